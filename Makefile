@@ -1,0 +1,36 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3.11
+RUN := .venv/bin/python
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+.venv/installed: requirements-dev.txt
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	touch $@
+
+install: .venv/installed  ## create .venv with everything pinned
+
+chat: install  ## talk to it in the terminal
+	@$(RUN) -m app chat
+
+test: install  ## run every test
+	$(RUN) -m pytest
+
+check: install  ## format, lint, types, layers, tests
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+	$(RUN) -m importlinter.cli
+	$(RUN) -m pytest
+
+lock: install  ## pin the dependencies anew
+	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.txt
+	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --group dev -o requirements-dev.txt
+
+bench: install  ## measure the added wait and the growth
+	$(RUN) -m benchmarks.wait
+	$(RUN) -m benchmarks.growth
+
+.PHONY: help install chat test check lock bench

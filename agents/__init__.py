@@ -1,0 +1,1 @@
+"""What thinks: state, events, speakers, hand-over, models, tools, memory."""

@@ -1,0 +1,129 @@
+"""The node in which a speaker's tool calls are carried out, the hand-overs among them."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages.tool import ToolCall
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from agents import handover
+from agents.events import Event, Observed
+from agents.handover import MAX_HOPS, Change, Update
+from agents.prompting import bound
+from agents.speaker import Speaker, Speakers
+from agents.state import Context, State, TalkUpdate, Wish
+from agents.tools.protocol import FINISH, HAND_BACK
+from agents.tools.running import tool_node
+from agents.verdict import Verdict
+from prompts import phrase
+
+LONGEST_BRIEF = 1000
+
+
+class Acting:
+    """Run the tools of a speaker's last reply side by side, then the change of hands it asked for, if any."""
+
+    def __init__(self, speaker: Speaker, speakers: Speakers) -> None:
+        self.speaker, self.speakers = speaker, speakers
+        entries = [dialog.tool for dialog in speakers.dialogs.values()]
+        self.passing = entries if speaker.is_supervisor else [HAND_BACK, FINISH]
+        self.node = tool_node(speaker, [tool for tool in bound(speaker, speakers) if tool.name not in self.passing])
+
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
+        """Return the answers to every call, and who holds the conversation now."""
+        talk = state["talks"][self.speaker.name]
+        reply = next(m for m in reversed(talk["messages"]) if isinstance(m, AIMessage))
+        passes = [call for call in reply.tool_calls if call["name"] in self.passing]
+        calls = [call for call in reply.tool_calls if call["name"] not in self.passing]
+        update = await self._run(calls, state) if calls else {}
+        form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
+        if form and self.speaker.remember and runtime.store is not None:
+            await runtime.store.aput(("users", runtime.context.user, "forms"), self.speaker.name, form)
+        lead = self._hand_over if self.speaker.is_supervisor else self._give_back
+        whole, events = handover.sequence(state, lambda _: (update, []), *lead(passes, state, alone=not calls))
+        for event in events:
+            runtime.stream_writer(event)
+        return whole
+
+    async def _run(self, calls: Sequence[ToolCall], state: State) -> Update:
+        """Run ordinary tools; they see their speaker's form, the language and the message, as `runtime.state`."""
+        form = dict(state["talks"][self.speaker.name].get("form") or {})
+        sight = {
+            "messages": [AIMessage("", tool_calls=list(calls))],
+            "form": form,
+            "lang": state["lang"],
+            "heard": state["heard"],
+        }
+        outcome = await self.node.ainvoke(sight)
+        update: Update = {}
+        answers: list[AnyMessage] = []
+        for part in outcome if isinstance(outcome, list) else [outcome]:
+            change = (part.update or {}) if isinstance(part, Command) else part
+            answers += change["messages"]
+            form |= change.get("form", {})
+            update |= {key: value for key, value in change.items() if key == "lang"}
+        talk: TalkUpdate = {"add": answers}
+        if self.speaker.form:
+            talk["form"] = form
+        return {**update, "talks": {self.speaker.name: talk}}
+
+    def _hand_over(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Any]:
+        """Let the first dialog called take over; further ones, and any called beside tools, wait as wishes."""
+        moves: list[Any] = []
+        for call in passes:
+            dialog = self.speakers.by_tool(call["name"])
+            assert dialog is not None  # passes are filtered by the entry tools' names
+            brief = str(call["args"].get("brief") or "")[:LONGEST_BRIEF]
+            if state.get("hops", 0) >= MAX_HOPS:
+                moves.append(partial(self._answer, call, "refused"))
+            elif alone and call is passes[0]:
+                moves.append(partial(self._answer, call, "accepted"))
+            else:
+                moves.append(partial(self._answer, call, "queued"))
+                moves.append(partial(_queue, {"dialog": dialog.name, "brief": brief}))
+        first = passes[0] if passes and alone and state.get("hops", 0) < MAX_HOPS else None
+        if first and (dialog := self.speakers.by_tool(first["name"])):
+            brief = str(first["args"].get("brief") or "")[:LONGEST_BRIEF]
+            moves.append(lambda now: handover.take_over(dialog, now, brief))
+        return moves
+
+    def _give_back(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Any]:
+        """End or interrupt the dialog; only the first such call of a reply counts."""
+        moves: list[Any] = [partial(self._answer, call, "accepted") for call in passes]
+        if not passes:
+            return moves
+        args = {name: str(value)[:LONGEST_BRIEF] for name, value in passes[0]["args"].items() if value}
+        if passes[0]["name"] == FINISH:
+            verdict = Verdict("finished", reason=args.get("summary", ""))
+            moves += [
+                partial(self._decided, verdict),
+                lambda now: handover.finish(self.speaker, now, verdict.reason),
+            ]
+        else:
+            given = [args[name] for name in ("reason", "wish") if name in args]
+            verdict = Verdict("supervisor", reason=" / ".join(given))
+            leave = partial(handover.pause if self._has_spoken(state) else handover.finish, self.speaker)
+            moves += [partial(self._decided, verdict), lambda now: leave(now, verdict.reason)]
+        return moves
+
+    def _has_spoken(self, state: State) -> bool:
+        """Tell whether the user has heard this dialog; one that has not is not worth going back to."""
+        messages = state["talks"][self.speaker.name]["messages"]
+        return any(isinstance(message, AIMessage) and message.text for message in messages)
+
+    def _answer(self, call: ToolCall, how: str, state: State) -> Change:
+        text = phrase(f"call_{how}", state["lang"])
+        status = "error" if how == "refused" else "success"
+        message = ToolMessage(text, tool_call_id=call["id"], name=call["name"], status=status)
+        return {"talks": {self.speaker.name: {"add": [message]}}}, []
+
+    def _decided(self, verdict: Verdict, state: State) -> Change:
+        event: Event = Observed(observer=self.speaker.name, verdict=verdict.kind, reason=verdict.reason, by="dialog")
+        return {"verdict": verdict.plain()}, [event]
+
+
+def _queue(wish: Wish, state: State) -> Change:
+    return {"wishes": [*state.get("wishes", []), wish]}, []

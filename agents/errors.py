@@ -1,0 +1,41 @@
+"""Errors by who must act.
+
+DialogSupervisorError
+├── ConfigError          the operator: one line on stderr, exit 2
+├── ContractError        the developer: a dialog, observer or prompt breaks a rule; raised at start
+├── UsageError           the caller: this request cannot be carried out as it was put
+├── BrokenReply          nobody: a reply was cut or garbled; it is asked for again
+└── ModelUnavailable     nobody now: the user reads an apology, the thread stays usable
+"""
+
+from typing import Literal
+
+Trouble = Literal["busy", "key_refused", "unavailable"]
+
+
+class DialogSupervisorError(Exception):
+    """The root of the errors this application raises itself."""
+
+
+class ConfigError(DialogSupervisorError, ValueError):
+    """A setting is missing or wrong; the message names it and what to do."""
+
+
+class ContractError(DialogSupervisorError, TypeError):
+    """A dialog, observer or form breaks a rule; the message names the file and the rule."""
+
+
+class UsageError(DialogSupervisorError, ValueError):
+    """The request contradicts what is stored; the message says how."""
+
+
+class BrokenReply(DialogSupervisorError):
+    """A model's reply ended without a reason or carried arguments that are not JSON."""
+
+
+class ModelUnavailable(DialogSupervisorError):
+    """No model of the role could answer, fallback included."""
+
+    def __init__(self, trouble: Trouble, model: str) -> None:
+        super().__init__(f"{model}: {trouble.replace('_', ' ')}")
+        self.trouble = trouble

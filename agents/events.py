@@ -1,0 +1,218 @@
+"""What happens in a turn: typed events, the only thing that leaves the graph.
+
+`str(event)` is one line of a trace; `event.plain()` is one JSON object of the outside contract.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+from agents.verdict import By, Kind
+
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One thing that happened. `seq` counts within a `play`, `turn` within the thread, both from 1."""
+
+    type: ClassVar[str]
+    seq: int = 0
+    thread: str = ""
+    turn: int = 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return the event as the JSON object that doors and scripts see."""
+        fields = asdict(self)
+        head = {"v": VERSION, "seq": fields.pop("seq"), "thread": fields.pop("thread")}
+        head |= {"turn": fields.pop("turn"), "type": self.type}
+        return head | {name.rstrip("_"): value for name, value in fields.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnStart(Event):
+    """A user message (or the wish that the assistant speak, `text` None) reached its thread."""
+
+    type: ClassVar[str] = "turn.start"
+    text: str | None
+    source: str = "message"
+
+    def __str__(self) -> str:
+        return f"user: {self.text}" if self.text is not None else "user says nothing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed(Event):
+    """A decision on who holds the conversation, with its reason."""
+
+    type: ClassVar[str] = "observed"
+    observer: str
+    verdict: Kind
+    target: str | None = None
+    reason: str = ""
+    by: By
+
+    def __str__(self) -> str:
+        target = f" -> {self.target}" if self.target else ""
+        return f"{self.observer} ({self.by}): {self.verdict}{target}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handover(Event):
+    """The conversation changed hands."""
+
+    type: ClassVar[str] = "handover"
+    from_: str
+    to: str
+    brief: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.from_} -> {self.to}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelStart(Event):
+    """A model was called for a speaker or an observer."""
+
+    type: ClassVar[str] = "model.start"
+    speaker: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.speaker} asks {self.model}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelEnd(Event):
+    """A model call ended; `ok` false when it failed or its draft was thrown away."""
+
+    type: ClassVar[str] = "model.end"
+    speaker: str
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    ms: int = 0
+    ok: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.speaker} has heard from {self.model}" if self.ok else f"{self.speaker}: {self.model} failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolStart(Event):
+    """A tool was called; `id` tells calls of one reply apart."""
+
+    type: ClassVar[str] = "tool.start"
+    speaker: str
+    tool: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.speaker} calls {self.tool}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolEnd(Event):
+    """A tool answered; `object` is what the model is told."""
+
+    type: ClassVar[str] = "tool.end"
+    speaker: str
+    tool: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    ok: bool = True
+    object: str = ""
+    ms: int = 0
+
+    def __str__(self) -> str:
+        args = ", ".join(f"{name}={value!r}" for name, value in self.args.items())
+        return f"{self.speaker}.{self.tool}({args}) {'=' if self.ok else '!'} {self.object}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token(Event):
+    """A piece of an answer while it is made; the `Message` that follows is what counts."""
+
+    type: ClassVar[str] = "token"
+    speaker: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class View(Event):
+    """Something for the screen, beside the text: a document to read or keep."""
+
+    type: ClassVar[str] = "view"
+    kind: str
+    title: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"view: {self.kind} {self.title}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message(Event):
+    """What was said to the user, in full; `interrupted` when the user stopped it."""
+
+    type: ClassVar[str] = "message"
+    speaker: str
+    text: str
+    interrupted: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.speaker}: {self.text}{' ^C' if self.interrupted else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialogChanged(Event):
+    """A dialog was begun, paused, resumed or finished."""
+
+    type: ClassVar[str] = "dialog"
+    dialog: str
+    status: str
+
+    def __str__(self) -> str:
+        return f"{self.dialog} is {self.status}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Error(Event):
+    """The turn, or a part of it, went wrong; `text` is fit for the user."""
+
+    type: ClassVar[str] = "error"
+    code: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"error {self.code}: {self.text}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnEnd(Event):
+    """The turn is over and stored."""
+
+    type: ClassVar[str] = "turn.end"
+    is_active: bool
+    dialog: str | None
+    model_calls: int = 0
+    ms: int = 0
+
+    def __str__(self) -> str:
+        return f"turn over, {self.dialog or 'supervisor'} listens"
+
+
+def trace(events: Iterable[Event]) -> str:
+    """Return the lines of a trace: what was said, who took over and why, what tools did."""
+    told = (TurnStart, Message, Handover, ToolEnd, View, Error)
+    lines = [str(event) for event in events if isinstance(event, told) or _decides(event)]
+    return "\n".join(lines)
+
+
+def _decides(event: Event) -> bool:
+    return isinstance(event, Observed) and event.verdict != "stay"

@@ -1,0 +1,47 @@
+"""A speaker's history: cut in blocks so that prompts stay cacheable, mended so that no tool call dangles."""
+
+from collections.abc import Iterable, Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+
+GROW = 40
+KEEP = 20
+
+
+def cut(messages: list[AnyMessage]) -> list[AnyMessage]:
+    """Keep about the last 20 messages once there are more than 40, beginning with a user message.
+
+    Block-wise cutting leaves most prompts a prefix of the next one; a window that slides never does.
+    """
+    if len(messages) <= GROW:
+        return messages
+    start = len(messages) - KEEP
+    while start > 0 and not isinstance(messages[start], HumanMessage):
+        start -= 1
+    return messages[start:]
+
+
+def dangling(messages: Iterable[AnyMessage]) -> list[str]:
+    """Return the ids of tool calls that no tool message answers."""
+    calls: dict[str, None] = {}
+    for message in messages:
+        if isinstance(message, AIMessage):
+            calls |= {call["id"] or "": None for call in message.tool_calls}
+        elif isinstance(message, ToolMessage):
+            calls.pop(message.tool_call_id, None)
+    return list(calls)
+
+
+def mend(messages: Sequence[AnyMessage], note: str) -> list[AnyMessage]:
+    """Answer every dangling tool call with `note`, right behind its reply; providers refuse such a history."""
+    open_calls = set(dangling(messages))
+    mended: list[AnyMessage] = []
+    for message in messages:
+        mended.append(message)
+        if isinstance(message, AIMessage):
+            mended += [
+                ToolMessage(note, tool_call_id=call["id"], name=call["name"], status="error")
+                for call in message.tool_calls
+                if call["id"] in open_calls
+            ]
+    return mended

@@ -1,0 +1,25 @@
+"""Ideas that word lists know by their phrases: yes, no, switch, undo, done, intent."""
+
+from functools import cache
+
+from agents.lexical import words
+from prompts import table
+
+
+def says(idea: str, text: str, lang: str) -> bool:
+    """Tell whether a message consists of one phrase of the idea and nothing else."""
+    return f" {' '.join(words(text))} " in phrases(idea, lang)
+
+
+def mentions(idea: str, text: str, lang: str) -> str | None:
+    """Return the first phrase of the idea that stands anywhere in a message."""
+    said = f" {' '.join(words(text))} "
+    return next((entry.strip() for entry in phrases(idea, lang) if entry in said), None)
+
+
+@cache
+def phrases(idea: str, lang: str) -> tuple[str, ...]:
+    """Return the phrases of an idea, their words spaced so that they only match whole words."""
+    entry = table("words", lang).get(idea, [])
+    found = entry.get("phrases", []) if isinstance(entry, dict) else entry
+    return tuple(f" {' '.join(words(one))} " for one in found)

@@ -1,0 +1,69 @@
+"""Words of a text, comparable: one Unicode form, one case, no endings; bigrams where words are not spaced."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+# it ships no types
+import snowballstemmer  # type: ignore[import-untyped]
+
+ALGORITHMS = {"en": "english", "ru": "russian"}
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_CJK}]+|(?:(?![{_CJK}])[^\W_])+(?:['.\-](?:(?![{_CJK}])[^\W_])+)*[+#]*")
+_IDEOGRAPHS = re.compile(rf"[{_CJK}]+")
+_CYRILLIC = re.compile(r"[Ѐ-ӿ]")
+_APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "`": "'"})
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word in its comparable form and the place in the plain text that it came from."""
+
+    word: str
+    start: int
+    end: int
+
+
+def plain(text: str) -> str:
+    """Bring a text into one Unicode form (NFKC) with one kind of apostrophe; tokens point into this form."""
+    return unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield the words of a text that is `plain` already."""
+    for found in _WORD.finditer(text):
+        start, end = found.span()
+        if _IDEOGRAPHS.fullmatch(found[0]):
+            for place in range(start, max(end - 1, start + 1)):
+                yield Token(text[place : min(place + 2, end)], place, min(place + 2, end))
+        else:
+            yield Token(found[0].casefold().replace("ё", "е").replace("'", ""), start, end)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, case-folded; runs of CJK characters become bigrams."""
+    return [token.word for token in tokens(plain(text))]
+
+
+def stems(text: str, lang: str) -> list[str]:
+    """Return the words of a text without their endings."""
+    return [stem(word, lang) for word in words(text)]
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str, lang: str) -> str:
+    """Cut the ending off a word; a Cyrillic or Latin word inside another language's text keeps its own rules."""
+    if _CYRILLIC.search(word):
+        lang = "ru"
+    elif lang == "ru":
+        lang = "en"
+    algorithm = ALGORITHMS.get(lang)
+    return _stemmer(algorithm)(word) if algorithm else word
+
+
+@cache
+def _stemmer(algorithm: str) -> Callable[[str], str]:
+    cut: Callable[[str], str] = snowballstemmer.stemmer(algorithm).stemWord
+    return cut

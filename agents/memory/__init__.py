@@ -1,0 +1,105 @@
+"""What outlives a turn: checkpoints, long-term items, inbox and transcript, in one SQLite file."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from langchain_core.runnables import RunnableConfig
+
+from agents.errors import ConfigError, UsageError
+from agents.memory.checkpoints import Saver
+from agents.memory.connection import truncate
+from agents.memory.locks import ThreadLocks
+from agents.memory.store import Store, namespace_of
+from agents.memory.transcript import Transcript
+
+PREFIX = "sqlite:///"
+CLOSING_MS = 1000
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The parts of one database."""
+
+    saver: Saver
+    store: Store
+    transcript: Transcript
+    locks: ThreadLocks
+
+    async def forget(self, thread: str) -> bool:
+        """Remove every trace of a thread from the database's files; return False if there was none.
+
+        The long-term items of a user go with the last of the user's threads. Waits for a running turn, so
+        the caller must not hold the thread. Raises UsageError when another process kept the log from being
+        emptied: all rows are gone then, their bytes go when that process closes the file.
+        """
+        async with self.locks.hold(thread):
+            config: RunnableConfig = {"configurable": {"thread_id": thread}}
+            if await self.transcript.last(thread) is None and await self.saver.aget_tuple(config) is None:
+                return False
+            for user in await self.transcript.only_here(thread):
+                await self.store.erase(namespace_of(user))
+            await self.saver.aprune([thread], strategy="delete")
+            # Last, since it is what a forget that was killed half-way is known by.
+            await self.transcript.erase(thread)
+            await self._scrub()
+        return True
+
+    async def _scrub(self) -> None:
+        async with self.saver.lock:
+            await self.saver.conn.execute("VACUUM")
+            emptied = await truncate(self.saver.conn)
+        if not emptied:
+            raise UsageError("Another process is reading the database; the thread's last bytes go when it closes.")
+
+
+@asynccontextmanager
+async def open_memory(url: str) -> AsyncIterator[Memory]:
+    """Open the database at `sqlite:///path` and create what is missing; close it at the end.
+
+    Raises ConfigError when the address is of another kind, or the file cannot be opened or is no database.
+    """
+    path = _path(url)
+    async with AsyncExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            memory = await _opened(path, stack)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError(
+                f"DATABASE_URL: cannot use {path} ({error}). Name a file in a folder that can be written to,"
+                f" as in {PREFIX}var/dialogs.db."
+            ) from error
+        yield memory
+
+
+async def _opened(path: Path, stack: AsyncExitStack) -> Memory:
+    locks = ThreadLocks(path)
+    # Two processes that create the same file at once would run the same migrations.
+    async with locks.hold(""):
+        saver = await stack.enter_async_context(Saver.from_conn_string(str(path)))
+        await saver.setup()
+        store = await stack.enter_async_context(Store.from_conn_string(str(path)))
+        await store.setup()
+        transcript = await stack.enter_async_context(Transcript.from_conn_string(str(path)))
+    stack.push_async_callback(_empty_log, saver)
+    return Memory(saver, store, transcript, locks)
+
+
+async def _empty_log(saver: Saver) -> None:
+    async with saver.lock:
+        # Other processes may go on reading; then it is theirs to do, and nobody should wait for it.
+        await saver.conn.execute(f"PRAGMA busy_timeout={CLOSING_MS}")
+        await truncate(saver.conn)
+
+
+def _path(url: str) -> Path:
+    name = url.removeprefix(PREFIX)
+    if name == url or name in ("", ":memory:"):
+        # Not the whole address: it may hold a password.
+        raise ConfigError(
+            f"DATABASE_URL must be {PREFIX}path/to/file.db, found one that begins with"
+            f" {url.partition(':')[0]!r}; set it so or leave it out."
+        )
+    return Path(name)

@@ -1,0 +1,95 @@
+"""One turn at a time per thread, inside this process and across all processes of the machine."""
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from agents.errors import ConfigError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+FIRST_WAIT = 0.002
+LONGEST_WAIT = 0.05
+
+
+class _LockFile:
+    """An open lock file and the local locks of its threads."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        self.descriptor = descriptor
+        # Weak: a lock lives as long as somebody holds it or waits for it.
+        self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+
+# A process loses its POSIX locks on a file when it closes *any* descriptor of it, and does not exclude
+# itself. Hence one descriptor per process and file, never closed, with its local locks beside it.
+_open: dict[tuple[int, int], _LockFile] = {}
+
+
+class ThreadLocks:
+    """Let one turn of a thread run at a time; the kernel frees what a killed process held.
+
+    `path` is the database file, beside which `<name>.lock` is kept. With None only this object's own
+    users exclude each other. Raises ConfigError where the system has no file locks.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = _LockFile(None) if path is None else _opened(path.with_name(f"{path.name}.lock"))
+
+    @asynccontextmanager
+    async def hold(self, thread: str) -> AsyncIterator[None]:
+        """Wait for the thread and keep it for the block, first come first served within this process.
+
+        A task that already holds the thread must not ask again: it would wait for itself.
+        """
+        lock = self._file.locks.get(thread)
+        if lock is None:
+            lock = self._file.locks[thread] = asyncio.Lock()
+        async with lock:
+            if self._file.descriptor is None:
+                yield
+                return
+            await _acquire(self._file.descriptor, _offset(thread))
+            try:
+                yield
+            finally:
+                fcntl.lockf(self._file.descriptor, fcntl.LOCK_UN, 1, _offset(thread))
+
+
+async def _acquire(descriptor: int, offset: int) -> None:
+    wait = FIRST_WAIT
+    while True:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
+        except (BlockingIOError, PermissionError):  # systems differ in how they say "taken"
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, LONGEST_WAIT)
+        else:
+            return
+
+
+def _offset(thread: str) -> int:
+    """Return the byte that stands for the thread: 62 bits, so that it fits a signed file offset."""
+    digest = hashlib.blake2b(thread.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 2
+
+
+def _opened(path: Path) -> _LockFile:
+    if fcntl is None:
+        raise ConfigError("This system has no POSIX file locks, so two processes could answer the same message.")
+    # By inode, not by name: a look at the file through a second descriptor would drop our locks.
+    if path.exists() and (known := _open.get(_identity(path.stat()))):
+        return known
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    return _open.setdefault(_identity(os.fstat(descriptor)), _LockFile(descriptor))
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino

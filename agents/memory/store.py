@@ -1,0 +1,73 @@
+"""The long-term store: LangGraph's own for SQLite, whose transactions do not fail on each other."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Self
+
+import aiosqlite
+from langgraph.store.base import PutOp, SearchItem, TTLConfig
+from langgraph.store.sqlite.aio import AsyncSqliteStore
+from langgraph.store.sqlite.base import SqliteIndexConfig
+
+from agents.memory.connection import connect, writing
+
+PAGE = 1000
+
+
+def namespace_of(user: str) -> tuple[str, str]:
+    """Return where the items of `user` are: ("users", user), with the full stops the store forbids as %2E."""
+    return "users", user.replace("%", "%25").replace(".", "%2E") or "%"
+
+
+class Store(AsyncSqliteStore):
+    """Keep long-term items in SQLite."""
+
+    @classmethod
+    @asynccontextmanager
+    async def from_conn_string(
+        cls, conn_string: str, *, index: SqliteIndexConfig | None = None, ttl: TTLConfig | None = None
+    ) -> AsyncIterator[Self]:
+        """Open the database file at `conn_string` with its settings; close it at the end."""
+        async with connect(conn_string, synchronous="NORMAL") as connection:
+            yield cls(connection, index=index, ttl=ttl)
+
+    async def setup(self) -> None:
+        """Create the tables, all of them or none."""
+        async with self.lock:
+            if not self.is_setup:
+                await self._create()
+        await super().setup()
+
+    async def erase(self, namespace: tuple[str, ...]) -> int:
+        """Delete every item in `namespace` and below it; return how many."""
+        count = 0
+        while found := await self._page(namespace):
+            await self.abatch([PutOp(item.namespace, item.key, None) for item in found])
+            count += len(found)
+        return count
+
+    async def _page(self, namespace: tuple[str, ...]) -> list[SearchItem]:
+        return await self.asearch(namespace, limit=PAGE)
+
+    async def _create(self) -> None:
+        # The stock set-up, killed between a migration and the note of it, fails at every later start.
+        async with writing(self.conn):
+            known = "SELECT 1 FROM sqlite_master WHERE name = 'store_migrations'"
+            if list(await self.conn.execute_fetchall(known)):
+                return
+            await self.conn.execute("CREATE TABLE store_migrations (v INTEGER PRIMARY KEY)")
+            for version, sql in enumerate(self.MIGRATIONS):
+                await self.conn.execute(sql)
+                await self.conn.execute("INSERT INTO store_migrations (v) VALUES (?)", (version,))
+
+    @asynccontextmanager
+    async def _cursor(self, *, transaction: bool = True) -> AsyncIterator[aiosqlite.Cursor]:
+        # The stock one begins deferred, which fails when a batch reads before it writes, and commits
+        # half a batch on an error.
+        await self.setup()
+        async with self.lock, self.conn.cursor() as cursor:
+            if not transaction:
+                yield cursor
+                return
+            async with writing(self.conn):
+                yield cursor

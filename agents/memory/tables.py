@@ -1,0 +1,40 @@
+"""The tables of inbox and transcript, and what is asked of them."""
+
+# A message's text moves from the inbox to the transcript when it is first closed; `line` says where to.
+# That keeps it on disk once, and `line` is also where the lines of the message begin.
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS inbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, message_id TEXT NOT NULL,
+    user TEXT NOT NULL, text TEXT, source TEXT NOT NULL, turn INTEGER NOT NULL, status TEXT NOT NULL,
+    received_ms INTEGER NOT NULL, line INTEGER, UNIQUE (thread, message_id))""",
+    "CREATE INDEX IF NOT EXISTS inbox_thread ON inbox (thread)",
+    "CREATE INDEX IF NOT EXISTS inbox_open ON inbox (thread) WHERE status = 'open'",
+    """CREATE TABLE IF NOT EXISTS transcript (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, turn INTEGER NOT NULL,
+    message_id TEXT NOT NULL, role TEXT NOT NULL, speaker TEXT NOT NULL, text TEXT NOT NULL,
+    at_ms INTEGER NOT NULL, metadata TEXT NOT NULL)""",
+    "CREATE INDEX IF NOT EXISTS transcript_thread ON transcript (thread)",
+)
+LETTERS = """
+SELECT thread, message_id, user, coalesce(text, (SELECT text FROM transcript WHERE id = inbox.line)),
+source, status, turn FROM inbox WHERE thread = ?
+"""
+LINES = """
+SELECT role, speaker, text, turn, message_id, at_ms, metadata FROM (
+    SELECT * FROM transcript WHERE thread = ?1 AND (?2 IS NULL OR message_id = ?2) AND id >= coalesce(
+        (SELECT line FROM inbox WHERE thread = ?1 AND message_id = ?2), 0)
+    ORDER BY id DESC LIMIT ?3) ORDER BY id
+"""
+THREADS = """
+SELECT one.thread, newest.user, one.turns, max(one.received_ms, coalesce((
+    SELECT at_ms FROM transcript WHERE thread = one.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms
+FROM (SELECT thread, max(id) AS id, max(turn) AS turns, max(received_ms) AS received_ms
+    FROM inbox GROUP BY thread) AS one
+JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC
+"""
+STATE = """
+SELECT id, user, text, source, received_ms, line, status FROM inbox WHERE thread = ? AND message_id = ?
+"""
+ONLY_HERE = """
+SELECT DISTINCT user FROM inbox WHERE thread = ?1 AND user NOT IN (SELECT user FROM inbox WHERE thread <> ?1)
+"""

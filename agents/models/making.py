@@ -1,0 +1,58 @@
+"""Make chat models from their names: "local:rules", or "openai:<name>" at any OpenAI-compatible endpoint."""
+
+from dataclasses import dataclass
+
+from langchain_core.language_models import BaseChatModel
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from agents.errors import ConfigError
+from agents.models import Model, Models
+from agents.models.rules import RulesModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """Where "openai:" models are asked. `timeout` is in seconds, per attempt and per silent gap of a stream."""
+
+    key: SecretStr | None = None
+    base_url: str | None = None
+    timeout: float = 60
+    retries: int = 2
+
+
+def make_model(name: str, endpoint: Endpoint) -> Model:
+    """Return the model of that name.
+
+    Raises:
+        ConfigError: the name is of no known kind, or an "openai:" model has no key.
+    """
+    kind, _, bare = name.partition(":")
+    if name == "local:rules":
+        return Model(name, RulesModel())
+    if kind == "openai" and bare:
+        return Model(name, _openai(bare, endpoint))
+    raise ConfigError(f"LLM_MODEL and its kin take local:rules or openai:<name>, found {name!r}; see .env.example")
+
+
+def make_models(default: str, roles: dict[str, str], fallback: str | None, endpoint: Endpoint) -> Models:
+    """Return the models of all roles."""
+    return Models(
+        default=make_model(default, endpoint),
+        roles={role: make_model(name, endpoint) for role, name in roles.items()},
+        fallback=make_model(fallback, endpoint) if fallback else None,
+    )
+
+
+def _openai(name: str, endpoint: Endpoint) -> BaseChatModel:
+    if endpoint.key is None and endpoint.base_url is None:
+        raise ConfigError("openai: models need OPENAI_API_KEY (or OPENAI_BASE_URL of a server without keys) in .env")
+    return ChatOpenAI(
+        model=name,
+        api_key=endpoint.key or SecretStr("none"),
+        base_url=endpoint.base_url,
+        timeout=endpoint.timeout,
+        stream_chunk_timeout=endpoint.timeout,
+        max_retries=endpoint.retries,
+        stream_usage=True,
+    )

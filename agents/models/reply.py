@@ -1,0 +1,145 @@
+"""Get one reply from a role's models: streamed, checked strictly, asked for again when it breaks."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from langchain_core.exceptions import (
+    ModelAuthenticationError,
+    ModelError,
+    ModelPermissionDeniedError,
+    ModelRateLimitError,
+)
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
+from openai import OpenAIError
+
+from agents.errors import BrokenReply, ModelUnavailable, Trouble
+from agents.events import Error, Event, ModelEnd, ModelStart
+from agents.models import Model
+
+TRIES = 3
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Where the events of a model call and the pieces of its text go."""
+
+    speaker: str
+    emit: Callable[[Event], None]
+    hear: Callable[[str], None] = lambda _: None
+
+
+async def reply(
+    chain: Sequence[Model],
+    messages: Sequence[AnyMessage],
+    tools: Sequence[dict[str, Any]],
+    listener: Listener,
+) -> AIMessage:
+    """Return the first sound reply of the models in `chain`.
+
+    A broken reply is asked for again, up to 3 times in all; a provider's failure (its client has retried by
+    then, heeding Retry-After) passes on to the next model.
+
+    Raises:
+        ModelUnavailable: no model of the chain answered.
+    """
+    trouble: Trouble = "unavailable"
+    for model in chain:
+        for attempt in range(TRIES):
+            try:
+                return await _ask(model, messages, tools, listener)
+            except BrokenReply as broken:
+                LOG.warning("%s sent a broken reply (attempt %d): %s", model.name, attempt + 1, broken)
+                trouble = "unavailable"
+                listener.emit(Error(code="model_retry", text=""))
+            except (ModelError, OpenAIError, httpx.HTTPError, TimeoutError) as failure:
+                trouble = diagnose(failure)
+                LOG.warning("%s failed: %s", model.name, type(failure).__name__)
+                listener.emit(Error(code="model_retry", text=""))
+                break
+    raise ModelUnavailable(trouble, chain[-1].name)
+
+
+async def _ask(
+    model: Model, messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], listener: Listener
+) -> AIMessage:
+    runnable = model.chat.bind_tools(tools) if tools else model.chat
+    listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
+    begun = time.perf_counter()
+    whole: AIMessageChunk | None = None
+    try:
+        async for chunk in runnable.astream(list(messages)):
+            if not isinstance(chunk, AIMessageChunk):
+                raise BrokenReply(f"unexpected {type(chunk).__name__}")
+            whole = chunk if whole is None else whole + chunk
+            if chunk.text:
+                listener.hear(chunk.text)
+        message = sound(whole)
+    except (ValueError, httpx.RemoteProtocolError) as garbled:
+        listener.emit(_ended(model, listener, begun, None))
+        raise BrokenReply(type(garbled).__name__) from garbled
+    except (Exception, asyncio.CancelledError):
+        listener.emit(_ended(model, listener, begun, None))
+        raise
+    listener.emit(_ended(model, listener, begun, message))
+    return message
+
+
+def sound(whole: AIMessageChunk | None) -> AIMessage:
+    """Return a streamed reply as a message, once it is certain that it is complete.
+
+    LangChain repairs cut JSON in streamed tool calls and would run a tool with half its arguments; so
+    the provider must have said why the reply ended, and the raw arguments must be whole JSON objects.
+
+    Raises:
+        BrokenReply: the reply was cut, is empty, or carries arguments that are not a JSON object.
+    """
+    if whole is None or not whole.response_metadata.get("finish_reason"):
+        raise BrokenReply("the stream ended early")
+    if whole.response_metadata["finish_reason"] == "length" and whole.tool_call_chunks:
+        raise BrokenReply("a tool call was cut at the length limit")
+    calls = []
+    for part in whole.tool_call_chunks:
+        try:
+            args = json.loads(part["args"] or "{}")
+        except json.JSONDecodeError:
+            raise BrokenReply(f"arguments of {part['name']!r} are not JSON") from None
+        if not part["name"] or not isinstance(args, dict):
+            raise BrokenReply(f"call of {part['name']!r} is not a name with a JSON object")
+        calls.append({"name": part["name"], "args": args, "id": part["id"] or f"call_{part['index']}"})
+    if not calls and not whole.text.strip():
+        raise BrokenReply("the reply is empty")
+    return AIMessage(
+        whole.text,
+        tool_calls=calls,
+        id=whole.id,
+        additional_kwargs={k: v for k, v in whole.additional_kwargs.items() if k != "tool_calls"},
+        usage_metadata=whole.usage_metadata,
+    )
+
+
+def diagnose(failure: Exception) -> Trouble:
+    """Say what a provider's failure means for whoever runs the application."""
+    if isinstance(failure, ModelAuthenticationError | ModelPermissionDeniedError):
+        return "key_refused"
+    busy = isinstance(failure, ModelRateLimitError | TimeoutError | httpx.TimeoutException)
+    return "busy" if busy or getattr(failure, "is_retryable", False) else "unavailable"
+
+
+def _ended(model: Model, listener: Listener, begun: float, message: AIMessage | None) -> ModelEnd:
+    usage: Mapping[str, Any] = (message.usage_metadata if message else None) or {}
+    return ModelEnd(
+        speaker=listener.speaker,
+        model=model.name,
+        input_tokens=usage.get("input_tokens", 0),
+        output_tokens=usage.get("output_tokens", 0),
+        cached_tokens=(usage.get("input_token_details") or {}).get("cache_read", 0),
+        ms=round((time.perf_counter() - begun) * 1000),
+        ok=message is not None,
+    )

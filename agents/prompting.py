@@ -1,0 +1,139 @@
+"""Compose what a speaker's model reads: its role, its history, the closing instruction.
+
+The role and the tools are constant and the history only grows, so each prompt begins like the one
+before it and a provider's prefix cache serves most of it. All that changes stands at the end.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from agents.handover import title
+from agents.scene import scene
+from agents.speaker import Speaker, Speakers
+from agents.state import SUPERVISOR, Heard, State, Talk
+from agents.tools.help import assistant_help
+from agents.tools.protocol import entry_tool, finish, form_tool, hand_back, missing
+from prompts import card, phrase, prompt
+
+
+class Prompting:
+    """The prompts and bound tools of every speaker, worked out once per language."""
+
+    def __init__(self, speakers: Speakers) -> None:
+        self.speakers = speakers
+        self._roles: dict[tuple[str, str], str] = {}
+        self._tools: dict[tuple[str, str], list[dict[str, Any]]] = {}
+
+    def messages(self, speaker: Speaker, state: State) -> list[AnyMessage]:
+        """Return the prompt for the next model call of a speaker."""
+        talk = state.get("talks", {}).get(speaker.name, {})
+        new = heard_message(state["heard"], talk)
+        lang = state["lang"]
+        return [
+            SystemMessage(self.role(speaker, lang)),
+            *talk.get("messages", []),
+            *([new] if new else []),
+            self.closing(speaker, state, talk),
+        ]
+
+    def role(self, speaker: Speaker, lang: str) -> str:
+        """Return a speaker's system prompt: who it is, and whom and what it can turn to."""
+        key = (speaker.name, lang)
+        if key not in self._roles:
+            self._roles[key] = self._role(speaker, lang)
+        return self._roles[key]
+
+    def tools(self, speaker: Speaker, lang: str) -> list[dict[str, Any]]:
+        """Return the tools bound to a speaker's model, described in `lang`; always the same list."""
+        key = (speaker.name, lang)
+        if key not in self._tools:
+            self._tools[key] = [_described(tool, lang) for tool in bound(speaker, self.speakers)]
+        return self._tools[key]
+
+    def closing(self, speaker: Speaker, state: State, talk: Talk) -> SystemMessage:
+        """Return the last message: what to do now, and all that changes from turn to turn."""
+        opening = state["heard"]["text"] is None and not talk.get("messages")
+        now = datetime.now().astimezone().strftime("%A %Y-%m-%d %H:%M %Z")
+        parts = []
+        if speaker.form:
+            values = talk.get("form") or {}
+            gaps = missing(speaker.form, values)
+            known = json.dumps(values, ensure_ascii=False, sort_keys=True)
+            parts.append(prompt("form", state["lang"], known=known, missing=", ".join(gaps) or "-"))
+        if speaker.is_supervisor and opening:
+            parts.append(prompt("opening", state["lang"]))
+        if state.get("wishes") and not speaker.is_supervisor:
+            parts.append(phrase("another_wish", state["lang"]))
+        parts.append(prompt("closing" if speaker.is_supervisor else "dialog_closing", state["lang"], now=now))
+        return SystemMessage("\n".join(parts), additional_kwargs={"scene": self._scene(speaker, state, talk)})
+
+    def _role(self, speaker: Speaker, lang: str) -> str:
+        if not speaker.is_supervisor:
+            return f"{prompt(f'dialogs/{speaker.name}', lang)}\n\n{prompt('dialog', lang)}"
+        helpers = {d.tool: card(d.tool, lang)[0] or d.description for d in self.speakers.dialogs.values()}
+        tools = {tool.name: card(tool.name, lang)[0] or tool.description for tool in speaker.tools}
+        return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
+
+    def sight(self, observer: str, state: State) -> dict[str, Any]:
+        """Say what an observer's prompt says, as data, for a model that does not read prose (`local:rules`)."""
+        moment = scene(self.speakers, self.speakers[state["dialog"] or SUPERVISOR], state)
+        seen = {"observer": observer, "text": moment.text, "reply": moment.reply, "dialog": moment.dialog}
+        form = {"form": dict(moment.form), "missing": list(moment.missing)}
+        return {**self._surroundings(state["lang"]), "role": "observer", **seen, **form}
+
+    def _scene(self, speaker: Speaker, state: State, talk: Talk) -> dict[str, Any]:
+        """Say what the closing instruction says, as data, likewise."""
+        values = talk.get("form") or {}
+        return {
+            **self._surroundings(state["lang"]),
+            "role": speaker.name,
+            "form": values if speaker.form else None,
+            "fields": list(speaker.form.model_fields) if speaker.form else [],
+            "missing": missing(speaker.form, values) if speaker.form else [],
+            "opening": state["heard"]["text"] is None,
+            "wishes": bool(state.get("wishes")),
+        }
+
+    def _surroundings(self, lang: str) -> dict[str, Any]:
+        helpers = {
+            dialog.tool: {
+                "dialog": dialog.name,
+                "title": title(dialog, lang),
+                "tools": [tool.name for tool in dialog.tools],
+                "form": dialog.name if dialog.form else None,
+            }
+            for dialog in self.speakers.dialogs.values()
+        }
+        return {"lang": lang, "helpers": helpers, "tools": [tool.name for tool in self.speakers.supervisor.tools]}
+
+
+def bound(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
+    """Return every tool a speaker's model may call, in an order that never changes."""
+    if speaker.is_supervisor:
+        entries = [entry_tool(dialog.tool, dialog.description) for dialog in speakers.dialogs.values()]
+        return [*speaker.tools, *entries, assistant_help]
+    form = [form_tool(speaker.form)] if speaker.form else []
+    return [*speaker.tools, *form, hand_back, finish, assistant_help]
+
+
+def heard_message(heard: Heard, talk: Talk) -> HumanMessage | None:
+    """Return the user's message as this speaker hears it; None when there is none or it was heard already."""
+    known = any(message.id == heard["id"] for message in reversed(talk.get("messages", [])))
+    return None if known or heard["text"] is None else HumanMessage(heard["text"], id=heard["id"])
+
+
+def _described(tool: BaseTool, lang: str) -> dict[str, Any]:
+    schema = convert_to_openai_tool(tool)
+    if described := card(tool.name, lang)[0]:
+        schema["function"]["description"] = described
+    return schema
+
+
+def _listed(descriptions: Mapping[str, str]) -> str:
+    return "\n".join(f"- {name}: {text.splitlines()[0]}" for name, text in descriptions.items())

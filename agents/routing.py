@@ -1,0 +1,122 @@
+"""The first node of a turn: who holds the conversation next, in tiers from free to costly.
+
+1. Free: an undo, the answer to an offer, a helper's name, an answer that fits what was asked.
+2. Gate: a local guess.
+3. Observers, beside the dialog's own draft or before it (`agents.watching`).
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import cast
+
+from langgraph.runtime import Runtime
+
+from agents import handover
+from agents.events import Observed
+from agents.free import fits, named
+from agents.gate import HIGH, LOW, Gate
+from agents.handover import Change, Update
+from agents.ideas import says
+from agents.keeping import keep_up
+from agents.scene import Scene, scene
+from agents.speaker import Speaker, Speakers
+from agents.state import SUPERVISOR, Context, State, Switch
+from agents.verdict import By, Kind
+
+FRESH: Update = {"asked": [], "drafting": False, "votes": None, "verdict": None, "said": None, "hops": 0}
+
+
+class Routing:
+    """Decide who hears the user's message, and which observers watch it."""
+
+    def __init__(self, speakers: Speakers, watchers: Mapping[str, Callable[[Scene], bool]], gate: Gate) -> None:
+        self.speakers, self.watchers, self.gate = speakers, watchers, gate
+
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
+        """Begin the turn."""
+        begun = cast(State, {**state, **FRESH, "votes": [], "said": [], "turn": state.get("turn", 0) + 1})
+        holder = handover.hold(state.get("dialog"))
+        moves = [*keep_up(begun, self.speakers), self._decide]
+        update, events = handover.sequence(begun, *moves)
+        for event in events:
+            runtime.stream_writer(event)
+        said = update.pop("said", [])
+        fresh = {**FRESH, **holder, "offer": None, "switched": None, "turn": begun["turn"]}
+        return {**fresh, **update, "said": [None, *said]}
+
+    def _decide(self, state: State) -> Change:
+        text = state["heard"]["text"]
+        if text is None:
+            return _heard_by(state.get("dialog") or SUPERVISOR)
+        switched, offered = state.get("switched"), state.get("offer")
+        if switched and switched["dialog"] in self.speakers.dialogs and says("undo", text, state["lang"]):
+            return handover.sequence(state, *self._undo(switched, state))
+        if offered and offered in self.speakers.dialogs and (answer := _answer(text, state["lang"])):
+            return handover.sequence(state, *self._answered(self.speakers[offered], answer))
+        holder = state.get("dialog")
+        if (name := named(text, self.speakers, state["lang"])) and name != holder:
+            return handover.sequence(state, *self._called(self.speakers[name], state))
+        return self._watch(self.speakers[holder], state) if holder else _heard_by(SUPERVISOR)
+
+    def _watch(self, dialog: Speaker, state: State) -> Change:
+        """Leave the message to the dialog when it surely stays; otherwise call the observers."""
+        moment = scene(self.speakers, dialog, state)
+        if reason := fits(moment, dialog.form):
+            return handover.sequence(state, _decided("expected", "stay", None, reason, "free"), _heard(dialog.name))
+        guess = self.gate(moment)
+        asked = [name for name in dialog.observers if name in self.watchers and self.watchers[name](moment)]
+        if guess.leaves < LOW or not asked:
+            return handover.sequence(state, _decided("gate", "stay", None, guess.reason, "gate"), _heard(dialog.name))
+        return {"asked": asked, "drafting": guess.leaves < HIGH, "listener": dialog.name}, []
+
+    def _undo(self, switched: Switch, state: State) -> list[handover.Move]:
+        """Give the message that caused a switch to the dialog it was taken from."""
+        dialog, holder = self.speakers[switched["dialog"]], state.get("dialog")
+        heard = {**state["heard"], "text": switched["heard"]["text"]}
+        return [
+            _decided("undo", "switch", dialog.name, "the user took the switch back", "free"),
+            *([partial(handover.finish, self.speakers[holder], summary="taken back")] if holder else []),
+            partial(handover.resume, dialog, silently=True),
+            lambda _: ({"heard": heard, "listener": dialog.name}, []),
+        ]
+
+    def _answered(self, dialog: Speaker, answer: str) -> list[handover.Move]:
+        """Go on with the dialog on offer, or let it go."""
+        if answer == "yes":
+            return [
+                _decided("offer", "switch", dialog.name, "the user accepted", "free"),
+                partial(handover.resume, dialog),
+                _heard(None),
+            ]
+        return [
+            _decided("offer", "supervisor", None, "the user declined", "free"),
+            partial(handover.drop, dialog),
+            _heard(SUPERVISOR),
+        ]
+
+    def _called(self, dialog: Speaker, state: State) -> list[handover.Move]:
+        """Begin the dialog that the user called by its name."""
+        holder = state.get("dialog")
+        return [
+            _decided("name", "switch", dialog.name, "called by its name", "free"),
+            *([partial(handover.pause, self.speakers[holder], reason=dialog.name)] if holder else []),
+            partial(handover.take_over, dialog, brief=state["heard"]["text"] or ""),
+            _heard(dialog.name),
+        ]
+
+
+def _answer(text: str, lang: str) -> str | None:
+    return next((idea for idea in ("yes", "no") if says(idea, text, lang)), None)
+
+
+def _heard_by(speaker: str | None) -> Change:
+    return {"listener": speaker}, []
+
+
+def _heard(speaker: str | None) -> handover.Move:
+    return lambda _: _heard_by(speaker)
+
+
+def _decided(observer: str, kind: Kind, target: str | None, reason: str, by: By) -> handover.Move:
+    event = Observed(observer=observer, verdict=kind, target=target, reason=reason, by=by)
+    return lambda _: ({}, [event])

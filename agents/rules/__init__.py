@@ -1,0 +1,5 @@
+"""How the rule-based model thinks: word lists and tool cards drive it, so that new abilities need no new code.
+
+`scene` reads the prompt, `choice` and `wishes` find what is meant, `slots` and `references` read values,
+`supervisor`, `tasks`, `forms` and `observing` decide, `replies` words the outcome.
+"""

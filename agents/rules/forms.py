@@ -1,0 +1,214 @@
+"""The part of a dialog with a form: ask field by field, take what is told unasked, correct, finish."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.rules.actions import Filler, Plan
+from agents.rules.edits import Changes, Form, corrected, extended, told
+from agents.rules.patterns import Match
+from agents.rules.replies import ask_help, joined, not_understood, small_talk
+from agents.rules.replies import told as worded
+from agents.rules.scene import FILL_FORM, FINISH, HAND_BACK, HELP, Call, Move, Situation
+from agents.rules.tasks import hand_back, leave
+from agents.rules.wishes import Wishes, wishes, without_greeting
+from agents.rules.wording import sentence
+from prompts import table
+
+
+@dataclass
+class Understood:
+    """What a message means to the form."""
+
+    changes: Changes = field(default_factory=Changes)
+    plan: Plan = field(default_factory=Plan)
+
+
+def speak(now: Situation) -> Move:
+    """Return the dialog's next move."""
+    if any(result.call.name in (FINISH, HAND_BACK) for result in now.results):
+        return Move()
+    if now.results:
+        return _after(now)
+    begun = bool(now.scene.get("brief") or now.scene.get("opening")) or not now.heard
+    asked = None if begun else _asked(now)
+    if not begun and (move := _chat(now, asked)):
+        return move
+    meant = _understand(now, asked)
+    if move := _act(meant):
+        return move
+    if meant.plan.foreign:
+        return hand_back(now, "elsewhere", ". ".join(match.text for match in meant.plan.foreign))
+    remarks = [*meant.changes.remarks, *meant.plan.remarks]
+    if remarks and meant.plan.asks:
+        return Move(joined(*remarks), notes={"asks": meant.plan.asks})
+    if begun or remarks or meant.plan.begun:
+        return _go_on(now, joined(*remarks), asked, said_enough=bool(remarks))
+    if HELP in now.tools and now.words.asks(now.heard):
+        return ask_help(now)
+    if like := now.book().resemble(now.heard):
+        return _taken_for(now, like)
+    return _go_on(now, not_understood(now).text, asked, said_enough=True)
+
+
+def _chat(now: Situation, asked: str | None) -> Move | None:
+    """Answer what is not about the form: small talk, "skip", "that's all", "something else"."""
+    words = now.words
+    if asked and words.means(now.heard, "skip"):
+        return _go_on(now, "", asked, skip=True)
+    if move := leave(now):
+        return move
+    text = small_talk(now, *(name for name in _SMALL_TALK if not asked or name != "no"))
+    return _go_on(now, text, asked, said_enough=True) if text else None
+
+
+_SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
+
+
+def _understand(now: Situation, asked: str | None) -> Understood:
+    form, meant = Form(now), Understood()
+    if not now.heard:
+        return meant
+    meant.changes = corrected(form)
+    if meant.changes.values or meant.changes.remarks:
+        return meant
+    found = wishes(now.heard, now.words, now.book().find)
+    matches = [match for match in found.matches if match.pattern.strong or not (asked and match.owner)]
+    fills = [match for match in matches if not match.owner and match.tool == FILL_FORM]
+    meant.changes = told(form, fills)
+    filler = Filler(now, None)
+    _answer_parameter(now, filler, meant.plan, matches)
+    for match in matches:
+        if match.owner:
+            meant.plan.foreign.append(match)
+        elif match.tool == HELP:
+            meant.plan.calls.append(Call(HELP, {"query": match.text}))
+        elif match.tool not in now.tools:
+            meant.plan.begun = True
+        elif match.tool != FILL_FORM:
+            filler.add(meant.plan, match.tool, match.slots)
+    if asked and asked not in meant.changes.values:
+        _bare(form, meant, asked, Wishes(tuple(matches), found.lead))
+    if not matches and meant.plan.empty and not meant.changes.values:
+        meant.changes = extended(form, asked)
+    return meant
+
+
+def _answer_parameter(now: Situation, filler: Filler, plan: Plan, matches: list[Match]) -> None:
+    """Take the text as the missing parameter of a tool that the last reply asked for ("as JSON")."""
+    asks = now.note("asks")
+    if asks and asks["tool"] != FILL_FORM and asks["tool"] in now.tools and not matches:
+        filler.add(plan, asks["tool"], {asks["slot"]: now.heard}, asks["args"])
+
+
+def _bare(form: Form, meant: Understood, asked: str, found: Wishes) -> None:
+    """Take words that fit no pattern as the answer to the question asked."""
+    now = form.now
+    text = found.lead if found.matches else without_greeting(now.heard, now.words)
+    if not text or now.words.asks(text) or (found.matches and len(now.words.stems(text)) < 1):
+        return
+    if not found.matches and (added := extended(form, asked)).values:
+        meant.changes = added
+    elif value := form.read(asked, text):
+        meant.changes.values[asked] = value
+
+
+def _act(meant: Understood) -> Move | None:
+    """Fill the form first; what reads it, and wishes of others, come in the next round."""
+    later = [{"name": call.name, "args": call.args} for call in meant.plan.calls]
+    if meant.changes.values:
+        wish = ". ".join(match.text for match in meant.plan.foreign) or None
+        then = {"calls": later, "wish": wish, "remarks": meant.changes.remarks}
+        return Move("", (Call(FILL_FORM, meant.changes.values),), {"then": then})
+    if later:
+        wish = ". ".join(match.text for match in meant.plan.foreign) or None
+        return Move("", tuple(meant.plan.calls), {"then": {"calls": [], "wish": wish, "remarks": []}})
+    return None
+
+
+def _taken_for(now: Situation, like: Match) -> Move:
+    if like.owner:
+        return hand_back(now, "elsewhere", now.heard)
+    plan = Plan()
+    if like.tool == HELP:
+        return ask_help(now)
+    Filler(now, None).add(plan, like.tool, {})
+    if plan.calls:
+        return Move("", tuple(plan.calls))
+    return Move(joined(*plan.remarks), notes={"asks": plan.asks} if plan.asks else {})
+
+
+def _after(now: Situation) -> Move:
+    """Word what was done and go on."""
+    then = _then(now)
+    done = {result.call.key for result in now.results}
+    waiting = [Call(entry["name"], entry["args"]) for entry in then.get("calls", ())]
+    if remaining := tuple(call for call in waiting if call.key not in done):
+        return Move("", remaining, {"then": then})
+    lines = [_noted(now, result.call.args) for result in now.results if _filled(result.call, result.failed)]
+    others = [result for result in now.results if not _filled(result.call, result.failed)]
+    text = joined(*lines, worded(others, (), now.lang) if others else "", *then.get("remarks", ()), by="\n")
+    if then.get("wish"):
+        return hand_back(now, "elsewhere", then["wish"], text)
+    asked = None if now.scene.get("brief") else _asked(now)
+    return _go_on(now, text, asked, said_enough=bool(others))
+
+
+def _go_on(now: Situation, text: str, asked: str | None, *, skip: bool = False, said_enough: bool = False) -> Move:
+    """Ask for the next field behind the one asked, or finish when there is none."""
+    filled = {name for result in now.results if _filled(result.call, result.failed) for name in result.call.args}
+    missing = [name for name in now.scene.get("missing", ()) if name not in filled]
+    order = list(now.scene.get("fields", ()))
+    place = order.index(asked) + skip if asked in order else 0
+    upcoming = [name for name in missing if name in order[place:]]
+    if upcoming:
+        question = _fields(now)[upcoming[0]]["question"]
+        asks = {"tool": FILL_FORM, "slot": upcoming[0], "args": {}}
+        return Move(joined(text, question, by="\n"), notes={"asks": asks})
+    if not now.results and not asked:
+        return Move(joined(text, "" if said_enough else sentence("anything_wrong", now.lang), by="\n"))
+    closing = "" if said_enough and not asked else sentence("partial" if missing else "complete", now.lang)
+    return Move(joined(text, closing, by="\n"), (Call(FINISH, {"summary": _summary(now)}),))
+
+
+def _asked(now: Situation) -> str | None:
+    """Return the field that the last reply asked for."""
+    asks = now.note("asks")
+    if asks and asks["tool"] == FILL_FORM:
+        return str(asks["slot"])
+    said = str(now.last_reply.text) if now.last_reply else ""
+    return next((name for name, entry in _fields(now).items() if said.endswith(entry["question"])), None)
+
+
+def _then(now: Situation) -> dict[str, Any]:
+    notes = [message.additional_kwargs.get("then") for message in now.messages[-len(now.results) - 2 :]]
+    return next((note for note in reversed(notes) if note), {})
+
+
+def _filled(call: Call, failed: bool) -> bool:
+    return call.name == FILL_FORM and not failed
+
+
+def _noted(now: Situation, args: Mapping[str, Any]) -> str:
+    return sentence("noted", now.lang, values=_listed(now, args))
+
+
+def _summary(now: Situation) -> str:
+    filled = [result.call.args for result in now.results if _filled(result.call, result.failed)]
+    values = dict(now.scene.get("form") or {})
+    for args in filled:
+        values |= args
+    return _listed(now, values) or sentence("finished", now.lang)
+
+
+def _listed(now: Situation, values: Mapping[str, Any]) -> str:
+    shown = {name: ", ".join(value) if isinstance(value, list) else value for name, value in values.items() if value}
+    labels = {name: entry["label"] for name, entry in _fields(now).items()}
+    return "; ".join(
+        sentence("value", now.lang, label=labels.get(name, name), value=value) for name, value in shown.items()
+    )
+
+
+def _fields(now: Situation) -> Mapping[str, Any]:
+    form = now.own.form if now.own else None
+    return table(f"forms/{form}", now.lang) if form else {}

@@ -1,0 +1,155 @@
+"""Example phrases as patterns: "add {items} to my list" finds the items in what a user writes."""
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from agents.lexical import plain, words
+from agents.rules.wording import Unit, vocabulary
+
+LONGEST = 60
+"""Words; a longer text is a story, not a wish, and would make matching slow."""
+_PART = re.compile(r"\{(\w+)\}|([^{}]+)")
+_OPENING, _CLOSING = ('"', "«", "“"), ('"', "»", "”")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """An example phrase, ready to be held against a text."""
+
+    tool: str
+    owner: str
+    """Who acts on it: empty for the speaker itself, else the entry tool of a dialog or another's tool."""
+    example: str
+    regex: re.Pattern[str]
+    literals: tuple[str, ...]
+    weight: float
+    """How much the phrase says: a word counts 1, a polite opening 0.5 in all."""
+    of_form: bool = False
+
+    @property
+    def strong(self) -> bool:
+        """Whether a match can hardly be an answer to another question."""
+        return self.weight >= 1.5 or len(self.literals) > 1
+
+
+@dataclass(frozen=True)
+class Match:
+    """A piece of text that a pattern fits, and the raw values of its slots."""
+
+    pattern: Pattern
+    slots: dict[str, str]
+    text: str
+    exact: bool = True
+
+    @property
+    def tool(self) -> str:
+        """Return the tool that is meant."""
+        return self.pattern.tool
+
+    @property
+    def owner(self) -> str:
+        """Return who has the tool; empty for the speaker itself."""
+        return self.pattern.owner
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A text as patterns read it: its stems in a line, each followed by a blank."""
+
+    text: str
+    lang: str
+    units: tuple[Unit, ...]
+    line: str
+
+    def piece(self, start: int, end: int) -> str:
+        """Return the plain text behind a part of the line, with the quotation marks at its edges."""
+        first = self.units[self.line.count(" ", 0, start)]
+        last = self.units[self.line.count(" ", 0, end) - 1]
+        opened = self.text[: first.start].endswith(_OPENING)
+        closed = self.text[last.end :].startswith(_CLOSING)
+        return self.text[first.start - opened : last.end + closed]
+
+
+@lru_cache(maxsize=2_000)
+def spoken(text: str, lang: str) -> Spoken:
+    """Read a text for patterns."""
+    flat = plain(text)
+    units = tuple(vocabulary(lang).units(flat))
+    return Spoken(flat, lang, units, "".join(f"{unit.stem} " for unit in units))
+
+
+@lru_cache(maxsize=10_000)
+def pattern(example: str, lang: str, tool: str = "", owner: str = "", *, of_form: bool = False) -> Pattern:
+    """Make a pattern of an example phrase; `+word` is a filler that has to be said."""
+    fillers = "|".join(re.escape(stem) for stem in sorted(vocabulary(lang).fillers))
+    filler = f"(?:(?:{fillers}) )*"
+    parts = _PART.findall(example)
+    sequence: list[str] = []
+    literals: list[str] = []
+    said_anything = any(_needed(text, lang, between=False) for _, text in parts)
+    for place, (slot, text) in enumerate(parts):
+        if slot:
+            sequence.append(_slot(slot, lang))
+            literals += [slot] if _values(slot, lang) else []
+            continue
+        between = not said_anything or (0 < place < len(parts) - 1)
+        needed = _needed(text, lang, between=between)
+        literals += needed
+        sequence += [re.escape(f"{stem} ") for stem in needed]
+    regex = re.compile(filler + filler.join(sequence) + filler)
+    return Pattern(tool, owner, example, regex, tuple(literals), _weight(literals, lang), of_form)
+
+
+def match(candidate: Pattern, text: Spoken) -> dict[str, str] | None:
+    """Return the raw slot values if the pattern fits the whole text, else None."""
+    if len(text.units) > LONGEST or (found := candidate.regex.fullmatch(text.line)) is None:
+        return None
+    slots = {slot: text.piece(*found.span(slot)) for slot in found.groupdict()}
+    known = ((slot, _values(slot, text.lang)) for slot in slots)
+    return slots if all(not values or tuple(words(slots[slot])) in values for slot, values in known) else None
+
+
+def first_match(name: str, text: str, lang: str) -> dict[str, str] | None:
+    """Return the slots of the pattern in a word list ("edits.replace") that fits the text and says most."""
+    said = spoken(text, lang)
+    best: tuple[float, dict[str, str]] | None = None
+    for example in vocabulary(lang).phrases(name):
+        candidate = pattern(example, lang)
+        found = match(candidate, said)
+        if found is not None and (best is None or candidate.weight > best[0]):
+            best = candidate.weight, found
+    return best and best[1]
+
+
+def _needed(text: str, lang: str, *, between: bool) -> list[str]:
+    known = vocabulary(lang)
+    needed = []
+    for word in text.split():
+        needed += [stem for stem in known.stems(word) if word.startswith("+") or stem not in known.fillers]
+    # Two slots need something between them, and a phrase of fillers only would fit everything.
+    return needed or (known.stems(text) if between else [])
+
+
+def _slot(slot: str, lang: str) -> str:
+    values = _values(slot, lang)
+    if not values:
+        return rf"(?P<{slot}>(?:\S+ )+?)"
+    known = {" ".join(vocabulary(lang).stems(" ".join(value))) for value in values}
+    choices = "|".join(re.escape(f"{entry} ") for entry in sorted(known, key=len, reverse=True))
+    return f"(?P<{slot}>{choices})"
+
+
+@cache
+def _values(slot: str, lang: str) -> frozenset[tuple[str, ...]]:
+    """Return what a slot with a closed set of values may say, word for word: endings tell "done" from "to do"."""
+    known = vocabulary(lang)
+    lists = known.phrases(f"values.{slot}")
+    return frozenset(tuple(words(phrase)) for value in lists for phrase in known.phrases(f"values.{slot}.{value}"))
+
+
+def _weight(literals: list[str], lang: str) -> float:
+    for opening in vocabulary(lang).openings:
+        if tuple(literals[: len(opening)]) == opening:
+            return len(literals) - len(opening) + 0.5
+    return float(len(literals))

@@ -1,0 +1,103 @@
+"""What a message asks of the speaker: an answer to its own question, wishes by pattern, then likeness."""
+
+from typing import Any
+
+from agents.rules.actions import Filler, Plan, correction, latest, listing
+from agents.rules.patterns import Match
+from agents.rules.references import plain_number
+from agents.rules.scene import HELP, Call, Situation
+from agents.rules.slots import clean, vague
+from agents.rules.wishes import wishes, without_greeting
+from agents.rules.wording import sentence
+from prompts import card
+
+SHORT = 6
+"""Words; only such a short text without a verb of its own is offered back as a value ("Did you mean …?")."""
+
+
+def understand(now: Situation) -> Plan:
+    """Return what to do about the user's words; an empty plan if nothing was understood.
+
+    Raises:
+        NeedsListing: a name can only be understood with the list at hand.
+    """
+    plan = Plan()
+    filler = Filler(now, listing(now), latest(now))
+    asks = None if now.scene.get("brief") else now.note("asks")
+    found = wishes(now.heard, now.words, now.book().find)
+    if asks and _answer(now, filler, plan, asks, found.matches):
+        return plan
+    if (fixed := correction(now)) and not any(not match.owner for match in found.matches):
+        filler.add(plan, *fixed)
+        return plan
+    _follow(now, filler, plan, found.matches)
+    if plan.empty and (like := now.book().resemble(now.heard)):
+        _follow(now, filler, plan, (like,))
+    if plan.empty and HELP in now.tools and now.words.asks(now.heard):
+        plan.calls.append(Call(HELP, {"query": now.heard}))
+    return plan
+
+
+def guess(now: Situation) -> tuple[str, dict[str, Any]] | None:
+    """Return what a bare phrase may have meant, to ask back: a phrase in full, and the call it stands for."""
+    text = clean(without_greeting(now.heard, now.words), now.words)
+    points = now.words.means(text, "references.it") or plain_number(text, now.words) is not None
+    if not text or points or len(now.words.stems(text)) > SHORT or now.words.asks(now.heard):
+        return None
+    for tool, wanted in now.tools.items():
+        needed = [parameter for parameter in wanted.values() if parameter.required]
+        if tool in (HELP, *now.scene.get("helpers", {})) or [entry.kind for entry in needed] != ["texts"]:
+            continue
+        example = next((entry for entry in card(tool, now.words.lang)[1] if "{" in entry), None)
+        if example:
+            name = needed[0].name
+            plan = Plan()
+            Filler(now, None).add(plan, tool, {name: text})
+            asks = {"tool": tool, "slot": None, "args": plan.calls[0].args if plan.calls else {}}
+            return example.replace(f"{{{name}}}", text), asks
+    return None
+
+
+def _answer(now: Situation, filler: Filler, plan: Plan, asks: dict[str, Any], matches: tuple[Match, ...]) -> bool:
+    """Take the text as the answer to the speaker's own question, if it is one."""
+    words = now.words
+    tool, slot = asks["tool"], asks["slot"]
+    if slot is None:
+        if words.means(now.heard, "yes"):
+            plan.calls.append(Call(tool, asks["args"]))
+        return not plan.empty
+    parameter = now.tools.get(tool, {}).get(slot)
+    free = parameter is not None and parameter.kind == "text"
+    if any(_interrupts(match, tool, free) for match in matches) or parameter is None:
+        return False
+    text = without_greeting(now.heard, words)
+    if vague(text, words) or (words.asks(now.heard) and parameter.kind in ("text", "texts")):
+        return False
+    filler.add(plan, tool, {slot: text}, asks["args"])
+    return True
+
+
+def _interrupts(match: Match, tool: str, free: bool) -> bool:
+    """Whether a wish outweighs the answer that was waited for."""
+    if match.pattern.strong:
+        return True
+    return not match.owner and (match.tool == tool or not free)
+
+
+def _follow(now: Situation, filler: Filler, plan: Plan, matches: tuple[Match, ...]) -> None:
+    for match in matches:
+        if match.owner:
+            plan.foreign.append(match)
+        elif match.tool == HELP:
+            plan.calls.append(Call(HELP, {"query": match.text}))
+        elif match.tool in now.tools:
+            filler.add(plan, match.tool, match.slots)
+        else:
+            plan.begun = True
+
+
+def cancelled(now: Situation) -> str | None:
+    """Return what to say when the user takes back what the speaker was asking about."""
+    if now.note("asks") and now.words.means(now.heard, "cancel", "no"):
+        return sentence("cancelled", now.lang)
+    return None

@@ -1,0 +1,80 @@
+"""The words of a reply: small talk, what can be done, results of tools. Nothing else is ever claimed."""
+
+from collections.abc import Iterable
+
+from agents.rules.choice import showpiece
+from agents.rules.references import only_entries
+from agents.rules.scene import HELP, PROTOCOL, Call, Move, Result, Situation
+from agents.rules.wording import sentence
+
+SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
+
+
+def small_talk(now: Situation, *names: str) -> str | None:
+    """Return the answer to a greeting, thanks and the like; None if the text is about something."""
+    name = next((name for name in names or SMALL_TALK if now.words.means(now.heard, name)), None)
+    if name is None:
+        return None
+    if name == "who_are_you":
+        return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
+    if name == "greeting":
+        return joined(sentence("greeting", now.lang), sentence("greeted", now.lang), examples(now))
+    return sentence(name, now.lang)
+
+
+def abilities(now: Situation) -> str:
+    """Say what the dialogs are for, with examples."""
+    titles = ", ".join(helper.title for helper in now.helpers)
+    return joined(sentence("can", now.lang, abilities=titles) if titles else "", examples(now))
+
+
+def examples(now: Situation, most: int = 3) -> str:
+    """Show phrases that are understood: a dialog's own while it speaks, else some of everything."""
+    own = now.own
+    names: Iterable[str]
+    if own:
+        names = [name for name in own.tools if name not in PROTOCOL]
+    else:
+        # The last tool of a dialog opens with its everyday wish less often than the first one.
+        inner = [name for helper in now.helpers for name in helper.tools[:2] if name not in PROTOCOL]
+        entries = [helper.tool for helper in now.helpers]
+        names = [*entries[:1], *inner[-2:-1], *(name for name in now.tools if name not in entries), *entries, *inner]
+    shown = [example for name in names if name != HELP and (example := showpiece(name, _shown(now)))]
+    some = [sentence("example", now.lang, text=example) for example in dict.fromkeys(shown)][:most]
+    return sentence("examples", now.lang, examples=", ".join(some)) if some else ""
+
+
+def not_understood(now: Situation) -> Move:
+    """Say that the text was not understood, and what would be."""
+    first = sentence("not_understood" if now.heard else "nothing_said", now.lang)
+    return Move(joined(first, examples(now) if now.own else abilities(now)))
+
+
+def ask_help(now: Situation) -> Move:
+    """Hand a question that no rule answers to the help tool."""
+    return Move(calls=(Call(HELP, {"query": now.heard}),))
+
+
+def told(results: Iterable[Result], lookups: Iterable[str], lang: str) -> str:
+    """Word the results of tools: lists under a heading, the last one only, everything else as it came."""
+    reading = set(lookups)
+    made = list(results)
+    acted = [result for result in made if result.call.name not in reading]
+    lines, listed = [], ""
+    for result in acted or made[-1:]:
+        if result.failed:
+            lines.append(sentence("failed", lang, reason=result.text))
+        elif only_entries(result.text):
+            listed = sentence("success" if acted else "listing", lang, list=result.text)
+        else:
+            lines.append(result.text)
+    return joined(*dict.fromkeys(lines), listed, by="\n")
+
+
+def joined(*parts: str, by: str = " ") -> str:
+    """Join the parts that say something."""
+    return by.join(part for part in parts if part)
+
+
+def _shown(now: Situation) -> str:
+    return now.lang if now.lang in ("en", "ru") else "en"

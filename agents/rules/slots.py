@@ -1,0 +1,103 @@
+"""Typed values from raw words, by the schema of the tool that wants them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agents.lexical import plain
+from agents.rules.wording import Vocabulary
+
+Kind = Literal["text", "texts", "number", "numbers", "flag", "choice"]
+_TYPES: dict[str, Kind] = {"string": "text", "boolean": "flag", "integer": "number", "number": "number"}
+QUOTED = re.compile(r'"([^"]+)"|«([^»]+)»|“([^”]+)”')
+_EDGE = " \t\n.,;:!?—–-"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A tool's parameter: what kind of value it takes and whether it may be left out."""
+
+    name: str
+    kind: Kind
+    required: bool
+    optional: bool
+    """Whether leaving it out means "no value"; false where a default value stands in."""
+
+
+def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Read the parameters of a tool in OpenAI's form."""
+    schema = function.get("parameters", {})
+    required = set(schema.get("required", ()))
+    return {
+        name: Parameter(name, _kind(entry), name in required, entry.get("default") is None)
+        for name, entry in schema.get("properties", {}).items()
+    }
+
+
+def items(raw: str, words: Vocabulary) -> list[str]:
+    """Split an enumeration into its items; quotation marks keep an item whole, "not X" is no item."""
+    flat = plain(raw)
+    kept: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        kept.append(found[1] or found[2] or found[3])
+        return f"\x00{len(kept) - 1}\x00"
+
+    parts = _separator(words).split(QUOTED.sub(keep, flat))
+    restored = (re.sub("\x00(\\d+)\x00", lambda found: kept[int(found[1])], part) for part in parts)
+    cleaned = (clean(part, words) for part in restored)
+    return list(dict.fromkeys(item for item in cleaned if item and not _negated(item, words)))
+
+
+def clean(raw: str, words: Vocabulary) -> str:
+    """Cut fillers and punctuation off the edges of a value."""
+    flat = plain(raw).strip(_EDGE)
+    if (found := QUOTED.fullmatch(flat)) is not None:
+        return str(found[1] or found[2] or found[3])
+    units = words.units(flat)
+    if sum(map(flat.count, '"«»“”')) % 2:
+        flat = flat.strip('"«»“”')
+        units = words.units(flat)
+    while len(units) > 1 and units[0].stem in words.fillers:
+        units = units[1:]
+    return flat[units[0].start :] if units else ""
+
+
+def named(raw: str, parameter: str, words: Vocabulary) -> Any:
+    """Return the value that a word list gives these words ("as done" is True); None if it has none."""
+    said = f" {' '.join(words.stems(raw))} "
+    best: tuple[int, str] | None = None
+    for value in words.phrases(f"values.{parameter}"):
+        for phrase in words.phrases(f"values.{parameter}.{value}"):
+            key = f" {' '.join(words.stems(phrase))} "
+            if key in said and (best is None or len(key) > best[0]):
+                best = len(key), value
+    if best is None:
+        return None
+    return {"true": True, "false": False}.get(best[1], best[1])
+
+
+def vague(raw: str, words: Vocabulary) -> bool:
+    """Whether the words hold the place of a value without being one ("something")."""
+    return words.means(raw, "vague") or not words.stems(raw)
+
+
+def _kind(entry: Mapping[str, Any]) -> Kind:
+    choices = [option for option in entry.get("anyOf", ()) if option.get("type") != "null"]
+    entry = choices[0] if choices else entry
+    if "enum" in entry or "const" in entry:
+        return "choice"
+    if entry.get("type") == "array":
+        return "numbers" if entry.get("items", {}).get("type") in ("integer", "number") else "texts"
+    return _TYPES.get(str(entry.get("type")), "text")
+
+
+def _separator(words: Vocabulary) -> re.Pattern[str]:
+    joined = "|".join(re.escape(entry) for entry in sorted(words.phrases("conjunctions"), key=len, reverse=True))
+    return re.compile(rf"(?:\s*[,;\n]+\s*|\.\s+)(?:(?:{joined})\s+)?|\s+(?:{joined})\s+", re.IGNORECASE)
+
+
+def _negated(item: str, words: Vocabulary) -> bool:
+    stems = words.stems(item)
+    return any(stems[: len(key)] == key for key in map(words.stems, words.phrases("negation")))

@@ -1,0 +1,84 @@
+"""The supervisor's part: hand each wish to whom it belongs, use its own tools, say honestly what it is."""
+
+from agents.rules.actions import NeedsListing, Plan
+from agents.rules.planning import cancelled, understand
+from agents.rules.replies import abilities, joined, not_understood, small_talk, told
+from agents.rules.scene import Call, Move, Situation
+from agents.rules.wording import sentence
+
+
+def speak(now: Situation) -> Move:
+    """Return the supervisor's next move."""
+    if now.results:
+        return _report(now)
+    if now.scene.get("opening") or not now.heard:
+        return _opening(now)
+    if accepted := _offer_answered(now):
+        return accepted
+    if text := cancelled(now):
+        return Move(text)
+    if now.words.means(now.heard, "switch.phrases", "done"):
+        return Move(joined(sentence("left", now.lang), sentence("greeted", now.lang)))
+    if text := small_talk(now):
+        return Move(text)
+    plan = _plan(now)
+    calls = (*plan.calls, *_handovers(now, plan))
+    if calls:
+        return Move("", calls)
+    if plan.remarks:
+        return _with_remarks(now, plan, "")
+    return not_understood(now)
+
+
+def _plan(now: Situation) -> Plan:
+    try:
+        return understand(now)
+    except NeedsListing:
+        return Plan()
+
+
+def _report(now: Situation) -> Move:
+    """Word the results of the supervisor's own tools; what a dialog does, the dialog says itself."""
+    entries = {helper.tool for helper in now.helpers}
+    own = [result for result in now.results if result.call.name not in entries]
+    return _with_remarks(now, _plan(now), told(own, (), now.lang) if own else "")
+
+
+def _with_remarks(now: Situation, plan: Plan, text: str) -> Move:
+    notes = {"asks": plan.asks} if plan.asks else {}
+    return Move(joined(text, *plan.remarks, by="\n") or sentence("yes", now.lang), notes=notes)
+
+
+def _opening(now: Situation) -> Move:
+    if now.messages:
+        return Move(joined(sentence("again", now.lang), abilities(now)))
+    first = next(iter(now.helpers), None)
+    said = [sentence("greeting", now.lang), sentence("who", now.lang), sentence("connect", now.lang), abilities(now)]
+    getting_acquainted = next((helper for helper in now.helpers if helper.form), first)
+    if getting_acquainted is None:
+        return Move(joined(*said, by="\n"))
+    key = "offer" if getting_acquainted.form == "profile" else "offer_other"
+    said.append(sentence(key, now.lang, title=getting_acquainted.title))
+    return Move(joined(*said, by="\n"), notes={"offer": getting_acquainted.tool})
+
+
+def _offer_answered(now: Situation) -> Move | None:
+    """Take up or drop what the last message offered."""
+    offered = now.note("offer")
+    helper = next((helper for helper in now.helpers if helper.tool == offered), None)
+    if helper is None:
+        return None
+    if now.words.means(now.heard, "yes"):
+        return Move("", (Call(helper.tool, {"brief": helper.title}),))
+    if now.words.means(now.heard, "no"):
+        return Move(joined(sentence("offer_declined", now.lang), abilities(now)))
+    return None
+
+
+def _handovers(now: Situation, plan: Plan) -> list[Call]:
+    """Make one call for each dialog that is wanted, with its part of the message as brief."""
+    owners = list(dict.fromkeys(match.owner for match in plan.foreign))
+    if len(owners) == 1 and not plan.calls:
+        return [Call(owners[0], {"brief": now.heard})]
+    briefs = {owner: [match.text for match in plan.foreign if match.owner == owner] for owner in owners}
+    return [Call(owner, {"brief": ". ".join(texts)}) for owner, texts in briefs.items()]

@@ -1,0 +1,97 @@
+"""The part of a dialog that works with tools only: act, show the outcome, give back what is not its own."""
+
+from dataclasses import replace
+
+from agents.rules.actions import NeedsListing, Plan, lookup
+from agents.rules.planning import cancelled, guess, understand
+from agents.rules.replies import ask_help, joined, not_understood, small_talk, told
+from agents.rules.replies import examples as show_examples
+from agents.rules.scene import FINISH, HAND_BACK, HELP, Call, Move, Situation
+from agents.rules.wording import sentence
+
+
+def speak(now: Situation) -> Move:
+    """Return the dialog's next move."""
+    if any(result.call.name in (FINISH, HAND_BACK) for result in now.results):
+        return Move()
+    if not now.results and (move := leave(now) or _chat(now)):
+        return move
+    reading = lookup(now)
+    try:
+        plan = understand(now)
+        if plan.empty and now.scene.get("brief") and now.said != now.heard:
+            now = replace(now, scene={**now.scene, "brief": None})
+            plan = understand(now)
+    except NeedsListing:
+        if reading is None or any(result.call.name == reading for result in now.results):
+            return Move(told(now.results, (), now.lang)) if now.results else not_understood(now)
+        return Move("", (Call(reading, {}),))
+    done = {result.call.key for result in now.results}
+    if remaining := [call for call in plan.calls if call.key not in done]:
+        return Move("", _round(now, remaining))
+    return _answer(now, plan, reading)
+
+
+def leave(now: Situation) -> Move | None:
+    """Finish when the user says that this is all, hand back when they leave the topic."""
+    more = now.last_reply is not None and str(now.last_reply.text).endswith(sentence("more", now.lang))
+    if now.words.means(now.heard, "done") or (more and now.words.means(now.heard, "no", "thanks", "goodbye")):
+        return Move(sentence("done", now.lang), (Call(FINISH, {"summary": sentence("finished", now.lang)}),))
+    if cancelled(now) is None and now.words.means(now.heard, "switch.phrases"):
+        return hand_back(now, "leave", None)
+    return None
+
+
+def hand_back(now: Situation, reason: str, wish: str | None, text: str = "") -> Move:
+    """Give the conversation back to the supervisor, with what the user wants next."""
+    return Move(text, (Call(HAND_BACK, {"reason": sentence(reason, now.lang), "wish": wish}),))
+
+
+def _chat(now: Situation) -> Move | None:
+    if not now.heard:
+        return Move(show_examples(now) or sentence("greeted", now.lang))
+    if text := cancelled(now):
+        return Move(text)
+    asks = now.note("asks")
+    if asks and asks["slot"] is None and now.words.means(now.heard, "yes"):
+        return None
+    text = small_talk(now)
+    return Move(text) if text else None
+
+
+def _round(now: Situation, calls: list[Call]) -> tuple[Call, ...]:
+    """Put off calls that take several entries away while others still refer to entries by number."""
+    kinds = {call.key: {entry.kind for entry in now.tools[call.name].values()} for call in calls}
+    referring = [call for call in calls if kinds[call.key] & {"number", "numbers"}]
+    later = [call for call in referring if "numbers" in kinds[call.key]] if len(referring) > 1 else []
+    return tuple(call for call in calls if call not in later) or tuple(calls)
+
+
+def _answer(now: Situation, plan: Plan, reading: str | None) -> Move:
+    lookups = [reading] if reading else []
+    acted = [result for result in now.results if result.call.name != reading]
+    asked_to_read = any(call.name == reading for call in plan.calls)
+    shown = told(now.results, lookups, now.lang) if acted or asked_to_read else ""
+    text = joined(shown, *plan.remarks, by="\n")
+    if plan.foreign:
+        return hand_back(now, "elsewhere", ". ".join(match.text for match in plan.foreign), text)
+    if plan.asks:
+        return Move(text, notes={"asks": plan.asks})
+    if not text:
+        return _at_a_loss(now, plan)
+    if now.scene.get("wishes"):
+        return Move(text, (Call(FINISH, {"summary": sentence("finished", now.lang)}),))
+    if plan.remarks or all(result.call.name == HELP for result in now.results):
+        return Move(text)
+    return Move(joined(text, sentence("more", now.lang), by="\n"))
+
+
+def _at_a_loss(now: Situation, plan: Plan) -> Move:
+    """Begin with what can be said here; later ask back, or say that this was not understood."""
+    if plan.begun or now.scene.get("brief"):
+        return Move(joined(sentence("greeted", now.lang), show_examples(now)))
+    if HELP in now.tools and now.words.asks(now.heard):
+        return ask_help(now)
+    if guessed := guess(now):
+        return Move(sentence("did_you_mean", now.lang, text=guessed[0]), notes={"asks": guessed[1]})
+    return not_understood(now)

@@ -1,0 +1,65 @@
+"""Several wishes in one message: cut it where each part means something of its own."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from agents.lexical import plain
+from agents.rules.patterns import Match
+from agents.rules.slots import QUOTED, clean
+from agents.rules.wording import Vocabulary
+
+_SOCIAL = ("yes", "no", "thanks", "greeting", "goodbye", "how_are_you", "cancel")
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a message asks for, in order, and the words before it that no ability explains."""
+
+    matches: tuple[Match, ...]
+    lead: str = ""
+
+
+def wishes(text: str, words: Vocabulary, find: Callable[[str], Match | None]) -> Wishes:
+    """Find the wishes of a message; a part without meaning of its own belongs to the one before."""
+    flat = plain(text)
+    pieces: list[tuple[int, int, Match]] = []
+    lead_end = 0
+    for start, end in _parts(flat, words):
+        found = find(flat[start:end])
+        if found is not None:
+            pieces.append((start, end, found))
+        elif pieces:
+            begin, _, core = pieces[-1]
+            pieces[-1] = begin, end, find(flat[begin:end]) or replace(core, text=flat[begin:end])
+        else:
+            lead_end = end
+    whole = find(flat)
+    if whole and (not pieces or (len(pieces) == 1 and whole.pattern.weight >= pieces[0][2].pattern.weight)):
+        return Wishes((whole,))
+    lead = flat[:lead_end]
+    return Wishes(tuple(found for *_, found in pieces), "" if pieces and words.means(lead, *_SOCIAL) else lead)
+
+
+def without_greeting(text: str, words: Vocabulary) -> str:
+    """Return a message without the greeting, thanks or "yes" that it begins with; whole if it is all there is."""
+    flat = plain(text)
+    for start, end in _parts(flat, words):
+        if not words.means(flat[start:end], *_SOCIAL):
+            return clean(flat[start:], words) or flat
+    return flat
+
+
+def _parts(flat: str, words: Vocabulary) -> list[tuple[int, int]]:
+    """Return the spans between punctuation and conjunctions; what stands in quotation marks stays whole."""
+    joined = "|".join(re.escape(entry) for entry in sorted(words.phrases("conjunctions"), key=len, reverse=True))
+    boundary = re.compile(rf"(?:[,;:!?.\n—]+(?:\s+|$))+(?:(?:{joined})\s+)?|\s+(?:{joined})\s+", re.IGNORECASE)
+    kept = [found.span() for found in QUOTED.finditer(flat)]
+    spans, start = [], 0
+    for found in boundary.finditer(flat):
+        if any(begin < found.start() < end for begin, end in kept):
+            continue
+        spans.append((start, found.start()))
+        start = found.end()
+    spans.append((start, len(flat)))
+    return [(begin, end) for begin, end in spans if flat[begin:end].strip()]

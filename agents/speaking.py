@@ -1,0 +1,101 @@
+"""The node in which a speaker's model is asked: the draft, held back while observers still vote."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage
+from langgraph.runtime import Runtime
+
+from agents.events import Event, Message, Token
+from agents.models.reply import Listener, reply
+from agents.prompting import Prompting, heard_message
+from agents.speaker import Speaker
+from agents.state import Context, State, TalkUpdate
+from agents.verdict import STAY, Verdict
+
+
+class Draft:
+    """The text of a reply on its way to the screen; held back until released."""
+
+    def __init__(self, speaker: str, emit: Callable[[Event], None], *, held: bool) -> None:
+        self.speaker, self.emit, self.held = speaker, emit, held
+        self._waiting: list[str] = []
+
+    def hear(self, text: str) -> None:
+        """Take the next piece from the model."""
+        if self.held:
+            self._waiting.append(text)
+        else:
+            self.emit(Token(speaker=self.speaker, text=text))
+
+    def release(self) -> None:
+        """Show what was held back, and from now on everything at once."""
+        self.held = False
+        for text in self._waiting:
+            self.hear(text)
+
+
+class Speaking:
+    """Ask a speaker's model and write down what it said."""
+
+    def __init__(self, speaker: Speaker, prompting: Prompting) -> None:
+        self.speaker, self.prompting = speaker, prompting
+
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, Any]:
+        """Return the reply for the speaker's history; nothing but the verdict when the draft was thrown away."""
+        if self.speaker.remember:
+            state = await self._with_form(state, runtime)
+        waiting = bool(state.get("asked")) and state.get("verdict") is None
+        emit: Callable[[Event], None] = runtime.stream_writer
+        draft = Draft(self.speaker.name, emit, held=waiting)
+        task = asyncio.create_task(self._reply(state, runtime, draft))
+        try:
+            verdict = await self._verdict(state, runtime) if waiting else STAY
+            if not verdict.stays:
+                return {"verdict": verdict.plain()}
+            draft.release()
+            message = await task
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task
+        return self._written(state, message, emit)
+
+    async def _reply(self, state: State, runtime: Runtime[Context], draft: Draft) -> AIMessage:
+        messages = self.prompting.messages(self.speaker, state)
+        if self.speaker.agent is not None:
+            outcome = await self.speaker.agent.ainvoke({"messages": [m for m in messages if m.type != "system"]})
+            answer = AIMessage(outcome["messages"][-1].text)
+            draft.hear(answer.text)
+            return answer
+        listener = Listener(self.speaker.name, draft.emit, draft.hear)
+        tools = self.prompting.tools(self.speaker, state["lang"])
+        return await reply(runtime.context.models.chain(self.speaker.name), messages, tools, listener)
+
+    async def _verdict(self, state: State, runtime: Runtime[Context]) -> Verdict:
+        runtime.context.ballot.open(state["asked"])
+        return await runtime.context.ballot.verdict()
+
+    def _written(self, state: State, message: AIMessage, emit: Callable[[Event], None]) -> dict[str, Any]:
+        talk = state.get("talks", {}).get(self.speaker.name, {})
+        heard = heard_message(state["heard"], talk)
+        added: list[AnyMessage] = [heard, message] if heard else [message]
+        update: TalkUpdate = {"add": added}
+        if "form" in talk:
+            update["form"] = talk["form"]
+        said = []
+        if message.text.strip():
+            said = [{"speaker": self.speaker.name, "text": message.text}]
+            emit(Message(speaker=self.speaker.name, text=message.text))
+        return {"talks": {self.speaker.name: update}, "verdict": STAY.plain(), "said": said}
+
+    async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
+        """Begin with what long-term memory knows of the form."""
+        talk = state.get("talks", {}).get(self.speaker.name, {})
+        if "form" in talk or runtime.store is None:
+            return state
+        item = await runtime.store.aget(("users", runtime.context.user, "forms"), self.speaker.name)
+        known = item.value if item else {}
+        return {**state, "talks": {**state.get("talks", {}), self.speaker.name: {**talk, "form": known}}}

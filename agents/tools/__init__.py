@@ -1,0 +1,1 @@
+"""Tools that speakers can call: plain LangChain tools, one topic a file."""

@@ -1,0 +1,15 @@
+"""What this assistant can do, for whoever asks."""
+
+from typing import Any
+
+from langchain_core.tools import tool
+from langgraph.prebuilt import ToolRuntime
+
+from agents.state import Context
+from prompts import prompt
+
+
+@tool
+async def abilities(runtime: ToolRuntime[Context, Any]) -> str:
+    """Tell what you can do for the user."""
+    return prompt("abilities", runtime.state["lang"])

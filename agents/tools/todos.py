@@ -1,0 +1,100 @@
+"""The user's to-dos, in long-term memory.
+
+A to-do's number never changes, and its key comes from the call that made it: a call that is repeated after
+a crash finds its work done and does nothing twice.
+"""
+
+from typing import Annotated, Any
+
+from langchain_core.tools import tool
+from langgraph.prebuilt import ToolRuntime
+from langgraph.store.base import BaseStore, Item
+from pydantic import Field
+
+from agents.state import Context
+from prompts import phrase
+
+Runtime = ToolRuntime[Context, Any]
+Text = Annotated[str, Field(min_length=1, max_length=500)]
+Number = Annotated[int, Field(ge=1)]
+MOST = 200
+"""To-dos a user may keep."""
+
+
+@tool
+async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=50)], runtime: Runtime) -> str:
+    """Put to-dos on the user's list. items: each to-do in the user's words, one entry each."""
+    known = {item.key: item for item in await _stored(runtime)}
+    keys = [f"{runtime.tool_call_id}-{place}" for place in range(len(items))]
+    if len(known.keys() | keys) > MOST:
+        return phrase("todos_full", runtime.state["lang"], most=MOST)
+    highest = max((item.value["number"] for item in known.values()), default=0)
+    for key, text in zip(keys, items, strict=True):
+        if key not in known:
+            highest += 1
+            await _store(runtime).aput(_place(runtime), key, {"number": highest, "text": text, "done": False})
+    return await _listed(runtime)
+
+
+@tool
+async def list_todos(runtime: Runtime) -> str:
+    """Show the user's to-dos with their numbers."""
+    return await _listed(runtime)
+
+
+@tool
+async def change_todo(number: Number, runtime: Runtime, text: Text | None = None, done: bool | None = None) -> str:
+    """Change a to-do: its text, or whether it is done. number: as in the list."""
+    item = await _numbered(number, runtime)
+    if item is None:
+        return await _no_such([number], runtime)
+    changes = {"text": text, "done": done}
+    value = {**item.value, **{name: new for name, new in changes.items() if new is not None}}
+    await _store(runtime).aput(_place(runtime), item.key, value)
+    return await _listed(runtime)
+
+
+@tool
+async def delete_todos(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
+    """Delete to-dos. numbers: as in the list."""
+    gone = []
+    for number in numbers:
+        item = await _numbered(number, runtime)
+        if item is None:
+            gone.append(number)
+        else:
+            await _store(runtime).adelete(_place(runtime), item.key)
+    return await _no_such(gone, runtime) if gone else await _listed(runtime)
+
+
+async def _stored(runtime: Runtime) -> list[Item]:
+    found = await _store(runtime).asearch(_place(runtime), limit=MOST)
+    return sorted(found, key=lambda item: int(item.value["number"]))
+
+
+async def _numbered(number: int, runtime: Runtime) -> Item | None:
+    return next((item for item in await _stored(runtime) if item.value["number"] == number), None)
+
+
+async def _listed(runtime: Runtime) -> str:
+    lang = runtime.state["lang"]
+    done = phrase("todo_done", lang)
+    lines = [
+        f"{item.value['number']}. {item.value['text']}{f' ({done})' if item.value['done'] else ''}"
+        for item in await _stored(runtime)
+    ]
+    return "\n".join(lines) or phrase("todos_none", lang)
+
+
+async def _no_such(numbers: list[int], runtime: Runtime) -> str:
+    missing = ", ".join(map(str, numbers))
+    return f"{phrase('todo_unknown', runtime.state['lang'], numbers=missing)}\n{await _listed(runtime)}"
+
+
+def _store(runtime: Runtime) -> BaseStore:
+    assert runtime.store is not None  # the graph is always compiled with a store
+    return runtime.store
+
+
+def _place(runtime: Runtime) -> tuple[str, ...]:
+    return ("users", runtime.context.user, "todos")

@@ -1,0 +1,96 @@
+"""The one way in for every door: `Assistant.play` takes a user message through the graph, once."""
+
+import uuid
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from agents.events import Event
+from agents.memory import Memory
+from agents.memory.transcript import Letter, Line, ThreadInfo
+from agents.models import Models
+from agents.state import State
+from app.graph import Graph
+from app.language import Languages
+from app.playing import Playing, config_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """A user message on its way in; `text` None asks the assistant to speak first, or to go on."""
+
+    thread: str
+    text: str | None
+    user: str | None = None
+    lang: str | None = None
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    source: str = "message"
+
+
+class Assistant:
+    """The conversation, for doors: play a turn, stop it, look at a thread, forget it."""
+
+    def __init__(self, graph: Graph, memory: Memory, models: Models, languages: Languages) -> None:
+        self.graph, self.memory = graph, memory
+        self._playing = Playing(graph, memory, models, languages)
+
+    async def play(self, turn: Turn) -> AsyncGenerator[Event, None]:
+        """Take one message through the conversation and yield what happens, one turn at a time per thread.
+
+        The same id again repeats the outcome and does nothing twice. A message of this thread that a crash
+        left unanswered is answered first.
+
+        Raises:
+            UsageError: the id was used before with another text.
+        """
+        letter = Letter(turn.thread, turn.id, turn.user or turn.thread, turn.text, turn.source)
+        async with self.memory.locks.hold(turn.thread):
+            letter = await self.memory.transcript.accept(letter)
+            lost = [left for left in await self.memory.transcript.open_letters(turn.thread) if left != letter]
+            seq = 0
+            for one in [*lost, letter]:
+                told = one.status in ("done", "interrupted")
+                playing = self._playing.repeat(one) if told else self._playing.answer(one, turn.lang)
+                async for event in playing:
+                    seq += 1
+                    yield replace(event, seq=seq)
+
+    async def stop(self, thread: str) -> bool:
+        """Stop the answer that is being made in a thread; its `play` then ends with what was shown."""
+        return self._playing.stop(thread)
+
+    async def state(self, thread: str) -> dict[str, Any] | None:
+        """Return what is known of a thread, as plain data; None for an unknown one."""
+        snapshot = await self.graph.aget_state(config_of(thread))
+        values = cast(State, snapshot.values)
+        if not values:
+            return None
+        talks = values.get("talks", {})
+        return {
+            "thread": thread,
+            "is_active": values.get("is_active", True),
+            "dialog": values.get("dialog"),
+            "paused": values.get("paused", []),
+            "turn": values.get("turn", 0),
+            "pending": [interrupt.value for interrupt in snapshot.interrupts],
+            "lang": values.get("lang"),
+            "wishes": values.get("wishes", []),
+            "forms": {name: talk["form"] for name, talk in talks.items() if talk.get("form")},
+            "talks": {name: {**talk, "messages": len(talk.get("messages", []))} for name, talk in talks.items()},
+        }
+
+    async def history(self, thread: str) -> list[Line]:
+        """Return a thread's transcript, oldest line first."""
+        return await self.memory.transcript.lines(thread)
+
+    async def threads(self) -> list[ThreadInfo]:
+        """List the threads, the latest first."""
+        return await self.memory.transcript.threads()
+
+    async def forget(self, thread: str) -> bool:
+        """Remove every trace of a thread; False if there was none."""
+        return await self.memory.forget(thread)
+
+    def drawing(self) -> str:
+        """Return the graph as a mermaid drawing."""
+        return self.graph.get_graph().draw_mermaid()

@@ -1,0 +1,115 @@
+"""The command line: one function and one entry of the parser for each command."""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NoReturn
+
+from agents.errors import ConfigError, UsageError
+from app import talk, upkeep
+from app.settings import Settings, read_settings
+from app.visit import INTERRUPTED
+from prompts import languages
+
+TERMINATED = 143
+THREAD = "me"
+
+Run = Callable[[Namespace, Settings], Awaitable[int]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; faults of the caller are one line on stderr."""
+    try:
+        options = _parser().parse_args(arguments)
+        return asyncio.run(_until_terminated(options))
+    except (ConfigError, UsageError) as fault:
+        print(f"python -m app: {fault}", file=sys.stderr)
+        return upkeep.USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Nobody reads any more; what is left in the buffer must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line."""
+        raise UsageError(f"{message} (see `{self.prog} --help`)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m app", description="One assistant, many dialogs.", allow_abbrev=False)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+
+    def command(name: str, run: Run, about: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+        added.set_defaults(run=run)
+        return added
+
+    _talking(command("chat", talk.chat, "talk; from a pipe, one message a line"))
+    asking = command("ask", talk.ask, "play one turn")
+    asking.add_argument("text", metavar="TEXT", help="what to say; - reads it from standard input")
+    asking.add_argument("--message-id", help="the same id again does nothing twice")
+    _talking(asking)
+    _json(command("threads", upkeep.threads, "list the threads"))
+    _on_thread(command("state", upkeep.state, "show who holds a thread's conversation"))
+    _on_thread(command("history", upkeep.history, "show what was said in a thread"))
+    _on_thread(command("forget", upkeep.forget, "remove every trace of a thread"))
+    command("graph", upkeep.graph, "draw the graph, as mermaid")
+    _json(command("check", upkeep.check, "show everything that is discovered; exit 2 if something is wrong"))
+    return parser
+
+
+def _talking(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--thread", type=_name, default=THREAD, help="which conversation (default: %(default)s)")
+    parser.add_argument("--user", type=_name, help="whose conversation (default: the thread's name)")
+    parser.add_argument("--lang", type=_language, help="what to speak (default: the thread's, or APP_LANG)")
+    parser.add_argument("--model", help="the model to ask (default: LLM_MODEL)")
+    parser.add_argument("--trace", action="store_true", help="show on stderr what happens in every turn")
+    _json(parser)
+
+
+def _on_thread(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--thread", type=_name, required=True)
+    _json(parser)
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON and nothing else on stdout")
+
+
+def _name(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a name is needed")
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
+def _language(text: str) -> str:
+    if text not in (known := languages()):
+        raise argparse.ArgumentTypeError(f"there is no language {text!r}; there are: {', '.join(known)}")
+    return text
+
+
+async def _until_terminated(options: Namespace) -> int:
+    """Run the command; SIGTERM cancels it, so that a running answer is stopped and stored first."""
+    this = asyncio.current_task()
+    assert this is not None
+    terminated = []
+
+    def terminate() -> None:
+        terminated.append(True)
+        this.cancel()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
+    try:
+        return int(await options.run(options, read_settings()))
+    except asyncio.CancelledError:
+        if terminated:
+            return TERMINATED
+        raise

@@ -1,0 +1,122 @@
+"""The slash commands, one registry for every door: a name, a description per language, what is done."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from app.listing import history_lines, state_lines, thread_lines
+from app.visit import Visit
+from app.wording import say
+from prompts import languages
+
+CALL = re.compile(r"/([a-z_]+)(?:\s+(.*))?", re.DOTALL)
+
+Handler = Callable[[Visit, str, str], Awaitable[str]]
+"""Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One slash command."""
+
+    name: str
+    run: Handler
+
+    def description(self, lang: str) -> str:
+        """Return one line on what the command does."""
+        return say(f"command.{self.name}", lang)
+
+
+def parse(text: str) -> tuple[str, str] | None:
+    """Return the command's name and argument; None for a text that is no command."""
+    call = CALL.fullmatch(text.strip())
+    return (call[1], (call[2] or "").strip()) if call else None
+
+
+async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
+    """Run a command by name and return its answer as plain text; empty when there is nothing to say."""
+    command = COMMANDS.get(name)
+    if command is None:
+        return say("reply.unknown_command", lang, name=name)
+    return await command.run(visit, argument, lang)
+
+
+async def _help(visit: Visit, argument: str, lang: str) -> str:
+    return "\n".join(f"/{command.name:<9} {command.description(lang)}" for command in COMMANDS.values())
+
+
+async def _dialogs(visit: Visit, argument: str, lang: str) -> str:
+    return "\n".join(f"{name:<10} {description}" for name, description in visit.dialogs.items())
+
+
+async def _go(visit: Visit, argument: str, lang: str) -> str:
+    if argument and argument not in visit.dialogs:
+        return say("reply.no_dialog", lang, name=argument, known=", ".join(visit.dialogs))
+    # A message that is a dialog's name, and no more, leads there; the one in charge simply goes on.
+    text = argument if argument and argument != visit.speaker else None
+    await visit.play(visit.turn(text, source="command"))
+    return ""
+
+
+async def _state(visit: Visit, argument: str, lang: str) -> str:
+    state = await visit.state()
+    return "\n".join(state_lines(state)) if state else say("reply.nothing_yet", lang)
+
+
+async def _history(visit: Visit, argument: str, lang: str) -> str:
+    lines = await visit.assistant.history(visit.thread)
+    return "\n".join(history_lines(lines, lang)) if lines else say("reply.nothing_yet", lang)
+
+
+async def _threads(visit: Visit, argument: str, lang: str) -> str:
+    threads = await visit.assistant.threads()
+    return "\n".join(thread_lines(threads)) if threads else say("no_threads", lang)
+
+
+async def _new(visit: Visit, argument: str, lang: str) -> str:
+    taken = {info.thread for info in await visit.assistant.threads()} | {visit.thread}
+    free = (f"{visit.user or visit.thread}-{number}" for number in range(2, len(taken) + 3))
+    # The person stays who they are: what is known of them goes with them into the other thread.
+    visit.user = visit.user or visit.thread
+    visit.thread = argument or next(name for name in free if name not in taken)
+    state = await visit.state()
+    visit.speaker = state.get("dialog")
+    if not state:
+        await visit.play(visit.turn(None))
+    return say("reply.thread_is", lang, thread=visit.thread)
+
+
+async def _lang(visit: Visit, argument: str, lang: str) -> str:
+    known = languages() or [lang]
+    if argument and argument not in known:
+        return say("unknown_lang", lang, lang=argument, known=", ".join(known))
+    visit.lang = argument or visit.lang
+    chosen = visit.lang or lang
+    return say("reply.lang_is", chosen, lang=chosen, known=", ".join(known))
+
+
+async def _trace(visit: Visit, argument: str, lang: str) -> str:
+    visit.traced = not visit.traced
+    return say("reply.trace_on" if visit.traced else "reply.trace_off", lang)
+
+
+async def _quit(visit: Visit, argument: str, lang: str) -> str:
+    visit.is_open = False
+    return ""
+
+
+COMMANDS: Mapping[str, Command] = {
+    name: Command(name, handler)
+    for name, handler in {
+        "help": _help,
+        "go": _go,
+        "dialogs": _dialogs,
+        "state": _state,
+        "history": _history,
+        "threads": _threads,
+        "new": _new,
+        "lang": _lang,
+        "trace": _trace,
+        "quit": _quit,
+    }.items()
+}

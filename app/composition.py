@@ -1,0 +1,101 @@
+"""The composition root: put the application together from settings, files and a database."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import dialogs
+import observers
+from agents.errors import ConfigError, ContractError
+from agents.memory import open_memory
+from agents.speaker import Speaker, Speakers
+from agents.state import SUPERVISOR
+from agents.tools.abilities import abilities
+from agents.tools.clock import current_time
+from agents.tools.language import change_language
+from app.assistant import Assistant
+from app.graph import build_graph
+from app.language import Languages
+from app.settings import Settings
+from prompts import PromptError, card, languages
+
+SUPERVISOR_TOOLS = (current_time, abilities, change_language)
+
+
+@asynccontextmanager
+async def open_assistant(settings: Settings, *, model: str | None = None) -> AsyncIterator[Assistant]:
+    """Open the database and build the graph; `model` takes the place of every configured one.
+
+    Raises:
+        ConfigError: a setting is wrong.
+        ContractError, PromptError: a dialog, observer or prompt breaks a rule.
+    """
+    speakers, watching = discover()
+    models = settings.models(model)
+    unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
+    if unknown:
+        raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown)}")
+    async with open_memory(settings.database_url) as memory:
+        graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
+        known = Languages(settings.app_lang, tuple(languages()), memory.store)
+        yield Assistant(graph, memory, models, known)
+
+
+def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
+    """Find every dialog and observer by file name."""
+    watching = observers.discover(languages())
+    found = dialogs.discover(languages(), watching)
+    supervisor = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
+    return Speakers(supervisor, {name: dialog.named(name) for name, dialog in found.items()}), watching
+
+
+def report(settings: Settings) -> dict[str, Any]:
+    """Return everything discovered, with languages, models and faults, for `python -m app check`."""
+    faults: list[str] = []
+    models: dict[str, str] = {}
+    try:
+        chosen = settings.models()
+        models = {"default": chosen.default.name} | {role: model.name for role, model in chosen.roles.items()}
+        models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
+    except ConfigError as wrong:
+        faults.append(str(wrong))
+    try:
+        speakers, watching = discover()
+    except (ContractError, PromptError) as broken:
+        return {"dialogs": [], "observers": [], "tools": [], "models": models, "faults": [*faults, str(broken)]}
+    tools = {tool.name: tool for one in (speakers.supervisor, *speakers.dialogs.values()) for tool in one.tools}
+    return {
+        "dialogs": [_dialog(speaker) for speaker in speakers.dialogs.values()],
+        "observers": [
+            {
+                "name": name,
+                "checks": [check for check in ("pre_check", "post_check") if getattr(observer, check)],
+                "languages": languages(f"observers/{name}"),
+            }
+            for name, observer in watching.items()
+        ],
+        "tools": [
+            {
+                "name": name,
+                "description": tool.description.splitlines()[0],
+                "languages": [lang for lang in languages() if card(name, lang)[1]],
+            }
+            for name, tool in tools.items()
+        ],
+        "models": models,
+        "faults": faults,
+    }
+
+
+def _dialog(speaker: Speaker) -> dict[str, Any]:
+    return {
+        "name": speaker.name,
+        "tool": speaker.tool,
+        "description": speaker.description,
+        "tools": [tool.name for tool in speaker.tools],
+        "observers": list(speaker.observers),
+        "form": list(speaker.form.model_fields) if speaker.form else [],
+        "resume": speaker.resume,
+        "version": speaker.version,
+        "languages": languages(f"dialogs/{speaker.name}"),
+    }

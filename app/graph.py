@@ -1,0 +1,128 @@
+"""The whole wiring on one screen: one flat graph, true to its drawing.
+
+Every speaker is two nodes, `<name>` and `<name>.tools`; every observer one node for each of its checks.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+
+from agents.acting import Acting
+from agents.gate import Gate, untrained_gate
+from agents.prompting import Prompting
+from agents.routing import Routing
+from agents.scene import scene
+from agents.settling import Settling
+from agents.speaker import Speaker, Speakers
+from agents.speaking import Speaking
+from agents.state import SUPERVISOR, Context, State
+from agents.watching import Judging, Watching
+from observers import Observer
+
+Graph = CompiledStateGraph[State, Context, Any, Any]
+
+
+class Wiring:
+    """The edges: where the conversation goes after each node. Coroutines, since LangGraph gives others a thread."""
+
+    def __init__(self, speakers: Speakers, observers: Mapping[str, Observer], settling: Settling) -> None:
+        self.speakers, self.observers, self.settling = speakers, observers, settling
+
+    async def after_route(self, state: State) -> list[str]:
+        """To the observers, with or without the dialog beside them; else straight to whoever listens."""
+        listener = state["listener"]
+        if listener is None:
+            return [END]
+        asked = [f"{name}.pre_check" for name in state["asked"]]
+        return [*asked, listener] if state["drafting"] or not asked else asked
+
+    async def after_judging(self, state: State) -> list[str]:
+        """To the supervisor on a switch; else the dialog's draft counts, or it is asked now."""
+        listener = state["listener"] or SUPERVISOR
+        if listener == SUPERVISOR or not state["drafting"]:
+            return [listener]
+        return self.after_reply(self.speakers[listener], state)
+
+    def after_speaking(self, speaker: Speaker) -> Callable[[State], Awaitable[list[str]]]:
+        """To the verdict if one is awaited, else on with the reply."""
+
+        async def after(state: State) -> list[str]:
+            return ["verdict"] if state["asked"] and state["drafting"] else self.after_reply(speaker, state)
+
+        return after
+
+    def after_reply(self, speaker: Speaker, state: State) -> list[str]:
+        """To the tools that were called; after an answer to the observers' second look, or to what is left."""
+        last = state["talks"][speaker.name]["messages"][-1]
+        if isinstance(last, AIMessage) and last.tool_calls:
+            return [f"{speaker.name}.tools"]
+        checks = [f"{name}.post_check" for name in speaker.observers if self._has_a_say(name, speaker, state)]
+        return checks or (["settle"] if self.settling.due(state) else [END])
+
+    async def after_tools(self, state: State) -> list[str]:
+        """Back to whoever holds the conversation now; to what is left if a dialog ended with a good word."""
+        verdict = state.get("verdict") or {}
+        if verdict.get("kind") == "finished" and state["said"]:
+            return ["settle"]
+        return [state["dialog"] or SUPERVISOR]
+
+    async def after_settling(self, state: State) -> list[str]:
+        """To the next wish's dialog, if there is one."""
+        return [state["listener"] or END]
+
+    def _has_a_say(self, name: str, speaker: Speaker, state: State) -> bool:
+        observer = self.observers[name]
+        return observer.post_check is not None and observer.when(scene(self.speakers, speaker, state))
+
+
+def build_graph(
+    speakers: Speakers,
+    observers: Mapping[str, Observer],
+    *,
+    saver: BaseCheckpointSaver[Any],
+    store: BaseStore,
+    gate: Gate = untrained_gate,
+) -> Graph:
+    """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
+    graph = StateGraph(State, context_schema=Context)
+    settling, prompting = Settling(speakers), Prompting(speakers)
+    wiring = Wiring(speakers, observers, settling)
+    watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
+    everyone = [SUPERVISOR, *speakers.dialogs]
+    hands = [f"{name}.tools" for name in everyone]
+    looks = {name: _looks(speakers[name], observers) for name in everyone}
+    checks = sorted({check for one in looks.values() for check in one})
+
+    graph.add_node("route", Routing(speakers, watchers, gate))
+    graph.add_node("verdict", Judging(speakers))
+    graph.add_node("settle", settling)
+    for name in everyone:
+        speaker = speakers[name]
+        after = [END, f"{name}.tools", "settle", *looks[name], *([] if speaker.is_supervisor else ["verdict"])]
+        graph.add_node(name, Speaking(speaker, prompting))
+        graph.add_node(f"{name}.tools", Acting(speaker, speakers))
+        graph.add_conditional_edges(name, wiring.after_speaking(speaker), after)
+        holders = everyone if speaker.is_supervisor else [name, SUPERVISOR, "settle"]
+        graph.add_conditional_edges(f"{name}.tools", wiring.after_tools, holders)
+    for name, observer in observers.items():
+        if observer.pre_check:
+            graph.add_node(f"{name}.pre_check", Watching(name, observer.pre_check, prompting))
+            graph.add_edge(f"{name}.pre_check", "verdict")
+        if observer.post_check:
+            graph.add_node(f"{name}.post_check", Watching(name, observer.post_check, prompting))
+            graph.add_edge(f"{name}.post_check", "settle")
+    graph.add_edge(START, "route")
+    graph.add_conditional_edges("route", wiring.after_route, [END, *everyone, *(f"{n}.pre_check" for n in watchers)])
+    graph.add_conditional_edges("verdict", wiring.after_judging, [END, "settle", *everyone, *hands, *checks])
+    graph.add_conditional_edges("settle", wiring.after_settling, [END, *speakers.dialogs])
+    return graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
+
+
+def _looks(speaker: Speaker, observers: Mapping[str, Observer]) -> list[str]:
+    """Return the nodes that look at a speaker's answers."""
+    return [f"{name}.post_check" for name in speaker.observers if observers[name].post_check]

@@ -1,0 +1,84 @@
+"""What the assistant knows of threads, as lines to read."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.cells import cell_len
+
+from agents.memory.transcript import Line, ThreadInfo
+from agents.state import SUPERVISOR
+from app.terminal import clean
+from app.wording import say
+
+
+def columns(rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return rows as lines with their cells one below the other; wide characters count double."""
+    cells = [[clean(str(cell)).replace("\n", " ") for cell in row] for row in rows]
+    if not cells:
+        return []
+    widths = [max(cell_len(row[place]) for row in cells) for place in range(len(cells[0]))]
+    return ["  ".join(_padded(row, widths)).rstrip() for row in cells]
+
+
+def state_lines(state: Mapping[str, Any]) -> list[str]:
+    """Return a thread's state, or whatever else has names and values, one fact a line."""
+    return columns((name, _fact(value)) for name, value in state.items())
+
+
+def thread_lines(threads: Sequence[ThreadInfo]) -> list[str]:
+    """Return the threads, one a line, below a headline."""
+    head = ("THREAD", "USER", "TURNS", "LAST ACTIVITY")
+    return columns([head, *((info.thread, info.user, info.turns, moment(info.active_ms)) for info in threads)])
+
+
+def history_lines(lines: Sequence[Line], lang: str) -> list[str]:
+    """Return a talk as it was held; further lines of a text are indented."""
+    shown = []
+    for line in lines:
+        who = say("you", lang) if line.role == "user" else (line.speaker or SUPERVISOR)
+        text = clean(line.text or "").strip().replace("\n", "\n    ")
+        stopped = f"  ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
+        shown.append(f"{moment(line.at_ms)}  {clean(who)}: {text}{stopped}")
+    return shown
+
+
+def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:
+    """Return everything that was discovered, and its faults, section by section."""
+    shown = [say("check.dialogs", lang)]
+    for dialog in report["dialogs"]:
+        facts = {name: value for name, value in dialog.items() if name != "name"}
+        shown += _indented([clean(dialog["name"]), *_indented(state_lines(facts))])
+    for section in ("observers", "tools"):
+        rows = [[_fact(value) for value in entry.values()] for entry in report[section]]
+        shown += ["", say(f"check.{section}", lang), *_indented(columns(rows))]
+    shown += ["", say("check.models", lang), *_indented(columns(report["models"].items()))]
+    faults = _indented(clean(fault) for fault in report["faults"])
+    return [*shown, "", *([say("check.faults", lang), *faults] if faults else [say("check.no_faults", lang)])]
+
+
+def moment(at_ms: int) -> str:
+    """Return a time as the local clock shows it."""
+    return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _fact(value: object) -> str:
+    if value is None or value in ([], {}, ""):
+        return "-"
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case list() if all(isinstance(entry, str) for entry in value):
+            return ", ".join(value)
+        case list() | dict():
+            return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    return [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]

@@ -1,0 +1,70 @@
+"""Settings, read once from the environment and `.env`; `.env.example` explains each."""
+
+from typing import Annotated
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from agents.errors import ConfigError
+from agents.models import Models
+from agents.models.making import Endpoint, make_models
+
+
+class Settings(BaseSettings):
+    """Everything an operator can set."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
+
+    llm_model: str = "local:rules"
+    observer_model: str | None = None
+    role_models: Annotated[dict[str, str], NoDecode] = Field(default_factory=dict)
+    fallback_model: str | None = None
+    openai_api_key: SecretStr | None = None
+    openai_base_url: str | None = None
+    model_timeout: float = Field(default=60, gt=0)
+    model_retries: int = Field(default=2, ge=0, le=10)
+    database_url: str = "sqlite:///var/dialogs.db"
+    app_lang: str = "en"
+    log_content: bool = False
+
+    @field_validator("role_models", mode="before")
+    @classmethod
+    def _pairs(cls, value: object) -> object:
+        """Read "planner=openai:a, supervisor=openai:b"."""
+        if not isinstance(value, str):
+            return value
+        pairs = [pair.partition("=") for pair in value.split(",") if pair.strip()]
+        if any(not name.strip() or not model.strip() for name, _, model in pairs):
+            raise ValueError("write role=model, separated by commas")
+        return {name.strip(): model.strip() for name, _, model in pairs}
+
+    def models(self, override: str | None = None) -> Models:
+        """Make the models of all roles; `override` takes the place of every role's.
+
+        Raises:
+            ConfigError: a model's name or key is wrong.
+        """
+        endpoint = Endpoint(
+            key=self.openai_api_key,
+            base_url=self.openai_base_url,
+            timeout=self.model_timeout,
+            retries=self.model_retries,
+        )
+        if override:
+            return make_models(override, {}, self.fallback_model, endpoint)
+        observer = {"observer": self.observer_model} if self.observer_model else {}
+        return make_models(self.llm_model, {**observer, **self.role_models}, self.fallback_model, endpoint)
+
+
+def read_settings() -> Settings:
+    """Read the settings.
+
+    Raises:
+        ConfigError: a setting is wrong; names it.
+    """
+    try:
+        return Settings()
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        name = str(first["loc"][0]).upper()
+        raise ConfigError(f"{name}: {first['msg']} (see .env.example)") from None

@@ -1,0 +1,101 @@
+"""`ask` and `chat`: turns on the command line, for a person at a terminal or a script at a pipe."""
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from agents.errors import UsageError
+from app.assistant import Assistant
+from app.composition import open_assistant, report
+from app.render import JsonLines, PlainText, Screen
+from app.repl import Repl
+from app.settings import Settings
+from app.terminal import clean, incoming_lines
+from app.trace import TraceTree
+from app.visit import INTERRUPTED, Visit
+from app.wording import say
+
+RULES = "local:rules"
+WIDE = 200
+"""Columns of a trace that goes to a file."""
+
+
+async def ask(options: Namespace, settings: Settings) -> int:
+    """Play one turn and return the exit code.
+
+    Raises:
+        UsageError: there is no text, or the message id was used for another text.
+    """
+    lang = options.lang or settings.app_lang
+    text = await _text(options.text)
+    if not text.strip():
+        raise UsageError(say("no_text", lang))
+    async with open_assistant(settings, model=options.model) as assistant:
+        visit = _visit(assistant, options)
+        visit.screens = _screens(options, lang)
+        more = {"id": options.message_id} if options.message_id else {}
+        return await visit.play(visit.turn(text, **more))
+
+
+async def chat(options: Namespace, settings: Settings) -> int:
+    """Talk until the input ends or the user leaves; return the exit code."""
+    async with open_assistant(settings, model=options.model) as assistant:
+        visit = _visit(assistant, options)
+        state = await visit.state()
+        lang = options.lang or state.get("lang") or settings.app_lang
+        at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
+        console = Console(stderr=not at_terminal, highlight=False)
+        for remark in _welcome(options, settings, lang, at_terminal=at_terminal):
+            console.print(Text(clean(remark), "dim"), soft_wrap=not at_terminal)
+        if at_terminal:
+            visit.dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
+            console.print()
+            return await Repl(visit, lang, console=console).run()
+        visit.screens = _screens(options, lang)
+        return await _lines(visit, is_new=not state)
+
+
+async def _lines(visit: Visit, *, is_new: bool) -> int:
+    """Take every line as a message; return the code of the last turn that went wrong."""
+    code = await visit.play(visit.turn(None)) if is_new else 0
+    async for line in incoming_lines(sys.stdin):
+        if code == INTERRUPTED:
+            break
+        if line.strip():
+            code = await visit.play(visit.turn(line.strip())) or code
+    return code
+
+
+def _visit(assistant: Assistant, options: Namespace) -> Visit:
+    tracer = TraceTree(Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDE))
+    return Visit(
+        assistant=assistant,
+        thread=options.thread,
+        user=options.user,
+        lang=options.lang,
+        tracer=tracer,
+        traced=options.trace,
+    )
+
+
+def _screens(options: Namespace, lang: str) -> Sequence[Screen]:
+    return [JsonLines(sys.stdout) if options.json else PlainText(sys.stdout, sys.stderr, lang)]
+
+
+def _welcome(options: Namespace, settings: Settings, lang: str, *, at_terminal: bool) -> list[str]:
+    model = options.model or settings.llm_model
+    remarks = [say("welcome", lang, thread=options.thread, model=model)]
+    if model == RULES:
+        remarks.append(say("rules_notice", lang))
+    return [*remarks, say("keys", lang)] if at_terminal else remarks
+
+
+async def _text(argument: str) -> str:
+    if argument == "-":
+        return "\n".join([line async for line in incoming_lines(sys.stdin)])
+    # Bytes of the command line that are no UTF-8 could not be stored or sent.
+    return os.fsencode(argument).decode("utf-8", "replace")

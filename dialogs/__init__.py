@@ -1,0 +1,86 @@
+"""Dialogs: specialists that take the conversation over. One file defines one `dialog`.
+
+The file name is the dialog's name; its prompt is `prompts/<lang>/dialogs/<name>.md`.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel
+
+from agents.errors import ContractError
+from agents.speaker import Resume, Speaker
+from prompts import variables
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialog:
+    """A specialist: how the supervisor calls it, what it finds out, what it can do, how it gives way."""
+
+    tool: str
+    """The name of the tool by which the supervisor hands over."""
+    description: str
+    """Begins with "Used for …"; the supervisor and the observers read it."""
+    form: type[BaseModel] | None = None
+    """What the dialog has to find out; every field needs a default that means "not known yet"."""
+    remember: bool = False
+    """Whether the form is kept in the user's long-term memory."""
+    tools: Sequence[BaseTool] = ()
+    observers: Sequence[str] = ("supervisor", "finished")
+    resume: Resume = "ask"
+    """When it was interrupted: ask the user, tell and go on, go on silently, or never go on."""
+    version: int = 1
+    """Raise it when the form or the prompt changes so much that running conversations must be revised."""
+    formerly: Sequence[str] = ()
+    """Names this dialog had before; stored conversations under them go on here."""
+    agent: Runnable[Any, Any] | None = None
+    """A compiled agent graph over `messages` (LangChain's `create_agent`) that answers instead of our own loop."""
+
+    def __post_init__(self) -> None:
+        if not self.tool.isidentifier():
+            raise ContractError(f"Dialog.tool must be a plain name like 'return_an_order', found {self.tool!r}")
+        if not self.description.startswith("Used for "):
+            raise ContractError(f"Dialog.description must begin with 'Used for ', found {self.description!r}")
+        if self.resume not in get_args(Resume):
+            raise ContractError(f"Dialog.resume must be one of {get_args(Resume)}, found {self.resume!r}")
+        fields = self.form.model_fields if self.form else {}
+        required = [name for name, field in fields.items() if field.is_required()]
+        if required:
+            raise ContractError(f"fields of {self.form!r} need defaults for 'not known yet': {', '.join(required)}")
+
+    def __str__(self) -> str:
+        """Return what a person wants to know at a glance."""
+        form = f", fills {', '.join(self.form.model_fields)}" if self.form else ""
+        tools = ", ".join(tool.name for tool in self.tools) or "no tools"
+        return f"{self.tool} (v{self.version}): {self.description} [{tools}{form}; resume: {self.resume}]"
+
+    def named(self, name: str) -> Speaker:
+        """Return the dialog as a speaker of that name."""
+        return Speaker(name=name, **vars(self))
+
+
+def discover(languages: Collection[str], observers: Collection[str]) -> dict[str, Dialog]:
+    """Load every dialog of this folder by file name.
+
+    Raises:
+        ContractError: a file defines no `dialog = Dialog(...)`, or the dialog names an unknown observer.
+        PromptError: a dialog has no prompt.
+    """
+    found: dict[str, Dialog] = {}
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
+        dialog = getattr(importlib.import_module(f"dialogs.{module.name}"), "dialog", None)
+        if not isinstance(dialog, Dialog):
+            raise ContractError(f"dialogs/{module.name}.py must define `dialog = Dialog(...)`, found {dialog!r}")
+        unknown = sorted(set(dialog.observers) - set(observers))
+        if unknown:
+            raise ContractError(f"dialogs/{module.name}.py names observers that do not exist: {', '.join(unknown)}")
+        found[module.name] = dialog
+    for name in found:
+        for lang in languages:
+            variables(f"dialogs/{name}", lang)
+    return found

@@ -1,0 +1,56 @@
+"""Observers: they watch a dialog and may end its hold on the conversation. One file defines one `observer`.
+
+The file name is the observer's name; its prompt is `prompts/<lang>/observers/<name>.md`. Of several votes the
+first that is not "stay" counts.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from agents.errors import ContractError
+from agents.scene import Scene
+from agents.verdict import Verdict
+from prompts import variables
+
+Check = Callable[[Scene], Awaitable[Verdict]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observer:
+    """Checks before a dialog answers (`pre_check`) and after (`post_check`); either may be left out.
+
+    A pre-check runs beside the dialog's own draft and holds it back until it has voted; a post-check runs
+    while the user already reads the answer.
+    """
+
+    pre_check: Check | None = None
+    post_check: Check | None = None
+    when: Callable[[Scene], bool] = lambda _: True
+    """A cheap local test: where it is false the observer has nothing to say and is not asked."""
+
+    def __post_init__(self) -> None:
+        if self.pre_check is None and self.post_check is None:
+            raise ContractError("an Observer needs a pre_check or a post_check")
+
+
+def discover(languages: list[str]) -> dict[str, Observer]:
+    """Load every observer of this folder by file name.
+
+    Raises:
+        ContractError: a file defines no `observer = Observer(...)`.
+        PromptError: an observer has no prompt.
+    """
+    found: dict[str, Observer] = {}
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
+        observer = getattr(importlib.import_module(f"observers.{module.name}"), "observer", None)
+        if not isinstance(observer, Observer):
+            raise ContractError(
+                f"observers/{module.name}.py must define `observer = Observer(...)`, found {observer!r}"
+            )
+        found[module.name] = observer
+    for name in found:
+        for lang in languages:
+            variables(f"observers/{name}", lang)
+    return found

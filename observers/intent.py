@@ -1,0 +1,28 @@
+"""Spots what the user is after professionally, and keeps it in long-term memory."""
+
+import json
+
+from agents.ideas import mentions
+from agents.scene import Scene
+from agents.verdict import STAY, Verdict
+from observers import Observer
+
+
+def when(scene: Scene) -> bool:
+    """Ask only if the message has a word about looking for work."""
+    return mentions("intent", scene.text, scene.lang) is not None
+
+
+async def post_check(scene: Scene) -> Verdict:
+    """Ask the model for the intent in the user's own words, and remember it."""
+    try:
+        found = json.loads(await scene.ask(reply=scene.reply or "-"))
+    except json.JSONDecodeError:
+        return STAY
+    intent = found.get("intent") if isinstance(found, dict) else None
+    if isinstance(intent, str) and intent.strip():
+        await scene.remember("facts", "professional_intent", {"text": intent.strip()[:500]})
+    return STAY
+
+
+observer = Observer(post_check=post_check, when=when)

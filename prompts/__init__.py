@@ -1,0 +1,90 @@
+"""Text only, by language: prompts as Markdown, short sentences and word lists as TOML.
+
+A file that a language lacks falls back to English; variables are written `$name`.
+"""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any
+
+FALLBACK = "en"
+FOLDER = Path(__file__).parent
+
+
+class PromptError(LookupError):
+    """Tells the developer which prompt file or variable is missing."""
+
+
+def prompt(name: str, lang: str, **variables: object) -> str:
+    """Return the prompt `name` ("dialogs/profile") in `lang`, its `$variables` filled in.
+
+    Raises:
+        PromptError: no language has the file, or a variable of it was not given.
+    """
+    try:
+        return _template(name, lang).substitute({key: str(value) for key, value in variables.items()})
+    except KeyError as missing:
+        raise PromptError(f"prompts/{lang}/{name}.md needs the variable ${missing.args[0]}") from None
+
+
+def variables(name: str, lang: str) -> set[str]:
+    """Return the names of the variables that a prompt wants."""
+    return set(_template(name, lang).get_identifiers())
+
+
+def phrase(key: str, lang: str, **variables: object) -> str:
+    """Return one short sentence for the user, from `texts.toml`.
+
+    Raises:
+        PromptError: no language has the sentence, or a variable of it was not given.
+    """
+    text = table("texts", lang).get(key, table("texts", FALLBACK).get(key))
+    if text is None:
+        raise PromptError(f"prompts/{FALLBACK}/texts.toml has no sentence {key!r}")
+    return Template(text).substitute({name: str(value) for name, value in variables.items()})
+
+
+def table(name: str, lang: str) -> dict[str, Any]:
+    """Return a TOML file of a language ("words", "forms/profile"); empty where no language has it."""
+    for candidate in (lang, FALLBACK):
+        if found := _toml(FOLDER / candidate / f"{name}.toml"):
+            return found
+    return {}
+
+
+@cache
+def card(tool: str, lang: str) -> tuple[str, tuple[str, ...]]:
+    """Return a tool's description in `lang` (empty: its docstring serves) and its example phrases.
+
+    A card is `tools/<tool>.md`: the description, then one example a line behind a dash.
+    """
+    path = FOLDER / lang / "tools" / f"{tool}.md"
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    examples = tuple(line[2:].strip() for line in lines if line.startswith("- "))
+    description = "\n".join(line for line in lines if not line.startswith("- ")).strip()
+    return description, examples
+
+
+def languages(name: str = "supervisor") -> list[str]:
+    """Return the languages that have a prompt of their own, the fallback first."""
+    found = [path.parent.name for path in FOLDER.glob(f"*/{name}.md")]
+    if "/" in name:
+        depth = name.count("/")
+        found = [path.parents[depth].name for path in FOLDER.glob(f"*/{name}.md")]
+    return sorted(found, key=lambda lang: (lang != FALLBACK, lang))
+
+
+@cache
+def _template(name: str, lang: str) -> Template:
+    for candidate in (lang, FALLBACK):
+        path = FOLDER / candidate / f"{name}.md"
+        if path.exists():
+            return Template(path.read_text("utf-8").strip())
+    raise PromptError(f"prompts/{FALLBACK}/{name}.md is missing: write it, then start again")
+
+
+@cache
+def _toml(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}

@@ -1,0 +1,1 @@
+"""Tests: traces first."""

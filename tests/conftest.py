@@ -1,0 +1,85 @@
+"""Chat: a user before a scripted assistant, and the trace of what happens between them."""
+
+import textwrap
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.events import Event, trace
+from agents.gate import Gate, untrained_gate
+from agents.memory import Memory, open_memory
+from agents.models.script import Line, Script
+from agents.speaker import Speakers
+from app.assistant import Assistant, Turn
+from app.composition import discover
+from app.graph import build_graph
+from app.language import Languages
+from observers import Observer
+
+
+class Chat:
+    """A thread on a real SQLite file, with a script behind the graph."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.script = path, Script()
+        self.speakers, self.observers = discover()
+        self.gate: Gate = untrained_gate
+        self.events: list[Event] = []
+
+    def expects(self, **lines: list[Line]) -> None:
+        """Append to the script: what each role will say."""
+        self.script.add(**lines)
+
+    async def says(self, *texts: str | None, thread: str = "ann") -> str:
+        """Let the user say something, each text in a turn of its own; return the trace of it all."""
+        self.events = []
+        async with self.assistant() as assistant:
+            for text in texts:
+                self.events += [event async for event in assistant.play(Turn(thread=thread, text=text))]
+        return trace(self.events)
+
+    @asynccontextmanager
+    async def assistant(self) -> AsyncIterator[Assistant]:
+        """Open the database anew, as a fresh process would."""
+        async with open_memory(f"sqlite:///{self.path}") as memory:
+            yield compose(memory, self.script, self.speakers, self.observers, self.gate)
+
+    async def state(self, thread: str = "ann") -> dict[str, Any]:
+        """Return what is known of the thread."""
+        async with self.assistant() as assistant:
+            return await assistant.state(thread) or {}
+
+    async def messages(self, speaker: str, thread: str = "ann") -> list[Any]:
+        """Return a speaker's history."""
+        async with self.assistant() as assistant:
+            snapshot = await assistant.graph.aget_state({"configurable": {"thread_id": thread}})
+            return list(snapshot.values["talks"][speaker]["messages"])
+
+
+def compose(
+    memory: Memory,
+    script: Script,
+    speakers: Speakers,
+    observers: Mapping[str, Observer],
+    gate: Gate = untrained_gate,
+) -> Assistant:
+    """Put an assistant together whose models play a script."""
+    graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store, gate=gate)
+    models = script.models(["supervisor", "observer", *speakers.dialogs])
+    return Assistant(graph, memory, models, Languages("en", ("en", "ru"), memory.store))
+
+
+def told(text: str) -> str:
+    """Return a trace as it is written in a test: without its indentation."""
+    return textwrap.dedent(text).strip()
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> AsyncIterator[Chat] | Any:
+    """A new conversation; lines of the script that nobody spoke fail the test."""
+    talk = Chat(tmp_path / "dialogs.db")
+    yield talk
+    assert talk.script.left() == {}

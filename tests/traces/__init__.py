@@ -1,0 +1,1 @@
+"""Conversations and their traces, one story a file."""

@@ -1,0 +1,100 @@
+"""Every turn of these tests opens the database anew: what is not stored is not known."""
+
+import pytest
+
+from agents.models.script import Call
+from agents.state import SUPERVISOR
+from app.assistant import Turn
+from tests.conftest import Chat, told
+
+
+async def test_the_assistant_speaks_first(chat: Chat) -> None:
+    """On an empty thread nothing from the user lets the assistant introduce itself and propose a beginning."""
+    chat.expects(supervisor=["Hello! Shall we get acquainted?"])
+
+    assert await chat.says(None) == "user says nothing\nsupervisor: Hello! Shall we get acquainted?"
+    assert "propose to begin with getting acquainted" in chat.script.asked[0].messages[-1].text
+
+
+async def test_nothing_from_the_user_lets_whoever_speaks_go_on(chat: Chat) -> None:
+    """On a thread with history nothing from the user continues the conversation, here in the dialog."""
+    chat.expects(supervisor=[Call("get_acquainted", {"brief": "-"})], profile=["What do you do?", "Still there?"])
+    await chat.says("Hi")
+
+    assert await chat.says(None) == "user says nothing\nprofile: Still there?"
+
+
+async def test_a_restart_continues_the_same_dialog(chat: Chat) -> None:
+    """`is_active` and the dialog are in the checkpoint; a fresh process goes on in mid-dialog."""
+    chat.expects(
+        supervisor=[Call("get_acquainted", {"brief": "-"})],
+        profile=["What do you do?", Call("fill_form", {"experience": "nurse"}), "What are you good at?"],
+    )
+    await chat.says("Hi")
+    state = await chat.state()
+    assert (state["is_active"], state["dialog"]) == (False, "profile")
+
+    assert told("""
+        user: A nurse
+        profile.fill_form(experience='nurse') = Filled: experience. Missing: skills, interests, work.
+        profile: What are you good at?
+    """) == await chat.says("A nurse")
+
+
+async def test_the_form_outlives_the_thread(chat: Chat) -> None:
+    """A form that is remembered greets the same user in another thread."""
+    chat.expects(
+        supervisor=[Call("get_acquainted", {"brief": "-"})] * 2,
+        profile=[Call("fill_form", {"experience": "nurse"}), "What are you good at?", "You are a nurse, I remember."],
+    )
+    await chat.says("I am a nurse", thread="ann")
+    async with chat.assistant() as assistant:
+        async for _ in assistant.play(Turn(thread="ann-at-work", user="ann", text="Hi")):
+            pass
+
+    assert '"experience": "nurse"' in chat.script.asked[-1].messages[-1].text
+
+
+async def test_a_message_is_answered_once(chat: Chat) -> None:
+    """The same message id again repeats the outcome without asking any model."""
+    chat.expects(supervisor=["Hello."])
+    async with chat.assistant() as assistant:
+        first = [str(event) async for event in assistant.play(Turn(thread="ann", id="m1", text="Hi"))]
+    async with chat.assistant() as assistant:
+        second = [str(event) async for event in assistant.play(Turn(thread="ann", id="m1", text="Hi"))]
+
+    assert [line for line in first if line.startswith(("user", "supervisor: "))] == second[:2]
+    assert (await chat.state())["turn"] == 1
+
+
+async def test_a_state_that_was_lost_is_rebuilt_from_the_transcript(chat: Chat) -> None:
+    """When the checkpoint is older than the transcript, the supervisor goes on from the transcript."""
+    chat.expects(supervisor=["Hello.", "I know, Ann."])
+    await chat.says("I am Ann")
+    async with chat.assistant() as assistant:
+        await assistant.memory.saver.adelete_thread("ann")
+
+    assert await chat.says("Do you know me?") == "user: Do you know me?\nsupervisor: I know, Ann."
+    heard = [message.text for message in chat.script.asked[-1].messages]
+    assert heard[1:4] == ["I am Ann", "Hello.", "Do you know me?"]
+    assert (await chat.state())["turn"] == 2
+
+
+@pytest.mark.parametrize("setting", ["en", "ru"])
+async def test_the_language_that_was_set_stays(chat: Chat, setting: str) -> None:
+    """A language the user asked for is kept for the user, whatever the next message is written in."""
+    chat.expects(supervisor=[Call("change_language", {"language": setting}), "Fine.", "Sure."])
+    await chat.says("Change the language", "Привет, как дела? Hello hello")
+
+    assert (await chat.state())["lang"] == setting
+
+
+async def test_the_language_follows_the_user(chat: Chat) -> None:
+    """Without a setting the conversation is held in the language the user writes in."""
+    chat.expects(supervisor=["Привет!", "Hello!"])
+    await chat.says("Добрый день")
+    assert (await chat.state())["lang"] == "ru"
+
+    await chat.says("Good morning")
+    assert (await chat.state())["lang"] == "en"
+    assert SUPERVISOR in (await chat.state())["talks"]

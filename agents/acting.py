@@ -12,6 +12,7 @@ from langgraph.types import Command
 from agents import handover
 from agents.events import Event, Observed
 from agents.handover import MAX_HOPS, Change, Update
+from agents.memory.store import namespace_of
 from agents.prompting import bound
 from agents.speaker import Speaker, Speakers
 from agents.state import Context, State, TalkUpdate, Wish
@@ -41,7 +42,7 @@ class Acting:
         update = await self._run(calls, state) if calls else {}
         form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
         if form and self.speaker.remember and runtime.store is not None:
-            await runtime.store.aput(("users", runtime.context.user, "forms"), self.speaker.name, form)
+            await runtime.store.aput(namespace_of(runtime.context.user, "forms"), self.speaker.name, form)
         lead = self._hand_over if self.speaker.is_supervisor else self._give_back
         whole, events = handover.sequence(state, lambda _: (update, []), *lead(passes, state, alone=not calls))
         for event in events:
@@ -92,8 +93,9 @@ class Acting:
 
     def _give_back(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Any]:
         """End or interrupt the dialog; only the first such call of a reply counts."""
-        moves: list[Any] = [partial(self._answer, call, "accepted") for call in passes]
-        if not passes:
+        bounced = bool(state.get("undone"))
+        moves: list[Any] = [partial(self._answer, call, "undone" if bounced else "accepted") for call in passes]
+        if not passes or bounced:
             return moves
         args = {name: str(value)[:LONGEST_BRIEF] for name, value in passes[0]["args"].items() if value}
         if passes[0]["name"] == FINISH:
@@ -116,7 +118,7 @@ class Acting:
 
     def _answer(self, call: ToolCall, how: str, state: State) -> Change:
         text = phrase(f"call_{how}", state["lang"])
-        status = "error" if how == "refused" else "success"
+        status = "success" if how in ("accepted", "queued") else "error"
         message = ToolMessage(text, tool_call_id=call["id"], name=call["name"], status=status)
         return {"talks": {self.speaker.name: {"add": [message]}}}, []
 

@@ -33,14 +33,8 @@ class Prompting:
     def messages(self, speaker: Speaker, state: State) -> list[AnyMessage]:
         """Return the prompt for the next model call of a speaker."""
         talk = state.get("talks", {}).get(speaker.name, {})
-        new = heard_message(state["heard"], talk)
-        lang = state["lang"]
-        return [
-            SystemMessage(self.role(speaker, lang)),
-            *talk.get("messages", []),
-            *([new] if new else []),
-            self.closing(speaker, state, talk),
-        ]
+        role = SystemMessage(self.role(speaker, state["lang"]))
+        return [role, *heard_so_far(speaker, state), self.closing(speaker, state, talk)]
 
     def role(self, speaker: Speaker, lang: str) -> str:
         """Return a speaker's system prompt: who it is, and whom and what it can turn to."""
@@ -68,6 +62,8 @@ class Prompting:
             parts.append(prompt("form", state["lang"], known=known, missing=", ".join(gaps) or "-"))
         if speaker.is_supervisor and opening:
             parts.append(prompt("opening", state["lang"]))
+        if state.get("undone"):
+            parts.append(phrase("undone", state["lang"]))
         if state.get("wishes") and not speaker.is_supervisor:
             parts.append(phrase("another_wish", state["lang"]))
         parts.append(prompt("closing" if speaker.is_supervisor else "dialog_closing", state["lang"], now=now))
@@ -97,6 +93,7 @@ class Prompting:
             "fields": list(speaker.form.model_fields) if speaker.form else [],
             "missing": missing(speaker.form, values) if speaker.form else [],
             "opening": state["heard"]["text"] is None,
+            "undone": bool(state.get("undone")),
             "wishes": bool(state.get("wishes")),
         }
 
@@ -120,6 +117,13 @@ def bound(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
         return [*speaker.tools, *entries, assistant_help]
     form = [form_tool(speaker.form)] if speaker.form else []
     return [*speaker.tools, *form, hand_back, finish, assistant_help]
+
+
+def heard_so_far(speaker: Speaker, state: State) -> list[AnyMessage]:
+    """Return a speaker's history, the message it hears now included."""
+    talk = state.get("talks", {}).get(speaker.name, {})
+    new = heard_message(state["heard"], talk)
+    return [*talk.get("messages", []), *([new] if new else [])]
 
 
 def heard_message(heard: Heard, talk: Talk) -> HumanMessage | None:

@@ -23,7 +23,15 @@ from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Context, State, Switch
 from agents.verdict import By, Kind
 
-FRESH: Update = {"asked": [], "drafting": False, "votes": None, "verdict": None, "said": None, "hops": 0}
+FRESH: Update = {
+    "asked": [],
+    "drafting": False,
+    "undone": False,
+    "votes": None,
+    "verdict": None,
+    "said": None,
+    "hops": 0,
+}
 
 
 class Routing:
@@ -77,7 +85,7 @@ class Routing:
             _decided("undo", "switch", dialog.name, "the user took the switch back", "free"),
             *([partial(handover.finish, self.speakers[holder], summary="taken back")] if holder else []),
             partial(handover.resume, dialog, silently=True),
-            lambda _: ({"heard": heard, "listener": dialog.name}, []),
+            lambda _: ({"heard": heard, "listener": dialog.name, "undone": True}, []),
         ]
 
     def _answered(self, dialog: Speaker, answer: str) -> list[handover.Move]:

@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 from langgraph.store.base import BaseStore
 
+from agents.memory.store import namespace_of
 from agents.speaker import Speaker, Speakers
 from agents.state import State
 from agents.tools.protocol import missing
@@ -40,7 +41,7 @@ class Scene:
     async def remember(self, kind: str, key: str, value: dict[str, Any]) -> None:
         """Store a fact about the user in long-term memory."""
         if self.store is not None:
-            await self.store.aput(("users", self.user, kind), key, value)
+            await self.store.aput(namespace_of(self.user, kind), key, value)
 
 
 def scene(speakers: Speakers, dialog: Speaker, state: State) -> Scene:

@@ -9,8 +9,9 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 
 from agents.events import Event, Message, Token
+from agents.memory.store import namespace_of
 from agents.models.reply import Listener, reply
-from agents.prompting import Prompting, heard_message
+from agents.prompting import Prompting, heard_message, heard_so_far
 from agents.speaker import Speaker
 from agents.state import Context, State, TalkUpdate
 from agents.verdict import STAY, Verdict
@@ -64,13 +65,13 @@ class Speaking:
         return self._written(state, message, emit)
 
     async def _reply(self, state: State, runtime: Runtime[Context], draft: Draft) -> AIMessage:
-        messages = self.prompting.messages(self.speaker, state)
         if self.speaker.agent is not None:
-            outcome = await self.speaker.agent.ainvoke({"messages": [m for m in messages if m.type != "system"]})
+            outcome = await self.speaker.agent.ainvoke({"messages": heard_so_far(self.speaker, state)})
             answer = AIMessage(outcome["messages"][-1].text)
             draft.hear(answer.text)
             return answer
         listener = Listener(self.speaker.name, draft.emit, draft.hear)
+        messages = self.prompting.messages(self.speaker, state)
         tools = self.prompting.tools(self.speaker, state["lang"])
         return await reply(runtime.context.models.chain(self.speaker.name), messages, tools, listener)
 
@@ -96,6 +97,6 @@ class Speaking:
         talk = state.get("talks", {}).get(self.speaker.name, {})
         if "form" in talk or runtime.store is None:
             return state
-        item = await runtime.store.aget(("users", runtime.context.user, "forms"), self.speaker.name)
+        item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), self.speaker.name)
         known = item.value if item else {}
         return {**state, "talks": {**state.get("talks", {}), self.speaker.name: {**talk, "form": known}}}

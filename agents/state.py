@@ -102,6 +102,8 @@ class State(TypedDict, total=False):
     """The speaker that hears the message next; None when all is said."""
     asked: list[str]
     """Observers whose vote the current message waits for."""
+    undone: bool
+    """Whether the user has just taken a switch back: the message is for the dialog, whatever it says."""
     drafting: bool
     """Whether the dialog drafts its answer while they vote."""
     votes: Annotated[list[dict[str, Any]], append_fresh]

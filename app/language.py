@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from agents.memory.store import Store
+from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Letter
 
 SCRIPTS = {"ru": re.compile(r"[а-яё]", re.IGNORECASE), "en": re.compile(r"[a-z]", re.IGNORECASE)}
@@ -23,7 +23,7 @@ class Languages:
         """Return what the door asked for, else what the user has set, else what the user writes, else the last."""
         if asked:
             return asked
-        item = await self.store.aget(("users", letter.user, "settings"), "language")
+        item = await self.store.aget(namespace_of(letter.user, "settings"), "language")
         if item is not None:
             return str(item.value["lang"])
         return self.heard(letter.text or "", last or self.default)

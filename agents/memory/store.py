@@ -14,9 +14,9 @@ from agents.memory.connection import connect, writing
 PAGE = 1000
 
 
-def namespace_of(user: str) -> tuple[str, str]:
-    """Return where the items of `user` are: ("users", user), with the full stops the store forbids as %2E."""
-    return "users", user.replace("%", "%25").replace(".", "%2E") or "%"
+def namespace_of(user: str, *kind: str) -> tuple[str, ...]:
+    """Return where the items of `user` are: ("users", user, …), with the full stops the store forbids as %2E."""
+    return "users", user.replace("%", "%25").replace(".", "%2E") or "%", *kind
 
 
 class Store(AsyncSqliteStore):

@@ -55,28 +55,28 @@ class Form:
         return None
 
 
-def corrected(form: Form) -> Changes:
+def corrected(form: Form, text: str) -> Changes:
     """Return what a correction changes ("not Ruby but Rust", "I meant Rust"); nothing if it is none."""
     now, changes = form.now, Changes()
     lang = now.words.lang
-    if (found := first_match("edits.replace", now.heard, lang)) and (place := form.holding(found["old"])):
+    if (found := first_match("edits.replace", text, lang)) and (place := form.holding(found["old"])):
         _replace(form, changes, place, _value(form, found["new"]), found["old"])
         return changes
     last = form.last_filled()
-    if last and form.values.get(last) and (found := first_match("edits.again", now.heard, lang)):
+    if last and form.values.get(last) and (found := first_match("edits.again", text, lang)):
         held = form.values[last]
         old = str(held[-1]) if isinstance(held, list) else str(held)
         _replace(form, changes, (last, old), _value(form, found["new"]), old)
         return changes
-    if (found := first_match("edits.remove", now.heard, lang)) and (place := form.holding(found["old"])):
+    if (found := first_match("edits.remove", text, lang)) and (place := form.holding(found["old"])):
         _remove(form, changes, place[0], found["old"])
     return changes
 
 
-def extended(form: Form, asked: str | None) -> Changes:
+def extended(form: Form, text: str, asked: str | None) -> Changes:
     """Return what "add X" changes when no field is named: the list asked for, or the one filled last."""
     now, changes = form.now, Changes()
-    found = first_match("edits.add", now.heard, now.words.lang)
+    found = first_match("edits.add", text, now.words.lang)
     field_name = next((name for name in (asked, form.last_filled()) if name and form.is_list(name)), None)
     if found and field_name:
         _add(form, changes, field_name, form.read(field_name, found["new"]))

@@ -7,6 +7,7 @@ from typing import Any
 from agents.rules.actions import Filler, Plan
 from agents.rules.edits import Changes, Form, corrected, extended, told
 from agents.rules.patterns import Match
+from agents.rules.planning import cancelled
 from agents.rules.replies import ask_help, joined, not_understood, small_talk
 from agents.rules.replies import told as worded
 from agents.rules.scene import FILL_FORM, FINISH, HAND_BACK, HELP, Call, Move, Situation
@@ -34,6 +35,8 @@ def speak(now: Situation) -> Move:
     asked = None if begun else _asked(now)
     if not begun and (move := _chat(now, asked)):
         return move
+    if name := _to_rewrite(now):
+        return _ask_for(now, name, "")
     meant = _understand(now, asked)
     if move := _act(meant):
         return move
@@ -56,26 +59,30 @@ def _chat(now: Situation, asked: str | None) -> Move | None:
     words = now.words
     if asked and words.means(now.heard, "skip"):
         return _go_on(now, "", asked, skip=True)
-    if move := leave(now):
+    if move := leave(now, _summary(now)):
         return move
-    text = small_talk(now, *(name for name in _SMALL_TALK if not asked or name != "no"))
+    if text := cancelled(now):
+        return _go_on(now, "" if asked else text, asked, skip=bool(asked), said_enough=True)
+    if asked and words.means(now.heard, "yes"):
+        return _go_on(now, "", asked)
+    text = small_talk(now)
     return _go_on(now, text, asked, said_enough=True) if text else None
-
-
-_SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
 
 
 def _understand(now: Situation, asked: str | None) -> Understood:
     form, meant = Form(now), Understood()
     if not now.heard:
         return meant
-    meant.changes = corrected(form)
+    meant.changes = corrected(form, now.heard)
     if meant.changes.values or meant.changes.remarks:
         return meant
     found = wishes(now.heard, now.words, now.book().find)
     matches = [match for match in found.matches if match.pattern.strong or not (asked and match.owner)]
     fills = [match for match in matches if not match.owner and match.tool == FILL_FORM]
     meant.changes = told(form, fills)
+    for match in found.matches:
+        if match not in matches and not meant.changes.values.keys() & corrected(form, match.text).values.keys():
+            meant.changes.values |= corrected(form, match.text).values
     filler = Filler(now, None)
     _answer_parameter(now, filler, meant.plan, matches)
     for match in matches:
@@ -90,7 +97,7 @@ def _understand(now: Situation, asked: str | None) -> Understood:
     if asked and asked not in meant.changes.values:
         _bare(form, meant, asked, Wishes(tuple(matches), found.lead))
     if not matches and meant.plan.empty and not meant.changes.values:
-        meant.changes = extended(form, asked)
+        meant.changes = extended(form, now.heard, asked)
     return meant
 
 
@@ -105,9 +112,9 @@ def _bare(form: Form, meant: Understood, asked: str, found: Wishes) -> None:
     """Take words that fit no pattern as the answer to the question asked."""
     now = form.now
     text = found.lead if found.matches else without_greeting(now.heard, now.words)
-    if not text or now.words.asks(text) or (found.matches and len(now.words.stems(text)) < 1):
+    if not text or now.words.asks(text) or (not found.matches and now.words.asks(now.heard)):
         return
-    if not found.matches and (added := extended(form, asked)).values:
+    if not found.matches and (added := extended(form, now.heard, asked)).values:
         meant.changes = added
     elif value := form.read(asked, text):
         meant.changes.values[asked] = value
@@ -162,13 +169,25 @@ def _go_on(now: Situation, text: str, asked: str | None, *, skip: bool = False, 
     place = order.index(asked) + skip if asked in order else 0
     upcoming = [name for name in missing if name in order[place:]]
     if upcoming:
-        question = _fields(now)[upcoming[0]]["question"]
-        asks = {"tool": FILL_FORM, "slot": upcoming[0], "args": {}}
-        return Move(joined(text, question, by="\n"), notes={"asks": asks})
+        return _ask_for(now, upcoming[0], text)
     if not now.results and not asked:
         return Move(joined(text, "" if said_enough else sentence("anything_wrong", now.lang), by="\n"))
-    closing = "" if said_enough and not asked else sentence("partial" if missing else "complete", now.lang)
+    closing = sentence("partial" if missing else "complete", now.lang) if asked else ""
     return Move(joined(text, closing, by="\n"), (Call(FINISH, {"summary": _summary(now)}),))
+
+
+def _ask_for(now: Situation, name: str, text: str) -> Move:
+    asks = {"tool": FILL_FORM, "slot": name, "args": {}}
+    return Move(joined(text, _fields(now)[name]["question"], by="\n"), notes={"asks": asks})
+
+
+def _to_rewrite(now: Situation) -> str | None:
+    """Return the field that the user wants to put anew without saying how ("change my experience")."""
+    said = set(now.words.key(now.heard))
+    cues = {stem for cue in now.words.phrases("edits.replaced") for stem in now.words.stems(cue)}
+    labels = table(f"forms/{now.own.form}", now.words.lang) if now.own else {}
+    named = (name for name, entry in labels.items() if said - cues == set(now.words.key(entry["label"])))
+    return next(named, None) if said & cues else None
 
 
 def _asked(now: Situation) -> str | None:

@@ -4,7 +4,7 @@ import json
 import re
 
 from agents.lexical import plain
-from agents.rules.patterns import Match
+from agents.rules.patterns import Match, first_match
 from agents.rules.scene import HELP, Move, Situation
 from agents.rules.wishes import wishes
 from agents.rules.wording import listening, sentence, vocabulary
@@ -28,6 +28,8 @@ def _holder(now: Situation) -> str:
     asked = _answers_question(now)
     if now.words.means(now.heard, "switch.phrases"):
         return "stay" if asked and now.words.means(now.heard, "cancel") else "own"
+    if first_match("edits.replace", now.heard, now.words.lang):
+        return "stay"
     found = wishes(now.heard, now.words, now.book().find).matches
     # Every speaker can look into the help itself.
     others = [match for match in found if match.owner not in ("", HELP) and (match.pattern.strong or not asked)]

@@ -26,11 +26,13 @@ class Pattern:
     weight: float
     """How much the phrase says: a word counts 1, a polite opening 0.5 in all."""
     of_form: bool = False
+    slack: bool = False
+    """Whether its only word is one that corrects anything ("add", "remove") or a value."""
 
     @property
     def strong(self) -> bool:
         """Whether a match can hardly be an answer to another question."""
-        return self.weight >= 1.5 or len(self.literals) > 1
+        return len(self.literals) > 1 or not self.slack
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ def pattern(example: str, lang: str, tool: str = "", owner: str = "", *, of_form
         literals += needed
         sequence += [re.escape(f"{stem} ") for stem in needed]
     regex = re.compile(filler + filler.join(sequence) + filler)
-    return Pattern(tool, owner, example, regex, tuple(literals), _weight(literals, lang), of_form)
+    slack = len(literals) < 2 and set(literals) <= _edit_words(lang) | {slot for slot, _ in parts}
+    return Pattern(tool, owner, example, regex, tuple(literals), _weight(literals, lang), of_form, slack)
 
 
 def match(candidate: Pattern, text: Spoken) -> dict[str, str] | None:
@@ -146,6 +149,13 @@ def _values(slot: str, lang: str) -> frozenset[tuple[str, ...]]:
     known = vocabulary(lang)
     lists = known.phrases(f"values.{slot}")
     return frozenset(tuple(words(phrase)) for value in lists for phrase in known.phrases(f"values.{slot}.{value}"))
+
+
+@cache
+def _edit_words(lang: str) -> frozenset[str]:
+    known = vocabulary(lang)
+    names = ("edits.added", "edits.removed", "edits.replaced")
+    return frozenset(stem for name in names for word in known.phrases(name) for stem in known.stems(word))
 
 
 def _weight(literals: list[str], lang: str) -> float:

@@ -63,7 +63,9 @@ def _answer(now: Situation, filler: Filler, plan: Plan, asks: dict[str, Any], ma
     words = now.words
     tool, slot = asks["tool"], asks["slot"]
     if slot is None:
-        if words.means(now.heard, "yes"):
+        points = [raw for match in matches for raw in match.slots.values()]
+        agreed = words.means(now.heard, "yes") or (points and all(words.means(raw, "references.it") for raw in points))
+        if agreed:
             plan.calls.append(Call(tool, asks["args"]))
         return not plan.empty
     parameter = now.tools.get(tool, {}).get(slot)

@@ -17,7 +17,7 @@ def small_talk(now: Situation, *names: str) -> str | None:
         return None
     if name == "who_are_you":
         return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
-    if name == "greeting":
+    if name == "greeting" and not (now.own and now.own.form):
         return joined(sentence("greeting", now.lang), sentence("greeted", now.lang), examples(now))
     return sentence(name, now.lang)
 

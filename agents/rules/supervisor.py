@@ -1,9 +1,10 @@
 """The supervisor's part: hand each wish to whom it belongs, use its own tools, say honestly what it is."""
 
 from agents.rules.actions import NeedsListing, Plan
+from agents.rules.patterns import first_match
 from agents.rules.planning import cancelled, understand
 from agents.rules.replies import abilities, joined, not_understood, small_talk, told
-from agents.rules.scene import Call, Move, Situation
+from agents.rules.scene import Call, Move, Situation, results
 from agents.rules.wording import sentence
 
 
@@ -27,6 +28,8 @@ def speak(now: Situation) -> Move:
         return Move("", calls)
     if plan.remarks:
         return _with_remarks(now, plan, "")
+    if (last := _last_dialog(now)) and _corrects(now):
+        return Move("", (Call(last, {"brief": now.heard}),))
     return not_understood(now)
 
 
@@ -73,6 +76,18 @@ def _offer_answered(now: Situation) -> Move | None:
     if now.words.means(now.heard, "no"):
         return Move(joined(sentence("offer_declined", now.lang), abilities(now)))
     return None
+
+
+def _corrects(now: Situation) -> bool:
+    """Whether the text corrects something said before ("no, I meant Rust")."""
+    return any(first_match(name, now.heard, now.words.lang) for name in ("edits.replace", "edits.again"))
+
+
+def _last_dialog(now: Situation) -> str | None:
+    """Return the entry tool of the dialog that was wanted last."""
+    entries = {helper.tool for helper in now.helpers}
+    made = [result.call.name for result in results(now.before) if result.call.name in entries]
+    return made[-1] if made else None
 
 
 def _handovers(now: Situation, plan: Plan) -> list[Call]:

@@ -32,11 +32,12 @@ def speak(now: Situation) -> Move:
     return _answer(now, plan, reading)
 
 
-def leave(now: Situation) -> Move | None:
+def leave(now: Situation, summary: str | None = None) -> Move | None:
     """Finish when the user says that this is all, hand back when they leave the topic."""
     more = now.last_reply is not None and str(now.last_reply.text).endswith(sentence("more", now.lang))
     if now.words.means(now.heard, "done") or (more and now.words.means(now.heard, "no", "thanks", "goodbye")):
-        return Move(sentence("done", now.lang), (Call(FINISH, {"summary": sentence("finished", now.lang)}),))
+        summary = summary or sentence("finished", now.lang)
+        return Move(sentence("done", now.lang), (Call(FINISH, {"summary": summary}),))
     if cancelled(now) is None and now.words.means(now.heard, "switch.phrases"):
         return hand_back(now, "leave", None)
     return None

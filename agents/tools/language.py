@@ -7,6 +7,7 @@ from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command
 
+from agents.memory.store import namespace_of
 from agents.state import Context
 from prompts import phrase
 
@@ -15,6 +16,6 @@ from prompts import phrase
 async def change_language(language: Literal["en", "ru"], runtime: ToolRuntime[Context, Any]) -> Command[Any]:
     """Hold the conversation in another language from now on, when the user asks for it."""
     if runtime.store is not None:
-        await runtime.store.aput(("users", runtime.context.user, "settings"), "language", {"lang": language})
+        await runtime.store.aput(namespace_of(runtime.context.user, "settings"), "language", {"lang": language})
     answer = ToolMessage(phrase("language_set", language), tool_call_id=runtime.tool_call_id or "")
     return Command(update={"lang": language, "messages": [answer]})

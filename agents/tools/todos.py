@@ -11,6 +11,7 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.store.base import BaseStore, Item
 from pydantic import Field
 
+from agents.memory.store import namespace_of
 from agents.state import Context
 from prompts import phrase
 
@@ -97,4 +98,4 @@ def _store(runtime: Runtime) -> BaseStore:
 
 
 def _place(runtime: Runtime) -> tuple[str, ...]:
-    return ("users", runtime.context.user, "todos")
+    return namespace_of(runtime.context.user, "todos")

@@ -1,6 +1,11 @@
 """Dialogs take over, go on, finish."""
 
+from langchain_core.messages import AIMessage
+from langgraph.graph import START, MessagesState, StateGraph
+
 from agents.models.script import Call
+from agents.speaker import Speakers
+from dialogs import Dialog
 from tests.conftest import Chat, told
 
 
@@ -31,3 +36,25 @@ async def test_a_dialog_begins_goes_on_and_finishes(chat: Chat) -> None:
         "Let's get acquainted", "A nurse for ten years", "Stop here please, that is enough for the present moment"
     )
     assert (await chat.state())["is_active"]
+
+
+async def test_an_agent_graph_can_be_a_dialog(chat: Chat) -> None:
+    """A compiled graph over `messages`, as `create_agent` makes it, answers in a dialog's place."""
+
+    async def answer(state: MessagesState) -> dict[str, list[AIMessage]]:
+        return {"messages": [AIMessage(f"echo: {state['messages'][-1].text}")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("answer", answer)
+    graph.add_edge(START, "answer")
+    dialog = Dialog(tool="hear_an_echo", description="Used for hearing an echo.", agent=graph.compile())
+    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "echo": dialog.named("echo")})
+    chat.expects(supervisor=[Call("hear_an_echo", {"brief": "-"})], observer=["stay"])
+
+    assert told("""
+        user: Hello there
+        supervisor -> echo
+        echo: echo: Hello there
+        user: And how are you?
+        echo: echo: And how are you?
+    """) == await chat.says("Hello there", "And how are you?")

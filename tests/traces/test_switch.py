@@ -149,3 +149,16 @@ async def test_two_dialogs_can_pass_the_user_on_only_so_often(chat: Chat) -> Non
     assert trace.count("supervisor -> profile") == 3
     assert trace.endswith("supervisor: I will take this myself.")
     assert any("changed hands too often" in message.text for message in await chat.messages(SUPERVISOR))
+
+
+async def test_after_an_undo_the_dialog_cannot_pass_the_message_on(chat: Chat) -> None:
+    """What the user has taken back stays where it is, even if the dialog would hand it back."""
+    chat.expects(
+        supervisor=[BEGIN, PLAN],
+        profile=["What do you do?", Call("hand_back", {"reason": "about milk"}), "So, what do you do?"],
+        observer=["planner"],
+        planner=["Shall I put milk on the list?"],
+    )
+    await chat.says("Let's get acquainted", "Never mind that, it is milk")
+
+    assert (await chat.says("No, go on")).endswith("supervisor -> profile\nprofile: So, what do you do?")

@@ -103,13 +103,13 @@ class Routing:
         ]
 
     def _called(self, dialog: Speaker, state: State) -> list[handover.Move]:
-        """Begin the dialog that the user called by its name."""
-        holder = state.get("dialog")
+        """Begin the dialog that the user called by its name; the name itself is nothing to answer."""
+        holder, heard = state.get("dialog"), {**state["heard"], "text": None}
         return [
             _decided("name", "switch", dialog.name, "called by its name", "free"),
             *([partial(handover.pause, self.speakers[holder], reason=dialog.name)] if holder else []),
-            partial(handover.take_over, dialog, brief=state["heard"]["text"] or ""),
-            _heard(dialog.name),
+            partial(handover.take_over, dialog, brief=dialog.description),
+            lambda _: ({"heard": heard, "listener": dialog.name}, []),
         ]
 
 

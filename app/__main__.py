@@ -2,7 +2,11 @@
 
 import sys
 
-from app.cli import main
+try:
+    # This import takes a second or more: Ctrl-C meanwhile is no accident to show a stack trace for.
+    from app.cli import main
+except KeyboardInterrupt:
+    sys.exit(130)
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

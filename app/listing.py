@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from textwrap import indent
 from typing import Any
 
 from rich.cells import cell_len
@@ -38,7 +39,7 @@ def history_lines(lines: Sequence[Line], lang: str) -> list[str]:
     shown = []
     for line in lines:
         who = say("you", lang) if line.role == "user" else (line.speaker or SUPERVISOR)
-        text = clean(line.text or "").strip().replace("\n", "\n    ")
+        text = indent(clean(line.text).strip(), "    ").strip()
         stopped = f"  ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
         shown.append(f"{moment(line.at_ms)}  {clean(who)}: {text}{stopped}")
     return shown

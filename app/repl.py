@@ -41,7 +41,7 @@ class Repl:
         self._screen = LiveMarkdown(console, lang)
         self._interrupted_at = -TWICE_WITHIN
         self._terminal = terminal or (None, None)
-        visit.screens = [self._screen]
+        visit.screens = [self._screen, *visit.screens]
 
     @property
     def lang(self) -> str:

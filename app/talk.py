@@ -11,6 +11,7 @@ from rich.text import Text
 from agents.errors import UsageError
 from app.assistant import Assistant
 from app.composition import open_assistant, report
+from app.logs import log_on_stderr
 from app.render import JsonLines, PlainText, Screen
 from app.repl import Repl
 from app.settings import Settings
@@ -34,39 +35,43 @@ async def ask(options: Namespace, settings: Settings) -> int:
     text = await _text(options.text)
     if not text.strip():
         raise UsageError(say("no_text", lang))
-    async with open_assistant(settings, model=options.model) as assistant:
-        visit = _visit(assistant, options)
-        visit.screens = _screens(options, lang)
-        more = {"id": options.message_id} if options.message_id else {}
-        return await visit.play(visit.turn(text, **more))
+    with log_on_stderr(detailed=options.trace, content=settings.log_content):
+        async with open_assistant(settings, model=options.model) as assistant:
+            visit = _visit(assistant, options)
+            visit.screens = _screens(options, lang)
+            more = {"id": options.message_id} if options.message_id else {}
+            return await visit.play(visit.turn(text, **more))
 
 
 async def chat(options: Namespace, settings: Settings) -> int:
     """Talk until the input ends or the user leaves; return the exit code."""
-    async with open_assistant(settings, model=options.model) as assistant:
-        visit = _visit(assistant, options)
-        state = await visit.state()
-        lang = options.lang or state.get("lang") or settings.app_lang
-        at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
-        console = Console(stderr=not at_terminal, highlight=False)
-        for remark in _welcome(options, settings, lang, at_terminal=at_terminal):
-            console.print(Text(clean(remark), "dim"), soft_wrap=not at_terminal)
-        if at_terminal:
-            visit.dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
-            console.print()
-            return await Repl(visit, lang, console=console).run()
-        visit.screens = _screens(options, lang)
-        return await _lines(visit, is_new=not state)
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
+    with log_on_stderr(detailed=options.trace, content=settings.log_content, held=at_terminal) as log:
+        async with open_assistant(settings, model=options.model) as assistant:
+            visit = _visit(assistant, options)
+            state = await visit.state()
+            lang = options.lang or state.get("lang") or settings.app_lang
+            console = Console(stderr=not at_terminal, highlight=False)
+            for remark in _welcome(options, settings, lang, at_terminal=at_terminal):
+                console.print(Text(clean(remark), "dim"), soft_wrap=not at_terminal)
+            if at_terminal:
+                visit.screens = [log]
+                visit.dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
+                return await Repl(visit, lang, console=console).run()
+            visit.screens = _screens(options, lang)
+            return await _lines(visit, is_new=not state)
 
 
 async def _lines(visit: Visit, *, is_new: bool) -> int:
     """Take every line as a message; return the code of the last turn that went wrong."""
     code = await visit.play(visit.turn(None)) if is_new else 0
+    if code == INTERRUPTED:
+        return code
     async for line in incoming_lines(sys.stdin):
-        if code == INTERRUPTED:
-            break
         if line.strip():
             code = await visit.play(visit.turn(line.strip())) or code
+        if code == INTERRUPTED:
+            break
     return code
 
 
@@ -91,7 +96,7 @@ def _welcome(options: Namespace, settings: Settings, lang: str, *, at_terminal: 
     remarks = [say("welcome", lang, thread=options.thread, model=model)]
     if model == RULES:
         remarks.append(say("rules_notice", lang))
-    return [*remarks, say("keys", lang)] if at_terminal else remarks
+    return [*remarks, say("keys", lang), ""] if at_terminal else remarks
 
 
 async def _text(argument: str) -> str:

@@ -63,8 +63,9 @@ class TraceTree:
                 self._start(f"{who} {call or tool}", who, f"calls {tool} …")
             case ToolEnd(speaker=who, tool=tool, id=call):
                 self._finish(f"{who} {call or tool}", who, _tool_call(event))
-            case Observed(observer=who):
-                self._leaf(who, _verdict(event))
+            case Observed(observer=who, by=by):
+                # Its model calls go by this name, too: an observer may be called like a speaker.
+                self._leaf(f"{who} observer" if by == "observer" else who, _verdict(event))
             case _:
                 self._trunk(event)
 

@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 from langchain_core.exceptions import (
     ModelAuthenticationError,
+    ModelConnectionError,
     ModelError,
     ModelPermissionDeniedError,
-    ModelRateLimitError,
 )
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 from openai import OpenAIError
@@ -128,8 +128,10 @@ def diagnose(failure: Exception) -> Trouble:
     """Say what a provider's failure means for whoever runs the application."""
     if isinstance(failure, ModelAuthenticationError | ModelPermissionDeniedError):
         return "key_refused"
-    busy = isinstance(failure, ModelRateLimitError | TimeoutError | httpx.TimeoutException)
-    return "busy" if busy or getattr(failure, "is_retryable", False) else "unavailable"
+    if isinstance(failure, ModelConnectionError | httpx.ConnectError):
+        return "unavailable"
+    late = isinstance(failure, TimeoutError | httpx.TimeoutException)
+    return "busy" if late or getattr(failure, "is_retryable", False) else "unavailable"
 
 
 def _ended(model: Model, listener: Listener, begun: float, message: AIMessage | None) -> ModelEnd:

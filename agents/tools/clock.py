@@ -1,11 +1,18 @@
 """Date and time."""
 
 from datetime import datetime
+from typing import Any
 
 from langchain_core.tools import tool
+from langgraph.prebuilt import ToolRuntime
+
+from agents.state import Context
+from prompts import phrase, table
 
 
 @tool
-async def current_time() -> str:
+async def current_time(runtime: ToolRuntime[Context, Any]) -> str:
     """Tell the date, weekday and time now."""
-    return datetime.now().astimezone().strftime("%A, %Y-%m-%d %H:%M (%Z)")
+    now, lang = datetime.now().astimezone(), runtime.state["lang"]
+    weekday = table("texts", lang)["weekdays"][now.weekday()]
+    return phrase("now", lang, weekday=weekday, date=f"{now:%Y-%m-%d}", time=f"{now:%H:%M}", zone=f"{now:%Z}")

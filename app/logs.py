@@ -1,0 +1,68 @@
+"""The log on stderr: a line an error; with `--trace` also warnings, and where errors come from."""
+
+import logging
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from logging.handlers import MemoryHandler
+from types import TracebackType
+
+from agents.events import Event
+from app.terminal import clean
+
+Failure = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+ENOUGH = 1000
+"""Records held back at most."""
+NEVER = logging.CRITICAL + 1
+
+
+class _Line(logging.Formatter):
+    def __init__(self, *, detailed: bool, content: bool) -> None:
+        super().__init__("%(levelname)s %(message)s")
+        self._detailed = detailed
+        self._content = content
+
+    def format(self, record: logging.LogRecord) -> str:
+        if self._detailed or not record.exc_info:
+            return clean(super().format(record))
+        kind = record.exc_info[0]
+        return clean(f"{record.levelname} {record.getMessage()} ({kind and kind.__name__}; --trace tells where)")
+
+    def formatException(self, ei: Failure) -> str:  # noqa: N802  # the name is logging's
+        if self._content:
+            return super().formatException(ei)
+        # An exception's own words may quote what a user, a model or a tool said.
+        return "".join(traceback.format_tb(ei[2])) + (ei[0].__name__ if ei[0] else "")
+
+
+class HeldLog(MemoryHandler):
+    """A log that comes out when a turn is over: in between it would garble what is redrawn in place."""
+
+    def show(self, event: Event) -> None:
+        """Wait: this screen shows no events."""
+
+    def close(self) -> None:
+        """Let the log out; more may follow."""
+        self.flush()
+
+
+@contextmanager
+def log_on_stderr(*, detailed: bool, content: bool = False, held: bool = False) -> Iterator[HeldLog]:
+    """Send the log to stderr during the block: at once, or if `held` after each turn.
+
+    Without `content` the words of exceptions are left out of tracebacks.
+    """
+    target = logging.StreamHandler(sys.stderr)
+    target.setFormatter(_Line(detailed=detailed, content=content))
+    log = HeldLog(ENOUGH, flushLevel=NEVER if held else logging.NOTSET, target=target)
+    root = logging.getLogger()
+    level = root.level
+    root.setLevel(logging.WARNING if detailed else logging.ERROR)
+    root.addHandler(log)
+    try:
+        yield log
+    finally:
+        root.removeHandler(log)
+        root.setLevel(level)
+        log.flush()

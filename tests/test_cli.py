@@ -1,0 +1,246 @@
+"""The command line: what goes to which stream, and with which exit code it ends."""
+
+import json
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from agents.errors import ConfigError, UsageError
+from agents.events import Error, Event, View
+from app import cli
+from app.assistant import Turn
+from tests.stand_in import StandIn, line, says
+
+Stage = Callable[..., StandIn]
+Feed = Callable[[str], int]
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
+    """Put a stand-in with these turns behind the command line."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    monkeypatch.setenv("APP_LANG", "en")
+
+    def set_up(*turns: Sequence[Event], **more: object) -> StandIn:
+        stand_in = StandIn(*turns, **more)  # type: ignore[arg-type]  # passed through
+        monkeypatch.setattr("app.talk.open_assistant", stand_in.open)
+        monkeypatch.setattr("app.upkeep.open_assistant", stand_in.open)
+        return stand_in
+
+    return set_up
+
+
+@pytest.fixture
+def feed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Feed]:
+    """Give the command line a text as its standard input."""
+    path = tmp_path / "input.txt"
+    path.touch()
+    with path.open(encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        yield partial(path.write_text, encoding="utf-8")
+
+
+def test_ask_prints_the_answer_only(stage: Stage, capsys: Captured) -> None:
+    """What the assistant says, views included, is all that goes to stdout."""
+    stage([*says("Hello there"), View(kind="markdown", title="Profile", text="# Ann")])
+    assert cli.main(["ask", "hi"]) == 0
+    assert capsys.readouterr() == ("Hello there\n# Ann\n", "")
+
+
+def test_ask_tells_every_event_as_json(stage: Stage, capsys: Captured) -> None:
+    """With --json stdout is one JSON object a line, in the words of the user's language."""
+    stage(says("Привет"))
+    assert cli.main(["ask", "hi", "--json", "--thread", "t"]) == 0
+    out = capsys.readouterr().out
+    events = [json.loads(text) for text in out.splitlines()]
+    assert [event["type"] for event in events] == ["turn.start", "token", "message", "turn.end"]
+    assert [event["seq"] for event in events] == [1, 2, 3, 4]
+    assert {event["thread"] for event in events} == {"t"}
+    assert "Привет" in out
+
+
+@pytest.mark.parametrize(("code", "expected"), [("busy", 75), ("key_refused", 76), ("unavailable", 77)])
+def test_provider_trouble_has_its_exit_code(stage: Stage, capsys: Captured, code: str, expected: int) -> None:
+    """A provider's trouble is told on stderr and by the exit code."""
+    stage([Error(code=code, text="Sorry.")])
+    assert cli.main(["ask", "hi"]) == expected
+    assert capsys.readouterr() == ("", "Sorry.\n")
+
+
+def test_a_retried_stream_is_no_trouble(stage: Stage, capsys: Captured) -> None:
+    """A reply that was asked for again is an answer like any other."""
+    stage([Error(code="model_retry", text="again"), *says("Fine")])
+    assert cli.main(["ask", "hi"]) == 0
+    assert capsys.readouterr() == ("Fine\n", "")
+
+
+def test_options_reach_the_turn(stage: Stage) -> None:
+    """Thread, user and message id are those of the options; the text may come from standard input."""
+    stand_in = stage(says("Hello"))
+    assert cli.main(["ask", "hi", "--thread", "t", "--user", "ann", "--message-id", "m1"]) == 0
+    turn = stand_in.heard[0]
+    assert (turn.text, turn.thread, turn.user, turn.id) == ("hi", "t", "ann", "m1")
+
+
+def test_ask_reads_standard_input(stage: Stage, feed: Feed) -> None:
+    """A dash stands for standard input, all of its lines being one message."""
+    stand_in = stage(says("Hello"))
+    feed("one\ntwo\n")
+    assert cli.main(["ask", "-"]) == 0
+    assert stand_in.heard[0].text == "one\ntwo"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["ask", " "], "nothing to say"),
+        (["ask"], "TEXT"),
+        (["ask", "hi", "--lang", "qq"], "qq"),
+        (["ask", "hi", "--thread", ""], "name"),
+        (["ask", "hi", "--unknown"], "--unknown"),
+        (["sing"], "sing"),
+        (["state"], "--thread"),
+        (["state", "--thread", "gone"], "'gone'"),
+        (["history", "--thread", "gone"], "'gone'"),
+        (["forget", "--thread", "gone"], "'gone'"),
+    ],
+)
+def test_a_fault_of_the_caller_is_one_line(stage: Stage, capsys: Captured, arguments: list[str], word: str) -> None:
+    """Bad options, an empty text and an unknown thread give one clear line on stderr and exit 2."""
+    stage()
+    assert cli.main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert word in err
+
+
+@pytest.mark.parametrize("fault", [ConfigError("OPENAI_API_KEY is missing"), UsageError("id was used")])
+def test_errors_with_a_reader_are_one_line(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: Captured, fault: Exception
+) -> None:
+    """A wrong setting or a reused id is told in one line, not as a stack trace."""
+    stand_in = stage()
+
+    def refuse(_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(stand_in, "play", refuse)
+    assert cli.main(["ask", "hi"]) == 2
+    assert capsys.readouterr().err == f"python -m app: {fault}\n"
+
+
+def test_piped_chat_takes_a_line_as_a_message(stage: Stage, feed: Feed, capsys: Captured) -> None:
+    """From a pipe every line that is not blank is a message; a new thread greets first."""
+    stand_in = stage(says("Welcome"), says("First"), says("Second"))
+    feed("one\n\n  \ntwo")
+    assert cli.main(["chat"]) == 0
+    assert [turn.text for turn in stand_in.heard] == [None, "one", "two"]
+    out, err = capsys.readouterr()
+    assert out == "Welcome\nFirst\nSecond\n"
+    assert "LLM_MODEL=openai:<name>" in err
+
+
+def test_piped_chat_goes_on_in_an_old_thread(stage: Stage, feed: Feed, capsys: Captured) -> None:
+    """A thread in which something was said goes on without a greeting; trouble shows in the exit code."""
+    stand_in = stage([Error(code="busy", text="Sorry.")], says("Fine"), lines=[line("user", "hi")])
+    feed("one\ntwo\n")
+    assert cli.main(["chat", "--json"]) == 75
+    assert [turn.text for turn in stand_in.heard] == ["one", "two"]
+    assert all(json.loads(text)["v"] == 1 for text in capsys.readouterr().out.splitlines())
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_the_answer(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: Captured, number: signal.Signals, code: int
+) -> None:
+    """An interrupted answer is stopped, what was said of it is printed, and the exit code tells."""
+    stand_in = stage(says("one two three four five six seven eight nine ten"), pace=0.02)
+    play = stand_in.play
+
+    async def play_until_the_signal(turn: Turn) -> AsyncIterator[Event]:
+        count = 0
+        async for event in play(turn):
+            yield event
+            count += 1
+            if count == 4:
+                os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(stand_in, "play", play_until_the_signal)
+    assert cli.main(["ask", "count"]) == code
+    out, err = capsys.readouterr()
+    assert out.startswith("one two three")
+    assert "ten" not in out
+    assert "⏹" in err
+
+
+def test_listings_are_for_eyes_or_for_scripts(stage: Stage, capsys: Captured) -> None:
+    """Threads, state and history print lines to read, and one JSON document with --json."""
+    stage(lines=[line("user", "hi\nthere"), line("assistant", "Hel", "profile", interrupted=True)])
+    for command in (["threads"], ["state", "--thread", "me"], ["history", "--thread", "me"]):
+        assert cli.main(command) == 0
+        assert "JSON" not in capsys.readouterr().out
+        assert cli.main([*command, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)
+    assert cli.main(["history", "--thread", "me"]) == 0
+    assert "profile: Hel  ⏹ stopped" in capsys.readouterr().out
+    assert cli.main(["state", "--thread", "me"]) == 0
+    assert "paused     profile\n" in capsys.readouterr().out
+
+
+def test_graph_and_forget(stage: Stage, capsys: Captured) -> None:
+    """The drawing and a confirmation are printed."""
+    stage(lines=[line("user", "hi")])
+    assert cli.main(["graph"]) == 0
+    assert cli.main(["forget", "--thread", "me"]) == 0
+    assert capsys.readouterr().out == "graph TD;\nThread me is forgotten.\n"
+
+
+@pytest.mark.parametrize(("faults", "code"), [([], 0), (["prompts/en/x.md is missing"], 2)])
+def test_check_tells_faults(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: Captured, faults: list[str], code: int
+) -> None:
+    """`check` lists what was discovered and fails when something is wrong with it."""
+    dialog = {"name": "profile", "tools": ["a", "b"], "form": None}
+    found = {"dialogs": [dialog], "observers": [], "tools": [], "models": {"x": "m"}, "faults": faults}
+    stage()
+    monkeypatch.setattr("app.upkeep.report", lambda settings: found)
+    assert cli.main(["check"]) == code
+    out = capsys.readouterr().out
+    assert "  profile\n    tools  a, b\n    form   -\n" in out
+    assert all(fault in out for fault in faults)
+    assert cli.main(["check", "--json"]) == code
+    assert json.loads(capsys.readouterr().out) == found
+
+
+@pytest.mark.parametrize(("arguments", "told"), [([], False), (["--trace"], True)])
+def test_the_log_is_short_unless_asked_for(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: Captured, arguments: list[str], told: bool
+) -> None:
+    """An error in the log is one line; --trace adds warnings and where the error comes from."""
+    stand_in = stage(says("Fine"))
+    play = stand_in.play
+
+    async def play_and_log(turn: Turn) -> AsyncIterator[Event]:
+        log = logging.getLogger("somewhere")
+        log.warning("slow")
+        try:
+            raise KeyError("secret")
+        except KeyError:
+            log.exception("thread %s: turn failed", "\x1b[2Jme")
+        async for event in play(turn):
+            yield event
+
+    monkeypatch.setattr(stand_in, "play", play_and_log)
+    assert cli.main(["ask", "hi", *arguments]) == 0
+    err = capsys.readouterr().err
+    assert "ERROR thread me: turn failed" in err
+    assert ("WARNING slow" in err, "secret" in err) == (told, told)
+    assert told or err == "ERROR thread me: turn failed (KeyError; --trace tells where)\n"

@@ -1,0 +1,126 @@
+"""The REPL: keys in, a conversation out."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from io import StringIO
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+from rich.console import Console
+
+from app.repl import CommandCompleter, Repl
+from app.visit import Visit
+from tests.stand_in import StandIn, line, says
+
+ENTER, ALT_ENTER, CTRL_C, CTRL_D, UP = "\r", "\x1b\r", "\x03", "\x04", "\x1b[A"
+
+
+@pytest.fixture
+def keys() -> Iterator[PipeInput]:
+    """Give the REPL a keyboard."""
+    with create_pipe_input() as keyboard:
+        yield keyboard
+
+
+async def talk(
+    stand_in: StandIn, keys: PipeInput, *typed: str, dialogs: Sequence[str] = ("profile",)
+) -> tuple[str, Visit]:
+    """Type these keys at the REPL, one after the other; return what was shown, and the visit."""
+    screen = StringIO()
+    visit = Visit(stand_in.assistant, "me", dialogs=dict.fromkeys(dialogs, "gets to know you"))
+    repl = Repl(visit, "en", console=Console(file=screen, width=80), terminal=(keys, DummyOutput()))
+    running = asyncio.ensure_future(repl.run())
+    for text in typed:
+        keys.send_text(text)
+        # A lone Escape would be taken for the beginning of what follows.
+        await asyncio.sleep(0.05)
+    assert await asyncio.wait_for(running, 5) == 0
+    return screen.getvalue(), visit
+
+
+async def test_a_new_thread_greets_first(keys: PipeInput) -> None:
+    """In a new thread the assistant speaks before the first prompt."""
+    stand_in = StandIn(says("Welcome"), says("Nice"))
+    shown, _ = await talk(stand_in, keys, "I am Ann" + ENTER, CTRL_D)
+    assert [turn.text for turn in stand_in.heard] == [None, "I am Ann"]
+    assert shown.index("Welcome") < shown.index("Nice")
+
+
+async def test_a_dialog_is_named_when_it_speaks(keys: PipeInput) -> None:
+    """The supervisor needs no name, a dialog shows its own."""
+    stand_in = StandIn(says("One"), says("Two", "profile"), lines=[line("user", "hi")])
+    shown, _ = await talk(stand_in, keys, "a" + ENTER, "b" + ENTER, CTRL_D)
+    assert "supervisor" not in shown
+    assert re.search(r"profile\s+Two", shown)
+
+
+async def test_a_message_may_have_several_lines(keys: PipeInput) -> None:
+    """A trailing backslash and Alt-Enter begin a new line, Enter sends."""
+    stand_in = StandIn(says("Fine"), lines=[line("user", "hi")])
+    await talk(stand_in, keys, "one\\" + ENTER, "two", ALT_ENTER, "three" + ENTER, ENTER, CTRL_D)
+    assert [turn.text for turn in stand_in.heard] == ["one\ntwo\nthree"]
+
+
+async def test_ctrl_c_clears_the_line_and_twice_leaves(keys: PipeInput) -> None:
+    """Ctrl-C at the prompt throws the line away; a second one soon after leaves."""
+    stand_in = StandIn(says("Fine"), lines=[line("user", "hi")])
+    shown, _ = await talk(stand_in, keys, "wrong", CTRL_C, "right" + ENTER, CTRL_C, CTRL_C)
+    assert [turn.text for turn in stand_in.heard] == ["right"]
+    assert "See you" in shown
+
+
+async def test_typed_messages_come_back_from_the_transcript(keys: PipeInput) -> None:
+    """The arrow up brings back what was said in this thread, in an earlier visit as well."""
+    stand_in = StandIn(says("Fine"), lines=[line("user", "find boots"), line("assistant", "ok")])
+    await talk(stand_in, keys, UP + ENTER, CTRL_D)
+    assert [turn.text for turn in stand_in.heard] == ["find boots"]
+
+
+async def test_slash_commands_are_not_messages(keys: PipeInput) -> None:
+    """Commands answer at once; a path or an unknown command never becomes one by mistake."""
+    stand_in = StandIn(says("A path"), lines=[line("user", "hi")])
+    typed = [f"/{name}{ENTER}" for name in ("help", "state", "history", "threads", "dialogs", "nonsense")]
+    shown, _ = await talk(stand_in, keys, *typed, "/etc/passwd?" + ENTER, "/quit" + ENTER)
+    assert [turn.text for turn in stand_in.heard] == ["/etc/passwd?"]
+    for text in ("/trace", "paused", "you: hi", "THREAD", "gets to know you", "There is no /nonsense"):
+        assert text in shown
+
+
+async def test_lang_trace_and_new_change_the_visit(keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:
+    """/lang, /trace and /new hold for the turns that follow."""
+    monkeypatch.setattr("app.commands.languages", lambda: ["en", "ru"])
+    stand_in = StandIn(says("Fine"), lines=[line("user", "hi")])
+    typed = ["/lang ru", "/lang qq", "/trace", "/new work", "hi"]
+    shown, visit = await talk(stand_in, keys, *(text + ENTER for text in typed), CTRL_D)
+    turn = stand_in.heard[0]
+    assert (turn.lang, turn.thread, turn.user) == ("ru", "work", "me")
+    assert visit.traced
+    assert "языка qq нет" in shown
+    assert "До встречи" in shown
+
+
+async def test_go_asks_for_a_dialog(keys: PipeInput) -> None:
+    """/go names a dialog, or lets the assistant go on by itself."""
+    stand_in = StandIn(says("Here"), says("Well"), lines=[line("user", "hi")])
+    shown, _ = await talk(stand_in, keys, *(t + ENTER for t in ("/go profile", "/go", "/go away")), CTRL_D)
+    assert [(turn.text, turn.source) for turn in stand_in.heard] == [
+        ("profile", "command"),
+        (None, "command"),
+    ]
+    assert "There is no dialog away" in shown
+
+
+def test_commands_are_completed() -> None:
+    """The beginning of a command is completed, anything else is not."""
+    visit = Visit(StandIn().assistant, "me")
+    completer = CommandCompleter(Repl(visit, "en", console=Console(file=StringIO())))
+
+    def found(typed: str) -> list[str]:
+        return [one.text for one in completer.get_completions(Document(typed), CompleteEvent())]
+
+    assert found("/h") == ["/help", "/history"]
+    assert found("h") == found("/lang r") == []

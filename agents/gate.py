@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from agents.ideas import mentions, phrases
+from agents.ideas import mentions, small_words
 from agents.lexical import stems, words
 from agents.scene import Scene
 from prompts import card
@@ -56,15 +56,10 @@ def _foreign(scene: Scene) -> set[str]:
     own = _vocabulary(scene.dialog, scene.description, scene.lang)
     others = {**scene.helpers, **scene.tools}
     known = frozenset().union(*(_vocabulary(name, text, scene.lang) for name, text in others.items()))
-    return set(stems(scene.text, scene.lang)) & (known - own - _filler(scene.lang))
+    return set(stems(scene.text, scene.lang)) & (known - own - small_words(scene.lang))
 
 
 @cache
 def _vocabulary(name: str, description: str, lang: str) -> frozenset[str]:
     translated, _ = card(name, lang)
     return frozenset(stems(f"{name.replace('_', ' ')} {translated or description}", lang))
-
-
-@cache
-def _filler(lang: str) -> frozenset[str]:
-    return frozenset(stem for idea in ("stop", "fillers") for word in phrases(idea, lang) for stem in stems(word, lang))

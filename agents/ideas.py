@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from agents.lexical import words
+from agents.lexical import stems, words
 from prompts import table
 
 
@@ -23,3 +23,9 @@ def phrases(idea: str, lang: str) -> tuple[str, ...]:
     entry = table("words", lang).get(idea, [])
     found = entry.get("phrases", []) if isinstance(entry, dict) else entry
     return tuple(f" {' '.join(words(one))} " for one in found)
+
+
+@cache
+def small_words(lang: str) -> frozenset[str]:
+    """Return the stems of words that say nothing about the subject of a sentence."""
+    return frozenset(stem for idea in ("stop", "fillers") for word in phrases(idea, lang) for stem in stems(word, lang))

@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agents.handover import title
-from agents.scene import scene
+from agents.scene import described, scene
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Heard, State, Talk
 from agents.tools.help import assistant_help
@@ -72,7 +72,7 @@ class Prompting:
     def _role(self, speaker: Speaker, lang: str) -> str:
         if not speaker.is_supervisor:
             return f"{prompt(f'dialogs/{speaker.name}', lang)}\n\n{prompt('dialog', lang)}"
-        helpers = {d.tool: card(d.tool, lang)[0] or d.description for d in self.speakers.dialogs.values()}
+        helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
         tools = {tool.name: card(tool.name, lang)[0] or tool.description for tool in speaker.tools}
         return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
 

@@ -11,6 +11,7 @@ from agents.memory.store import namespace_of
 from agents.speaker import Speaker, Speakers
 from agents.state import State
 from agents.tools.protocol import missing
+from prompts import card
 
 Ask = Callable[..., Awaitable[str]]
 
@@ -52,14 +53,19 @@ def scene(speakers: Speakers, dialog: Speaker, state: State) -> Scene:
     return Scene(
         lang=state["lang"],
         dialog=dialog.name,
-        description=dialog.description,
+        description=described(dialog, state["lang"]),
         text=state["heard"]["text"] or "",
         reply=next(replies, None),
-        helpers={name: other.description for name, other in speakers.dialogs.items() if name != dialog.name},
-        tools={tool.name: tool.description for tool in speakers.supervisor.tools},
+        helpers={n: described(other, state["lang"]) for n, other in speakers.dialogs.items() if n != dialog.name},
+        tools={tool.name: card(tool.name, state["lang"])[0] or tool.description for tool in speakers.supervisor.tools},
         form=form,
         missing=missing(dialog.form, form) if dialog.form else [],
     )
+
+
+def described(dialog: Speaker, lang: str) -> str:
+    """Return what a dialog is used for, in words of `lang` if its tool's card has them."""
+    return card(dialog.tool, lang)[0] or dialog.description
 
 
 async def _nobody() -> str:

@@ -5,6 +5,7 @@ The file name is the dialog's name; its prompt is `prompts/<lang>/dialogs/<name>
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -42,7 +43,7 @@ class Dialog:
     """A compiled agent graph over `messages` (LangChain's `create_agent`) that answers instead of our own loop."""
 
     def __post_init__(self) -> None:
-        if not self.tool.isidentifier():
+        if not re.fullmatch("[a-z][a-z0-9_]{1,63}", self.tool):
             raise ContractError(f"Dialog.tool must be a plain name like 'return_an_order', found {self.tool!r}")
         if not self.description.startswith("Used for "):
             raise ContractError(f"Dialog.description must begin with 'Used for ', found {self.description!r}")
@@ -73,7 +74,7 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
     """
     found: dict[str, Dialog] = {}
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
-        dialog = getattr(importlib.import_module(f"dialogs.{module.name}"), "dialog", None)
+        dialog = _load(module.name)
         if not isinstance(dialog, Dialog):
             raise ContractError(f"dialogs/{module.name}.py must define `dialog = Dialog(...)`, found {dialog!r}")
         unknown = sorted(set(dialog.observers) - set(observers))
@@ -84,3 +85,10 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
         for lang in languages:
             variables(f"dialogs/{name}", lang)
     return found
+
+
+def _load(name: str) -> object:
+    try:
+        return getattr(importlib.import_module(f"dialogs.{name}"), "dialog", None)
+    except ContractError as broken:
+        raise ContractError(f"dialogs/{name}.py: {broken}") from broken

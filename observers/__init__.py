@@ -44,7 +44,7 @@ def discover(languages: list[str]) -> dict[str, Observer]:
     """
     found: dict[str, Observer] = {}
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
-        observer = getattr(importlib.import_module(f"observers.{module.name}"), "observer", None)
+        observer = _load(module.name)
         if not isinstance(observer, Observer):
             raise ContractError(
                 f"observers/{module.name}.py must define `observer = Observer(...)`, found {observer!r}"
@@ -54,3 +54,10 @@ def discover(languages: list[str]) -> dict[str, Observer]:
         for lang in languages:
             variables(f"observers/{name}", lang)
     return found
+
+
+def _load(name: str) -> object:
+    try:
+        return getattr(importlib.import_module(f"observers.{name}"), "observer", None)
+    except ContractError as broken:
+        raise ContractError(f"observers/{name}.py: {broken}") from broken

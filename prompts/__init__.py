@@ -17,7 +17,7 @@ class PromptError(LookupError):
     """Tells the developer which prompt file or variable is missing."""
 
 
-def prompt(name: str, lang: str, **variables: object) -> str:
+def prompt(name: str, lang: str, /, **variables: object) -> str:
     """Return the prompt `name` ("dialogs/profile") in `lang`, its `$variables` filled in.
 
     Raises:
@@ -34,7 +34,7 @@ def variables(name: str, lang: str) -> set[str]:
     return set(_template(name, lang).get_identifiers())
 
 
-def phrase(key: str, lang: str, **variables: object) -> str:
+def phrase(key: str, lang: str, /, **variables: object) -> str:
     """Return one short sentence for the user, from `texts.toml`.
 
     Raises:
@@ -43,7 +43,10 @@ def phrase(key: str, lang: str, **variables: object) -> str:
     text = table("texts", lang).get(key, table("texts", FALLBACK).get(key))
     if text is None:
         raise PromptError(f"prompts/{FALLBACK}/texts.toml has no sentence {key!r}")
-    return Template(text).substitute({name: str(value) for name, value in variables.items()})
+    try:
+        return Template(text).substitute({name: str(value) for name, value in variables.items()})
+    except KeyError as missing:
+        raise PromptError(f"prompts/{lang}/texts.toml: {key!r} needs the variable ${missing.args[0]}") from None
 
 
 def table(name: str, lang: str) -> dict[str, Any]:

@@ -98,18 +98,11 @@ class Acting:
         if not passes or bounced:
             return moves
         args = {name: str(value)[:LONGEST_BRIEF] for name, value in passes[0]["args"].items() if value}
-        if passes[0]["name"] == FINISH:
-            verdict = Verdict("finished", reason=args.get("summary", ""))
-            moves += [
-                partial(self._decided, verdict),
-                lambda now: handover.finish(self.speaker, now, verdict.reason),
-            ]
-        else:
-            given = [args[name] for name in ("reason", "wish") if name in args]
-            verdict = Verdict("supervisor", reason=" / ".join(given))
-            leave = partial(handover.pause if self._has_spoken(state) else handover.finish, self.speaker)
-            moves += [partial(self._decided, verdict), lambda now: leave(now, verdict.reason)]
-        return moves
+        reason, wish = args.get("reason") or args.get("summary") or "", args.get("wish", "")
+        ended = passes[0]["name"] == FINISH
+        verdict = Verdict("finished" if ended else "supervisor", reason=" / ".join(filter(None, (reason, wish))))
+        leave = handover.finish if ended or not self._has_spoken(state) else handover.pause
+        return [*moves, partial(self._decided, verdict), lambda now: leave(self.speaker, now, reason, wish)]
 
     def _has_spoken(self, state: State) -> bool:
         """Tell whether the user has heard this dialog; one that has not is not worth going back to."""

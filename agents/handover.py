@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, SystemMessage
 
 from agents.events import DialogChanged, Event, Handover, Message
 from agents.speaker import Speaker
-from agents.state import SUPERVISOR, State, TalkUpdate, merge_talks
+from agents.state import SUPERVISOR, State, Status, TalkUpdate, merge_talks
 from agents.tools.protocol import missing
 from prompts import phrase, table
 
@@ -24,9 +24,10 @@ def take_over(dialog: Speaker, state: State, brief: str) -> Change:
     """Let a dialog take the conversation over from whoever has it; a paused one goes on where it stood."""
     talk = state.get("talks", {}).get(dialog.name, {})
     note = phrase("resumed" if talk.get("status") == "paused" else "taken_over", state["lang"], brief=brief or "-")
+    told = SystemMessage(note, additional_kwargs={"brief": brief})
     update: Update = {
         **hold(dialog.name),
-        "talks": {dialog.name: {"status": "running", "version": dialog.version, "add": [SystemMessage(note)]}},
+        "talks": {dialog.name: {"status": "running", "version": dialog.version, "add": [told]}},
         "paused": [name for name in state.get("paused", []) if name != dialog.name],
         "offer": None,
         "hops": state.get("hops", 0) + 1,
@@ -37,21 +38,21 @@ def take_over(dialog: Speaker, state: State, brief: str) -> Change:
     ]
 
 
-def pause(dialog: Speaker, state: State, reason: str) -> Change:
+def pause(dialog: Speaker, state: State, reason: str, wish: str = "") -> Change:
     """Interrupt a dialog: the supervisor leads, and the dialog waits on the stack if it may be resumed."""
     if dialog.resume == "never":
-        return finish(dialog, state, reason)
+        return finish(dialog, state, reason, wish)
     stack = [name for name in state.get("paused", []) if name != dialog.name]
     kept, dropped = [*stack, dialog.name][-3:], [*stack, dialog.name][:-3]
-    update, events = _give_back(dialog, state, "paused", reason)
+    update, events = _give_back(dialog, state, "paused", (reason, wish))
     for name in dropped:
         update["talks"][name] = {"status": "finished"}
     return {**update, "paused": kept}, events
 
 
-def finish(dialog: Speaker, state: State, summary: str) -> Change:
-    """End a dialog: the supervisor leads and knows how it ended."""
-    update, events = _give_back(dialog, state, "finished", summary)
+def finish(dialog: Speaker, state: State, reason: str, wish: str = "") -> Change:
+    """End a dialog: the supervisor leads and knows how it ended, and what the user wants next."""
+    update, events = _give_back(dialog, state, "finished", (reason, wish))
     return {**update, "paused": [name for name in state.get("paused", []) if name != dialog.name]}, events
 
 
@@ -126,14 +127,16 @@ def hold(dialog: str | None) -> Update:
     return {"is_active": dialog is None, "dialog": dialog}
 
 
-def _give_back(dialog: Speaker, state: State, status: str, reason: str) -> Change:
+def _give_back(dialog: Speaker, state: State, status: Status, why: tuple[str, str]) -> Change:
     known, _ = progress(dialog, state)
+    reason = " / ".join(part for part in why if part)
     note = phrase(f"note_{status}", state["lang"], dialog=dialog.name, reason=reason or "-", known=known)
+    told = SystemMessage(note, additional_kwargs={"brief": why[1]})
     update: Update = {
         **hold(None),
         "talks": {
             dialog.name: {"status": status, "offered": False},
-            SUPERVISOR: {"add": [SystemMessage(note)]},
+            SUPERVISOR: {"add": [told]},
         },
     }
     return update, [

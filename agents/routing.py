@@ -83,7 +83,7 @@ class Routing:
         heard = {**state["heard"], "text": switched["heard"]["text"]}
         return [
             _decided("undo", "switch", dialog.name, "the user took the switch back", "free"),
-            *([partial(handover.finish, self.speakers[holder], summary="taken back")] if holder else []),
+            *([partial(handover.finish, self.speakers[holder], reason="taken back")] if holder else []),
             partial(handover.resume, dialog, silently=True),
             lambda _: ({"heard": heard, "listener": dialog.name, "undone": True}, []),
         ]
@@ -108,7 +108,7 @@ class Routing:
         return [
             _decided("name", "switch", dialog.name, "called by its name", "free"),
             *([partial(handover.pause, self.speakers[holder], reason=dialog.name)] if holder else []),
-            partial(handover.take_over, dialog, brief=dialog.description),
+            partial(handover.take_over, dialog, brief=""),
             lambda _: ({"heard": heard, "listener": dialog.name}, []),
         ]
 

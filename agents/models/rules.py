@@ -17,8 +17,9 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agents.lexical import words
-from agents.rules import forms, observing, supervisor, tasks
-from agents.rules.scene import SUPERVISOR, Call, Move, Situation, situation, text_of
+from agents.rules import forms, observing, replies, supervisor, tasks
+from agents.rules.parts import SUPERVISOR, Call, Move, text_of
+from agents.rules.scene import Situation, situation
 
 NAME = "local:rules"
 
@@ -89,6 +90,9 @@ def reply(messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> A
     """Return the next message of the part that the prompt gives to the model."""
     now = situation(messages, tools)
     move = _move(now)
+    if not move.text and not move.calls:
+        # An empty reply counts as a broken one everywhere.
+        move = replies.not_understood(now)
     calls = [_tool_call(now, call, place) for place, call in enumerate(move.calls)]
     return AIMessage(
         content=move.text,

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.rules.parts import PROTOCOL, Call, results
 from agents.rules.patterns import Match, first_match
 from agents.rules.references import entries, plain_number, refer
-from agents.rules.scene import PROTOCOL, Call, Situation, results
+from agents.rules.scene import Situation
 from agents.rules.slots import Parameter, clean, items, named, vague
 from agents.rules.wording import asking, sentence
 
@@ -51,7 +52,7 @@ class Filler:
         wanted = self.now.tools.get(tool, {})
         args = dict(known or {})
         for name, parameter in wanted.items():
-            if name not in raw or vague(raw[name], self.now.words):
+            if name not in raw or self._says_nothing(parameter, raw[name]):
                 continue
             try:
                 args[name] = self.value(parameter, raw[name])
@@ -83,6 +84,11 @@ class Filler:
         if parameter.kind in ("number", "numbers"):
             return self._numbers(raw)
         return items(raw, words) if parameter.kind == "texts" else clean(raw, words)
+
+    def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
+        words = self.now.words
+        points = parameter.kind in ("number", "numbers") and words.means(raw, "references.it")
+        return vague(raw, words) and not points
 
     def _numbers(self, raw: str) -> list[int]:
         words, lang = self.now.words, self.now.lang

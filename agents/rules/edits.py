@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.rules.parts import FILL_FORM, results
 from agents.rules.patterns import Match, first_match
-from agents.rules.scene import FILL_FORM, Situation, results
+from agents.rules.scene import Situation
 from agents.rules.slots import clean, items
 from agents.rules.wording import sentence
 

@@ -1,52 +1,51 @@
 """The part of a dialog with a form: ask field by field, take what is told unasked, correct, finish."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 from agents.rules.actions import Filler, Plan
-from agents.rules.edits import Changes, Form, corrected, extended, told
+from agents.rules.parts import FILL_FORM, FINISH, HELP, Call, Move
 from agents.rules.patterns import Match
 from agents.rules.planning import cancelled
-from agents.rules.replies import ask_help, joined, not_understood, small_talk
-from agents.rules.replies import told as worded
-from agents.rules.scene import FILL_FORM, FINISH, HAND_BACK, HELP, Call, Move, Situation
+from agents.rules.reading import Understood, to_rewrite, understand
+from agents.rules.replies import ask_help, joined, not_understood, small_talk, told
+from agents.rules.scene import Situation
 from agents.rules.tasks import hand_back, leave
-from agents.rules.wishes import Wishes, wishes, without_greeting
 from agents.rules.wording import sentence
 from prompts import table
 
 
-@dataclass
-class Understood:
-    """What a message means to the form."""
-
-    changes: Changes = field(default_factory=Changes)
-    plan: Plan = field(default_factory=Plan)
-
-
 def speak(now: Situation) -> Move:
     """Return the dialog's next move."""
-    if any(result.call.name in (FINISH, HAND_BACK) for result in now.results):
-        return Move()
     if now.results:
         return _after(now)
-    begun = bool(now.scene.get("brief") or now.scene.get("opening")) or not now.heard
+    begun = now.begun or not now.heard
     asked = None if begun else _asked(now)
     if not begun and (move := _chat(now, asked)):
         return move
-    if name := _to_rewrite(now):
+    if now.undone and _plainly_for_others(now):
+        return _go_on(now, "", asked)
+    if name := to_rewrite(now):
         return _ask_for(now, name, "")
-    meant = _understand(now, asked)
-    if move := _act(meant):
-        return move
-    if meant.plan.foreign:
-        return hand_back(now, "elsewhere", ". ".join(match.text for match in meant.plan.foreign))
-    remarks = [*meant.changes.remarks, *meant.plan.remarks]
+    meant = understand(now, asked)
+    return _act(now, meant) or _speak_only(now, meant, asked, begun)
+
+
+def _plainly_for_others(now: Situation) -> bool:
+    """Whether words that the user wants kept here can hardly be an answer ("add milk to my list")."""
+    open_to_all = replace(now, scene={**now.scene, "undone": False})
+    match = open_to_all.book().find(now.heard)
+    return match is not None and bool(match.owner) and match.pattern.strong
+
+
+def _speak_only(now: Situation, meant: Understood, asked: str | None, begun: bool) -> Move:
+    """Ask what is missing, begin, or own up to not understanding: no tool of the dialog helps here."""
+    remarks = joined(*meant.changes.remarks, *meant.plan.remarks)
     if remarks and meant.plan.asks:
-        return Move(joined(*remarks), notes={"asks": meant.plan.asks})
+        return Move(remarks, notes={"asks": meant.plan.asks})
     if begun or remarks or meant.plan.begun:
-        return _go_on(now, joined(*remarks), asked, said_enough=bool(remarks))
+        return _go_on(now, remarks, asked, said_enough=bool(remarks))
     if HELP in now.tools and now.words.asks(now.heard):
         return ask_help(now)
     if like := now.book().resemble(now.heard):
@@ -63,74 +62,22 @@ def _chat(now: Situation, asked: str | None) -> Move | None:
         return move
     if text := cancelled(now):
         return _go_on(now, "" if asked else text, asked, skip=bool(asked), said_enough=True)
-    if asked and words.means(now.heard, "yes"):
+    if asked and words.means(now.heard, "yes", "undo.phrases"):
         return _go_on(now, "", asked)
     text = small_talk(now)
     return _go_on(now, text, asked, said_enough=True) if text else None
 
 
-def _understand(now: Situation, asked: str | None) -> Understood:
-    form, meant = Form(now), Understood()
-    if not now.heard:
-        return meant
-    meant.changes = corrected(form, now.heard)
-    if meant.changes.values or meant.changes.remarks:
-        return meant
-    found = wishes(now.heard, now.words, now.book().find)
-    matches = [match for match in found.matches if match.pattern.strong or not (asked and match.owner)]
-    fills = [match for match in matches if not match.owner and match.tool == FILL_FORM]
-    meant.changes = told(form, fills)
-    for match in found.matches:
-        if match not in matches and not meant.changes.values.keys() & corrected(form, match.text).values.keys():
-            meant.changes.values |= corrected(form, match.text).values
-    filler = Filler(now, None)
-    _answer_parameter(now, filler, meant.plan, matches)
-    for match in matches:
-        if match.owner:
-            meant.plan.foreign.append(match)
-        elif match.tool == HELP:
-            meant.plan.calls.append(Call(HELP, {"query": match.text}))
-        elif match.tool not in now.tools:
-            meant.plan.begun = True
-        elif match.tool != FILL_FORM:
-            filler.add(meant.plan, match.tool, match.slots)
-    if asked and asked not in meant.changes.values:
-        _bare(form, meant, asked, Wishes(tuple(matches), found.lead))
-    if not matches and meant.plan.empty and not meant.changes.values:
-        meant.changes = extended(form, now.heard, asked)
-    return meant
-
-
-def _answer_parameter(now: Situation, filler: Filler, plan: Plan, matches: list[Match]) -> None:
-    """Take the text as the missing parameter of a tool that the last reply asked for ("as JSON")."""
-    asks = now.note("asks")
-    if asks and asks["tool"] != FILL_FORM and asks["tool"] in now.tools and not matches:
-        filler.add(plan, asks["tool"], {asks["slot"]: now.heard}, asks["args"])
-
-
-def _bare(form: Form, meant: Understood, asked: str, found: Wishes) -> None:
-    """Take words that fit no pattern as the answer to the question asked."""
-    now = form.now
-    text = found.lead if found.matches else without_greeting(now.heard, now.words)
-    if not text or now.words.asks(text) or (not found.matches and now.words.asks(now.heard)):
-        return
-    if not found.matches and (added := extended(form, now.heard, asked)).values:
-        meant.changes = added
-    elif value := form.read(asked, text):
-        meant.changes.values[asked] = value
-
-
-def _act(meant: Understood) -> Move | None:
+def _act(now: Situation, meant: Understood) -> Move | None:
     """Fill the form first; what reads it, and wishes of others, come in the next round."""
+    wish = ". ".join(match.text for match in meant.plan.foreign) or None
     later = [{"name": call.name, "args": call.args} for call in meant.plan.calls]
     if meant.changes.values:
-        wish = ". ".join(match.text for match in meant.plan.foreign) or None
         then = {"calls": later, "wish": wish, "remarks": meant.changes.remarks}
         return Move("", (Call(FILL_FORM, meant.changes.values),), {"then": then})
     if later:
-        wish = ". ".join(match.text for match in meant.plan.foreign) or None
         return Move("", tuple(meant.plan.calls), {"then": {"calls": [], "wish": wish, "remarks": []}})
-    return None
+    return hand_back(now, "elsewhere", wish) if wish else None
 
 
 def _taken_for(now: Situation, like: Match) -> Move:
@@ -154,10 +101,10 @@ def _after(now: Situation) -> Move:
         return Move("", remaining, {"then": then})
     lines = [_noted(now, result.call.args) for result in now.results if _filled(result.call, result.failed)]
     others = [result for result in now.results if not _filled(result.call, result.failed)]
-    text = joined(*lines, worded(others, (), now.lang) if others else "", *then.get("remarks", ()), by="\n")
+    text = joined(*lines, told(others, (), now.lang) if others else "", *then.get("remarks", ()), by="\n")
     if then.get("wish"):
         return hand_back(now, "elsewhere", then["wish"], text)
-    asked = None if now.scene.get("brief") else _asked(now)
+    asked = None if now.begun else _asked(now)
     return _go_on(now, text, asked, said_enough=bool(others))
 
 
@@ -179,15 +126,6 @@ def _go_on(now: Situation, text: str, asked: str | None, *, skip: bool = False, 
 def _ask_for(now: Situation, name: str, text: str) -> Move:
     asks = {"tool": FILL_FORM, "slot": name, "args": {}}
     return Move(joined(text, _fields(now)[name]["question"], by="\n"), notes={"asks": asks})
-
-
-def _to_rewrite(now: Situation) -> str | None:
-    """Return the field that the user wants to put anew without saying how ("change my experience")."""
-    said = set(now.words.key(now.heard))
-    cues = {stem for cue in now.words.phrases("edits.replaced") for stem in now.words.stems(cue)}
-    labels = table(f"forms/{now.own.form}", now.words.lang) if now.own else {}
-    named = (name for name, entry in labels.items() if said - cues == set(now.words.key(entry["label"])))
-    return next(named, None) if said & cues else None
 
 
 def _asked(now: Situation) -> str | None:

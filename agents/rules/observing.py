@@ -4,8 +4,9 @@ import json
 import re
 
 from agents.lexical import plain
+from agents.rules.parts import HELP, Move
 from agents.rules.patterns import Match, first_match
-from agents.rules.scene import HELP, Move, Situation
+from agents.rules.scene import Situation
 from agents.rules.wishes import wishes
 from agents.rules.wording import listening, sentence, vocabulary
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 from agents.rules.actions import Filler, Plan, correction, latest, listing
+from agents.rules.parts import HELP, Call
 from agents.rules.patterns import Match
 from agents.rules.references import plain_number
-from agents.rules.scene import HELP, Call, Situation
+from agents.rules.scene import Situation
 from agents.rules.slots import clean, vague
 from agents.rules.wishes import wishes, without_greeting
 from agents.rules.wording import sentence
@@ -23,7 +24,7 @@ def understand(now: Situation) -> Plan:
     """
     plan = Plan()
     filler = Filler(now, listing(now), latest(now))
-    asks = None if now.scene.get("brief") else now.note("asks")
+    asks = None if now.begun else now.note("asks")
     found = wishes(now.heard, now.words, now.book().find)
     if asks and _answer(now, filler, plan, asks, found.matches):
         return plan

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from agents.rules.choice import showpiece
+from agents.rules.parts import HELP, PROTOCOL, Call, Move, Result
 from agents.rules.references import only_entries
-from agents.rules.scene import HELP, PROTOCOL, Call, Move, Result, Situation
+from agents.rules.scene import Situation
 from agents.rules.wording import sentence
 
 SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")

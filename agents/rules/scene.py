@@ -1,74 +1,16 @@
 """What the rules read of a prompt: the scene it names, the tools, and where the conversation stands."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from agents.rules.choice import Phrasebook, Source, phrasebook
+from agents.rules.parts import FINISH, HAND_BACK, SUPERVISOR, Helper, Result, results, text_of
 from agents.rules.slots import Parameter, parameters
 from agents.rules.wording import Vocabulary, listening, vocabulary
-
-HAND_BACK, FINISH, FILL_FORM, HELP = "hand_back", "finish", "fill_form", "assistant_help"
-PROTOCOL = frozenset({HAND_BACK, FINISH, HELP})
-SUPERVISOR = "supervisor"
-
-
-@dataclass(frozen=True)
-class Helper:
-    """A dialog as the supervisor sees it."""
-
-    tool: str
-    dialog: str
-    title: str
-    tools: tuple[str, ...]
-    form: str | None
-
-    def sources(self, owner: str) -> tuple[Source, ...]:
-        """Return where phrases that belong to this dialog come from; `owner` is who gets them."""
-        inner = tuple(Source(name, owner) for name in self.tools if name not in PROTOCOL)
-        fields = (Source(FILL_FORM, owner, self.form),) if self.form else ()
-        return (Source(self.tool, owner), *inner, *fields)
-
-
-@dataclass(frozen=True)
-class Call:
-    """A tool call to make or made."""
-
-    name: str
-    args: dict[str, Any]
-
-    @property
-    def arguments(self) -> str:
-        """Return the arguments as JSON."""
-        return json.dumps(self.args, sort_keys=True, ensure_ascii=False)
-
-    @property
-    def key(self) -> str:
-        """Return what makes two calls the same."""
-        return f"{self.name} {self.arguments}"
-
-
-@dataclass(frozen=True)
-class Result:
-    """A tool call that was made since the user spoke, and what came back."""
-
-    call: Call
-    text: str
-    failed: bool
-
-
-@dataclass(frozen=True)
-class Move:
-    """What the model does next: say something, call tools, or both."""
-
-    text: str = ""
-    calls: tuple[Call, ...] = ()
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    """Kept with the message for the next turn: `asks` what is missing, `offer` what was proposed."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +19,7 @@ class Situation:
 
     scene: Mapping[str, Any]
     messages: Sequence[BaseMessage]
-    """The conversation without system messages."""
+    """The conversation; of system messages only the notes of a change of hands."""
     tools: Mapping[str, Mapping[str, Parameter]]
     """The bound tools and their parameters."""
 
@@ -107,13 +49,31 @@ class Situation:
 
     @cached_property
     def heard(self) -> str:
-        """Return what to act on: the brief of a dialog that just took over, else the user's last words."""
-        return str(self.scene.get("brief") or self.scene.get("text") or self.said)
+        """Return what to act on: what a change of hands was for, else the user's last words."""
+        # Words that were heard before the note belong to what the speaker did before it.
+        said = "" if self._noted > self._spoken else self.said
+        return str(self.brief or self.scene.get("text") or said)
 
     @cached_property
     def said(self) -> str:
         """Return the user's last words; empty if there are none."""
-        return text_of(self.messages[self._turn - 1]) if self._turn else ""
+        return text_of(self.messages[self._spoken - 1]) if self._spoken else ""
+
+    @cached_property
+    def brief(self) -> str:
+        """Return what the conversation changed hands for, if it just did."""
+        note = self.messages[self._noted - 1].additional_kwargs if self._noted else {}
+        return str(self.scene.get("brief") or note.get("brief") or "")
+
+    @property
+    def begun(self) -> bool:
+        """Whether a dialog has just taken over."""
+        return bool(self.brief or self._noted or self.scene.get("opening")) and self.role != SUPERVISOR
+
+    @property
+    def undone(self) -> bool:
+        """Whether the user took a switch back, so that the message is meant for this dialog after all."""
+        return bool(self.scene.get("undone"))
 
     @property
     def words(self) -> Vocabulary:
@@ -123,12 +83,14 @@ class Situation:
     @property
     def before(self) -> Sequence[BaseMessage]:
         """Return the conversation up to the user's last words."""
-        return self.messages[: max(self._turn - 1, 0)]
+        return self.messages[: max(self._spoken - 1, 0)]
 
     @cached_property
     def results(self) -> list[Result]:
-        """Return what was done since the user spoke."""
-        return results(self.messages[self._turn :])
+        """Return what was done since the user spoke or the speaker got the word back."""
+        made = results(self.messages[max(self._spoken, self._noted) :])
+        ends = [place for place, result in enumerate(made, 1) if result.call.name in (HAND_BACK, FINISH)]
+        return made[max(ends, default=0) :]
 
     @property
     def last_reply(self) -> AIMessage | None:
@@ -146,43 +108,34 @@ class Situation:
         if own:
             # The own entry phrases too ("help me plan my day"): said inside, they ask for nothing more.
             sources += own.sources("")
+        if self.undone:
+            return phrasebook(tuple(dict.fromkeys(sources)), self.words.lang)
         for helper in self.helpers:
-            if helper is not own and helper != own:
+            if helper != own:
                 sources += helper.sources(helper.tool)
         names = {source.tool for source in sources}
         sources += tuple(Source(name, name) for name in self.scene.get("tools", ()) if name not in names)
         return phrasebook(tuple(dict.fromkeys(sources)), self.words.lang)
 
     @cached_property
-    def _turn(self) -> int:
+    def _spoken(self) -> int:
         """Return the place behind the user's last words; 0 if the user has said nothing."""
-        places = (place for place, message in enumerate(self.messages, 1) if isinstance(message, HumanMessage))
-        return max(places, default=0)
+        return self._last(HumanMessage)
+
+    @cached_property
+    def _noted(self) -> int:
+        """Return the place behind the note of a change of hands in this turn; 0 if there was none."""
+        place = self._last(SystemMessage)
+        return place if place >= self._spoken - 1 else 0
+
+    def _last(self, kind: type[BaseMessage]) -> int:
+        return max((place for place, message in enumerate(self.messages, 1) if isinstance(message, kind)), default=0)
 
 
 def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]) -> Situation:
     """Read a prompt; without a scene it is a plain conversation with a supervisor that has these tools."""
     scenes = [m.additional_kwargs["scene"] for m in messages if "scene" in m.additional_kwargs]
-    spoken = [message for message in messages if not isinstance(message, SystemMessage)]
+    inner = messages[1:] if messages and isinstance(messages[0], SystemMessage) else messages
+    spoken = [message for message in inner if "scene" not in message.additional_kwargs]
     known = {tool["function"]["name"]: parameters(tool["function"]) for tool in tools}
     return Situation(scenes[-1] if scenes else {}, spoken, known)
-
-
-def results(messages: Sequence[BaseMessage]) -> list[Result]:
-    """Return the tool calls of these messages with their outcomes, in order."""
-    calls = {
-        call["id"]: Call(call["name"], call["args"])
-        for message in messages
-        if isinstance(message, AIMessage)
-        for call in message.tool_calls
-    }
-    return [
-        Result(calls[message.tool_call_id], text_of(message), message.status == "error")
-        for message in messages
-        if isinstance(message, ToolMessage) and message.tool_call_id in calls
-    ]
-
-
-def text_of(message: BaseMessage) -> str:
-    """Return a message's text."""
-    return str(message.text).strip()

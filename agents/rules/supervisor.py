@@ -1,10 +1,11 @@
 """The supervisor's part: hand each wish to whom it belongs, use its own tools, say honestly what it is."""
 
 from agents.rules.actions import NeedsListing, Plan
+from agents.rules.parts import Call, Move, results
 from agents.rules.patterns import first_match
 from agents.rules.planning import cancelled, understand
 from agents.rules.replies import abilities, joined, not_understood, small_talk, told
-from agents.rules.scene import Call, Move, Situation, results
+from agents.rules.scene import Situation
 from agents.rules.wording import sentence
 
 
@@ -49,7 +50,7 @@ def _report(now: Situation) -> Move:
 
 def _with_remarks(now: Situation, plan: Plan, text: str) -> Move:
     notes = {"asks": plan.asks} if plan.asks else {}
-    return Move(joined(text, *plan.remarks, by="\n") or sentence("yes", now.lang), notes=notes)
+    return Move(joined(text, *plan.remarks, by="\n") or sentence("queued", now.lang), notes=notes)
 
 
 def _opening(now: Situation) -> Move:

@@ -3,24 +3,23 @@
 from dataclasses import replace
 
 from agents.rules.actions import NeedsListing, Plan, lookup
+from agents.rules.parts import FINISH, HAND_BACK, HELP, Call, Move
 from agents.rules.planning import cancelled, guess, understand
 from agents.rules.replies import ask_help, joined, not_understood, small_talk, told
 from agents.rules.replies import examples as show_examples
-from agents.rules.scene import FINISH, HAND_BACK, HELP, Call, Move, Situation
+from agents.rules.scene import Situation
 from agents.rules.wording import sentence
 
 
 def speak(now: Situation) -> Move:
     """Return the dialog's next move."""
-    if any(result.call.name in (FINISH, HAND_BACK) for result in now.results):
-        return Move()
     if not now.results and (move := leave(now) or _chat(now)):
         return move
     reading = lookup(now)
     try:
         plan = understand(now)
-        if plan.empty and now.scene.get("brief") and now.said != now.heard:
-            now = replace(now, scene={**now.scene, "brief": None})
+        if plan.empty and now.begun and now.said != now.heard:
+            now = replace(now, scene={**now.scene, "brief": now.said})
             plan = understand(now)
     except NeedsListing:
         if reading is None or any(result.call.name == reading for result in now.results):
@@ -89,7 +88,7 @@ def _answer(now: Situation, plan: Plan, reading: str | None) -> Move:
 
 def _at_a_loss(now: Situation, plan: Plan) -> Move:
     """Begin with what can be said here; later ask back, or say that this was not understood."""
-    if plan.begun or now.scene.get("brief"):
+    if plan.begun or now.begun:
         return Move(joined(sentence("greeted", now.lang), show_examples(now)))
     if HELP in now.tools and now.words.asks(now.heard):
         return ask_help(now)

@@ -1,0 +1,94 @@
+"""What a message means to a form: corrections, values told in sentences, a bare answer, commands."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.rules.actions import Filler, Plan
+from agents.rules.edits import Changes, Form, corrected, extended, told
+from agents.rules.parts import FILL_FORM, HELP, Call
+from agents.rules.patterns import Match
+from agents.rules.scene import Situation
+from agents.rules.wishes import Wishes, wishes, without_greeting
+from prompts import table
+
+
+@dataclass
+class Understood:
+    """What shall become of a message: changes of the form, and tools to call or wishes to pass on."""
+
+    changes: Changes = field(default_factory=Changes)
+    plan: Plan = field(default_factory=Plan)
+
+
+def understand(now: Situation, asked: str | None) -> Understood:
+    """Return what the user's words mean; `asked` is the field that the last reply asked for."""
+    form, meant = Form(now), Understood()
+    if not now.heard:
+        return meant
+    meant.changes = corrected(form, now.heard)
+    if meant.changes.values or meant.changes.remarks:
+        return meant
+    found = wishes(now.heard, now.words, now.book().find)
+    corrections = {match.text: values for match in found.matches if (values := _correction(form, match, asked))}
+    several = len(found.matches) > 1
+    matches = [
+        match for match in found.matches if match.text not in corrections and (several or not _doubtful(match, asked))
+    ]
+    fills = [match for match in matches if not match.owner and match.tool == FILL_FORM]
+    meant.changes = told(form, fills)
+    for values in corrections.values():
+        meant.changes.values = {**values, **meant.changes.values}
+    _call(now, meant.plan, [match for match in matches if match not in fills])
+    if asked and asked not in meant.changes.values:
+        _bare(form, meant, asked, Wishes(tuple(matches), found.lead))
+    if not matches and meant.plan.empty and not meant.changes.values:
+        meant.changes = extended(form, now.heard, asked)
+    return meant
+
+
+def _doubtful(match: Match, asked: str | None) -> bool:
+    """Whether what looks like a wish for others may as well be the answer to the question."""
+    return bool(asked and match.owner) and not match.pattern.strong
+
+
+def _correction(form: Form, match: Match, asked: str | None) -> dict[str, Any]:
+    """Return what "… and remove Ruby" corrects here, though elsewhere it would delete a to-do."""
+    return corrected(form, match.text).values if _doubtful(match, asked) else {}
+
+
+def to_rewrite(now: Situation) -> str | None:
+    """Return the field that the user wants to put anew without saying how ("change my experience")."""
+    said = set(now.words.key(now.heard))
+    cues = {stem for cue in now.words.phrases("edits.replaced") for stem in now.words.stems(cue)}
+    labels = table(f"forms/{now.own.form}", now.words.lang) if now.own else {}
+    named = (name for name, entry in labels.items() if said - cues == set(now.words.key(entry["label"])))
+    return next(named, None) if said & cues else None
+
+
+def _call(now: Situation, plan: Plan, matches: list[Match]) -> None:
+    """Plan the tools that are wanted, or the one whose missing parameter this is ("as JSON")."""
+    filler = Filler(now, None)
+    asks = now.note("asks")
+    if asks and asks["tool"] != FILL_FORM and asks["tool"] in now.tools and not matches:
+        filler.add(plan, asks["tool"], {asks["slot"]: now.heard}, asks["args"])
+    for match in matches:
+        if match.owner:
+            plan.foreign.append(match)
+        elif match.tool == HELP:
+            plan.calls.append(Call(HELP, {"query": match.text}))
+        elif match.tool not in now.tools:
+            plan.begun = True
+        else:
+            filler.add(plan, match.tool, match.slots)
+
+
+def _bare(form: Form, meant: Understood, asked: str, found: Wishes) -> None:
+    """Take words that fit no pattern as the answer to the question asked."""
+    now = form.now
+    text = found.lead if found.matches else without_greeting(now.heard, now.words)
+    if not text or now.words.asks(text) or (not found.matches and now.words.asks(now.heard)):
+        return
+    if not found.matches and (added := extended(form, now.heard, asked)).values:
+        meant.changes = added
+    elif value := form.read(asked, text):
+        meant.changes.values[asked] = value

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -12,7 +13,8 @@ from agents.models import Models
 from agents.state import State
 from app.graph import Graph
 from app.language import Languages
-from app.playing import Playing, config_of
+from app.playing import Playing
+from app.running import config_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +48,16 @@ class Assistant:
         letter = Letter(turn.thread, turn.id, turn.user or turn.thread, turn.text, turn.source)
         async with self.memory.locks.hold(turn.thread):
             letter = await self.memory.transcript.accept(letter)
-            lost = [left for left in await self.memory.transcript.open_letters(turn.thread) if left != letter]
+            waiting = await self.memory.transcript.open_letters(turn.thread)
+            lost = waiting[: waiting.index(letter)] if letter in waiting else []
             seq = 0
             for one in [*lost, letter]:
                 told = one.status in ("done", "interrupted")
                 playing = self._playing.repeat(one) if told else self._playing.answer(one, turn.lang)
-                async for event in playing:
-                    seq += 1
-                    yield replace(event, seq=seq)
+                async with aclosing(playing) as events:
+                    async for event in events:
+                        seq += 1
+                        yield replace(event, seq=seq)
 
     async def stop(self, thread: str) -> bool:
         """Stop the answer that is being made in a thread; its `play` then ends with what was shown."""

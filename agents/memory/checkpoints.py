@@ -15,6 +15,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import search_where
 
@@ -105,6 +106,10 @@ class Saver(AsyncSqliteSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save what a task wrote, all of it or nothing."""
+        # Of a task that is cancelled at its very end LangGraph saves what it had written so far, its edges
+        # not among it, and would take it for done.
+        if any(channel == ERROR for channel, _ in writes):
+            writes = [write for write in writes if write[0] == ERROR]
         async with self._undone_on_failure():
             await super().aput_writes(config, writes, task_id, task_path)
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from agents.events import Error, Event, ModelEnd, ModelStart
 from agents.models import Model
 
 TRIES = 3
+FAILURES = (ModelError, OpenAIError, httpx.HTTPError, TimeoutError)
 LOG = logging.getLogger(__name__)
 
 
@@ -49,21 +51,21 @@ async def reply(
     Raises:
         ModelUnavailable: no model of the chain answered.
     """
-    trouble: Trouble = "unavailable"
+    trouble: Trouble | None = None
     for model in chain:
         for attempt in range(TRIES):
+            if trouble:
+                listener.emit(Error(code="model_retry", text=""))
             try:
                 return await _ask(model, messages, tools, listener)
             except BrokenReply as broken:
                 LOG.warning("%s sent a broken reply (attempt %d): %s", model.name, attempt + 1, broken)
-                trouble = "unavailable"
-                listener.emit(Error(code="model_retry", text=""))
-            except (ModelError, OpenAIError, httpx.HTTPError, TimeoutError) as failure:
-                trouble = diagnose(failure)
+                trouble = "busy"
+            except FAILURES as failure:
                 LOG.warning("%s failed: %s", model.name, type(failure).__name__)
-                listener.emit(Error(code="model_retry", text=""))
+                trouble = diagnose(failure)
                 break
-    raise ModelUnavailable(trouble, chain[-1].name)
+    raise ModelUnavailable(trouble or "unavailable", chain[-1].name)
 
 
 async def _ask(
@@ -81,11 +83,11 @@ async def _ask(
             if chunk.text:
                 listener.hear(chunk.text)
         message = sound(whole)
-    except (ValueError, httpx.RemoteProtocolError) as garbled:
+    except (Exception, asyncio.CancelledError) as failure:
         listener.emit(_ended(model, listener, begun, None))
-        raise BrokenReply(type(garbled).__name__) from garbled
-    except (Exception, asyncio.CancelledError):
-        listener.emit(_ended(model, listener, begun, None))
+        # Once it has begun, a reply that is cut off or stalls is as broken as one that is garbled.
+        if isinstance(failure, ValueError) or (whole is not None and isinstance(failure, FAILURES)):
+            raise BrokenReply(type(failure).__name__) from failure
         raise
     listener.emit(_ended(model, listener, begun, message))
     return message
@@ -112,7 +114,7 @@ def sound(whole: AIMessageChunk | None) -> AIMessage:
             raise BrokenReply(f"arguments of {part['name']!r} are not JSON") from None
         if not part["name"] or not isinstance(args, dict):
             raise BrokenReply(f"call of {part['name']!r} is not a name with a JSON object")
-        calls.append({"name": part["name"], "args": args, "id": part["id"] or f"call_{part['index']}"})
+        calls.append({"name": part["name"], "args": args, "id": part["id"] or f"call_{uuid.uuid4().hex}"})
     if not calls and not whole.text.strip():
         raise BrokenReply("the reply is empty")
     return AIMessage(

@@ -1,0 +1,79 @@
+"""What came of a message, written down: answered, stopped by the user, or failed."""
+
+import logging
+import time
+from typing import Any, Literal, cast
+
+from langchain_core.messages import AIMessage, AnyMessage
+from langgraph.errors import GraphRecursionError
+
+from agents.errors import ModelUnavailable
+from agents.events import Error, Message
+from agents.handover import Update
+from agents.history import mend
+from agents.memory import Memory
+from agents.memory.transcript import Letter, Line
+from agents.prompting import heard_message
+from agents.state import SUPERVISOR, State
+from app.graph import Graph
+from app.running import Run
+from prompts import phrase
+
+LOG = logging.getLogger(__name__)
+
+
+class Outcome:
+    """Close messages: the transcript and the outcome in one transaction, the thread ready for the next."""
+
+    def __init__(self, graph: Graph, memory: Memory, lang: str) -> None:
+        self.graph, self.memory, self.lang = graph, memory, lang
+
+    async def done(self, run: Run, letter: Letter) -> None:
+        """Write down the answers, and drop the checkpoints that led to them."""
+        await self._close(run, letter, "done")
+        await self.memory.saver.aprune([letter.thread])
+
+    async def stopped(self, run: Run, letter: Letter, given: dict[str, Any] | None) -> Message:
+        """Leave the thread as if the answer had ended where the user stopped it; what was shown is kept."""
+        state = cast(State, (await self.graph.aget_state(run.config)).values)
+        begun = state.get("heard", {}).get("id") == letter.message_id
+        state = state if begun else cast(State, {**state, **(given or {})})
+        speaker = run.speaker or state.get("dialog") or SUPERVISOR
+        talk = state.get("talks", {}).get(speaker, {})
+        heard = heard_message(state["heard"], talk)
+        messages: list[AnyMessage] = mend(talk.get("messages", []), phrase("call_stopped", state["lang"]))
+        messages += [heard] if heard else []
+        messages += [AIMessage(run.shown)] if run.shown else []
+        over: Update = {"listener": None, "asked": [], "votes": None, "turn": run.turn}
+        update = {**(given or {}), **over, "talks": {speaker: {"messages": messages}}}
+        await self.graph.aupdate_state(run.config, update, as_node="settle")
+        run.said.append(Message(speaker=speaker, text=run.shown, interrupted=True))
+        await self._close(run, letter, "interrupted")
+        await self.memory.saver.aprune([letter.thread])
+        return run.said[-1]
+
+    async def failed(self, run: Run, letter: Letter, failure: Exception) -> Error:
+        """Apologise; the thread stays usable, and the same message id tries again from where it failed."""
+        if isinstance(failure, ModelUnavailable):
+            code: str = failure.trouble
+            LOG.warning("thread %s: %s", letter.thread, failure)
+        else:
+            code = "loop" if isinstance(failure, GraphRecursionError) else "internal"
+            LOG.error("thread %s: turn failed", letter.thread, exc_info=failure)
+        error = Error(code=code, text=phrase(f"sorry_{code}", run.state.get("lang") or self.lang))
+        await self._close(run, letter, "failed", error)
+        return error
+
+    async def _close(
+        self, run: Run, letter: Letter, status: Literal["done", "failed", "interrupted"], error: Error | None = None
+    ) -> None:
+        now = time.time_ns() // 1_000_000
+        lines = []
+        for said in run.said:
+            stopped = {"interrupted": True, "interrupt_timestamp": now} if said.interrupted else {}
+            metadata = {"source": "llm" if letter.text is not None else "greeting", **stopped}
+            lines.append(Line("assistant", said.speaker, said.text, run.turn, letter.message_id, now, metadata))
+        if error is not None:
+            failure = {"source": "llm failure", "code": error.code}
+            lines.append(Line("assistant", SUPERVISOR, error.text, run.turn, letter.message_id, now, failure))
+        await self.memory.transcript.close(letter, status, run.turn, lines)

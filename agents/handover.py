@@ -131,7 +131,7 @@ def _give_back(dialog: Speaker, state: State, status: Status, why: tuple[str, st
     known, _ = progress(dialog, state)
     reason = " / ".join(part for part in why if part)
     note = phrase(f"note_{status}", state["lang"], dialog=dialog.name, reason=reason or "-", known=known)
-    told = SystemMessage(note, additional_kwargs={"brief": why[1]})
+    told = SystemMessage(note, additional_kwargs={"brief": why[1], "dialog": dialog.name})
     update: Update = {
         **hold(None),
         "talks": {

@@ -96,8 +96,10 @@ class LiveMarkdown:
                 self._take(speaker, text)
             case Message():
                 self._say(event)
-            case View(title=title, text=text):
+            case View(title=title, text=text) if title.endswith(".md"):
                 self._settle(Text(clean(title), "bold"), _markdown(text))
+            case View(title=title, text=text):
+                self._settle(Text(clean(title), "bold"), Text(clean(text)))
             case Error(code=code) if code == RETRY:
                 self._preview = ""
                 self._waits("↻ …")

@@ -102,6 +102,8 @@ class Room:
                 begun.append((entries[call["name"]], call["args"]["brief"]))
             elif call["name"] == "finish":
                 self.dialog, moved = None, []
+                note = SystemMessage("It is finished.", additional_kwargs={"dialog": speaker})
+                self.talk("supervisor").append(note)
             elif call["name"] == "hand_back":
                 self.dialog = None
                 wish = call["args"]["wish"] or text

@@ -6,6 +6,7 @@ from agents.rules.choice import showpiece
 from agents.rules.parts import HELP, PROTOCOL, Call, Move, Result
 from agents.rules.references import only_entries
 from agents.rules.scene import Situation
+from agents.rules.wishes import clauses
 from agents.rules.wording import sentence
 
 SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
@@ -13,7 +14,8 @@ SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "ye
 
 def small_talk(now: Situation, *names: str) -> str | None:
     """Return the answer to a greeting, thanks and the like; None if the text is about something."""
-    name = next((name for name in names or SMALL_TALK if now.words.means(now.heard, name)), None)
+    said = [_social(now, part, names or SMALL_TALK) for part in (now.heard, *clauses(now.heard, now.words))]
+    name = said[0] or (said[-1] if all(said[1:]) else None)
     if name is None:
         return None
     if name == "who_are_you":
@@ -21,6 +23,10 @@ def small_talk(now: Situation, *names: str) -> str | None:
     if name == "greeting" and not (now.own and now.own.form):
         return joined(sentence("greeting", now.lang), sentence("greeted", now.lang), examples(now))
     return sentence(name, now.lang)
+
+
+def _social(now: Situation, text: str, names: Iterable[str]) -> str | None:
+    return next((name for name in names if now.words.means(text, name)), None)
 
 
 def abilities(now: Situation) -> str:

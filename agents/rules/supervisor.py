@@ -1,7 +1,7 @@
 """The supervisor's part: hand each wish to whom it belongs, use its own tools, say honestly what it is."""
 
 from agents.rules.actions import NeedsListing, Plan
-from agents.rules.parts import Call, Move, results
+from agents.rules.parts import Call, Move
 from agents.rules.patterns import first_match
 from agents.rules.planning import cancelled, understand
 from agents.rules.replies import abilities, joined, not_understood, small_talk, told
@@ -85,10 +85,9 @@ def _corrects(now: Situation) -> bool:
 
 
 def _last_dialog(now: Situation) -> str | None:
-    """Return the entry tool of the dialog that was wanted last."""
-    entries = {helper.tool for helper in now.helpers}
-    made = [result.call.name for result in results(now.before) if result.call.name in entries]
-    return made[-1] if made else None
+    """Return the entry tool of the dialog that gave the conversation back last."""
+    ended = [note.additional_kwargs["dialog"] for note in now.before if "dialog" in note.additional_kwargs]
+    return next((helper.tool for helper in now.helpers if ended and helper.dialog == ended[-1]), None)
 
 
 def _handovers(now: Situation, plan: Plan) -> list[Call]:

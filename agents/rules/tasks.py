@@ -83,7 +83,7 @@ def _answer(now: Situation, plan: Plan, reading: str | None) -> Move:
         return Move(text, (Call(FINISH, {"summary": sentence("finished", now.lang)}),))
     if plan.remarks or all(result.call.name == HELP for result in now.results):
         return Move(text)
-    return Move(joined(text, sentence("more", now.lang), by="\n"))
+    return Move(joined(text, sentence("more", now.lang), by="\n\n"))
 
 
 def _at_a_loss(now: Situation, plan: Plan) -> Move:

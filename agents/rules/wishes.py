@@ -50,6 +50,12 @@ def without_greeting(text: str, words: Vocabulary) -> str:
     return flat
 
 
+def clauses(text: str, words: Vocabulary) -> list[str]:
+    """Return the parts of a message between punctuation and conjunctions ("thanks", "bye")."""
+    flat = plain(text)
+    return [flat[start:end] for start, end in _parts(flat, words)]
+
+
 def _parts(flat: str, words: Vocabulary) -> list[tuple[int, int]]:
     """Return the spans between punctuation and conjunctions; what stands in quotation marks stays whole."""
     joined = "|".join(re.escape(entry) for entry in sorted(words.phrases("conjunctions"), key=len, reverse=True))

@@ -1,0 +1,70 @@
+"""The Telegram library, made fit for a service: no update deafens it, and its logs keep silent."""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, cast
+
+from telegram import Bot, Update
+from telegram.error import InvalidToken
+from telegram.request import HTTPXRequest
+
+LOG = logging.getLogger(__name__)
+LIBRARIES = ("telegram", "httpx", "httpcore")
+SILENT = logging.CRITICAL + 1
+POOL = 64
+READ_TIMEOUT = 20.0
+
+
+class ServiceBot(Bot):
+    """A bot that leaves out updates it cannot read and tells when its token is no longer valid."""
+
+    def __init__(self, token: str, api_url: str) -> None:
+        super().__init__(
+            token,
+            base_url=f"{api_url}/bot",
+            base_file_url=f"{api_url}/file/bot",
+            request=HTTPXRequest(connection_pool_size=POOL, read_timeout=READ_TIMEOUT, pool_timeout=READ_TIMEOUT),
+            get_updates_request=HTTPXRequest(connection_pool_size=2, read_timeout=READ_TIMEOUT),
+        )
+        self.refused = asyncio.Event()
+
+    async def get_updates(  # type: ignore[override]  # what the library's own poller asks for
+        self,
+        offset: int | None = None,
+        timeout: float | timedelta = 0,
+        allowed_updates: Sequence[str] | None = None,
+        **more: Any,
+    ) -> tuple[Update, ...]:
+        """Return the updates that can be read; the library's own would fail on the whole batch, for ever."""
+        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+        asked = {"offset": offset, "timeout": int(seconds), "allowed_updates": allowed_updates}
+        try:
+            found = cast(list[dict[str, Any]], await self._post("getUpdates", asked, read_timeout=READ_TIMEOUT + seconds))
+        except InvalidToken:
+            self.refused.set()
+            raise
+        return tuple(self._read(one) for one in found)
+
+    def _read(self, plain: dict[str, Any]) -> Update:
+        try:
+            return Update.de_json(plain, self)
+        except Exception as failure:
+            LOG.warning("update %s cannot be read (%s)", plain.get("update_id"), type(failure).__name__)
+            return Update(plain["update_id"])
+
+
+@contextmanager
+def silent_libraries() -> Iterator[None]:
+    """Keep the library's log silent during the block: it names the token in addresses, and quotes messages."""
+    loggers = [logging.getLogger(name) for name in LIBRARIES]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(SILENT)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

@@ -1,0 +1,71 @@
+"""What the documents say is so."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from app.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+
+def read(name: str) -> str:
+    """Return a file of the repository."""
+    return (ROOT / name).read_text("utf-8")
+
+
+def test_the_drawing_is_true() -> None:
+    """The README shows the graph as `python -m app graph` draws it."""
+    drawn = subprocess.run(["python", "-m", "app", "graph"], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert f"```mermaid\n{drawn.stdout.strip()}\n```" in read("README.md")
+
+
+def test_every_setting_is_explained() -> None:
+    """`.env.example` has every setting, each with a comment above it, and no other."""
+    lines = read(".env.example").splitlines()
+    named = [line.partition("=")[0] for line in lines if re.match("[A-Z_]+=", line)]
+
+    assert sorted(named) == sorted(name.upper() for name in Settings.model_fields)
+    for above, line in zip(lines, lines[1:], strict=False):
+        assert not re.match("[A-Z_]+=", line) or above.startswith("# "), line
+
+
+def test_the_example_holds_the_defaults() -> None:
+    """Copying `.env.example` to `.env` changes nothing."""
+    assert Settings(_env_file=ROOT / ".env.example") == Settings(_env_file=None)
+
+
+def test_every_dependency_earns_its_place() -> None:
+    """`docs/decisions.md` says what each dependency is for."""
+    wanted = tomllib.loads(read("pyproject.toml"))["project"]["dependencies"]
+
+    for requirement in wanted:
+        assert re.split("[>=<]", requirement)[0] in read("docs/decisions.md")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    """A link to a file of the repository names one that exists."""
+    for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
+        assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_make_targets_exist(document: Path) -> None:
+    """A `make` target that a document names has a rule."""
+    for target in re.findall(r"`make (\w+)", document.read_text("utf-8")):
+        assert re.search(rf"^{target}:", read("Makefile"), re.MULTILINE), target
+
+
+def test_the_repository_names_no_machine() -> None:
+    """No pinned file carries an index address, no file a path of the machine it was made on."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.splitlines():
+        text = (ROOT / name).read_text("utf-8") if (ROOT / name).is_file() else ""
+        assert str(ROOT) + "/" not in text, name
+        assert "--index-url" not in text or name == "tests/test_docs.py", name

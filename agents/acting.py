@@ -16,12 +16,13 @@ from agents.memory.store import namespace_of
 from agents.prompting import bound
 from agents.speaker import Speaker, Speakers
 from agents.state import Context, State, TalkUpdate, Wish
-from agents.tools.protocol import FINISH, HAND_BACK
+from agents.tools.protocol import HAND_BACK
 from agents.tools.running import tool_node
 from agents.verdict import Verdict
 from prompts import phrase
 
 LONGEST_BRIEF = 1000
+LONGEST_SUMMARY = 200
 
 
 class Acting:
@@ -30,7 +31,7 @@ class Acting:
     def __init__(self, speaker: Speaker, speakers: Speakers) -> None:
         self.speaker, self.speakers = speaker, speakers
         entries = [dialog.tool for dialog in speakers.dialogs.values()]
-        self.passing = entries if speaker.is_supervisor else [HAND_BACK, FINISH]
+        self.passing = entries if speaker.is_supervisor else [HAND_BACK]
         self.node = tool_node(speaker, [tool for tool in bound(speaker, speakers) if tool.name not in self.passing])
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
@@ -97,12 +98,13 @@ class Acting:
         moves: list[Any] = [partial(self._answer, call, "undone" if bounced else "accepted") for call in passes]
         if not passes or bounced:
             return moves
-        args = {name: str(value)[:LONGEST_BRIEF] for name, value in passes[0]["args"].items() if value}
-        reason, wish = args.get("reason") or args.get("summary") or "", args.get("wish", "")
-        ended = passes[0]["name"] == FINISH
-        verdict = Verdict("finished" if ended else "supervisor", reason=" / ".join(filter(None, (reason, wish))))
-        leave = handover.finish if ended or not self._has_spoken(state) else handover.pause
-        return [*moves, partial(self._decided, verdict), lambda now: leave(self.speaker, now, reason, wish)]
+        wish = str(passes[0]["args"].get("wish") or "")[:LONGEST_BRIEF]
+        verdict = Verdict("supervisor" if wish else "finished", reason=wish)
+        if wish and self._has_spoken(state):
+            leave = partial(handover.pause, self.speaker, reason="", wish=wish)
+        else:
+            leave = partial(handover.finish, self.speaker, reason="" if wish else _last_said(state), wish=wish)
+        return [*moves, partial(self._decided, verdict), leave]
 
     def _has_spoken(self, state: State) -> bool:
         """Tell whether the user has heard this dialog; one that has not is not worth going back to."""
@@ -122,3 +124,8 @@ class Acting:
 
 def _queue(wish: Wish, state: State) -> Change:
     return {"wishes": [*state.get("wishes", []), wish]}, []
+
+
+def _last_said(state: State) -> str:
+    """Return how a dialog ended, in its own words."""
+    return state["said"][-1]["text"][:LONGEST_SUMMARY] if state["said"] else ""

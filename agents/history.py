@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-GROW = 40
-KEEP = 20
+GROW = 24
+KEEP = 12
 
 
 def cut(messages: list[AnyMessage]) -> list[AnyMessage]:
-    """Keep about the last 20 messages once there are more than 40, beginning with a user message.
+    """Keep about the last 12 messages once there are more than 24, beginning with a user message.
 
     Block-wise cutting leaves most prompts a prefix of the next one; a window that slides never does.
     """

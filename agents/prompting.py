@@ -18,7 +18,7 @@ from agents.scene import described, scene
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Heard, State, Talk
 from agents.tools.help import assistant_help
-from agents.tools.protocol import entry_tool, finish, form_tool, hand_back, missing
+from agents.tools.protocol import entry_tool, form_tool, hand_back, missing
 from prompts import card, phrase, prompt
 
 
@@ -116,7 +116,7 @@ def bound(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
         entries = [entry_tool(dialog.tool, dialog.description) for dialog in speakers.dialogs.values()]
         return [*speaker.tools, *entries, assistant_help]
     form = [form_tool(speaker.form)] if speaker.form else []
-    return [*speaker.tools, *form, hand_back, finish, assistant_help]
+    return [*speaker.tools, *form, hand_back, assistant_help]
 
 
 def heard_so_far(speaker: Speaker, state: State) -> list[AnyMessage]:

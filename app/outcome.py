@@ -29,9 +29,8 @@ class Outcome:
         self.graph, self.memory, self.lang = graph, memory, lang
 
     async def done(self, run: Run, letter: Letter) -> None:
-        """Write down the answers, and drop the checkpoints that led to them."""
+        """Write down the answers."""
         await self._close(run, letter, "done")
-        await self.memory.saver.aprune([letter.thread])
 
     async def stopped(self, run: Run, letter: Letter, given: dict[str, Any] | None) -> Message:
         """Leave the thread as if the answer had ended where the user stopped it; what was shown is kept."""
@@ -49,7 +48,6 @@ class Outcome:
         await self.graph.aupdate_state(run.config, update, as_node="settle")
         run.said.append(Message(speaker=speaker, text=run.shown, interrupted=True))
         await self._close(run, letter, "interrupted")
-        await self.memory.saver.aprune([letter.thread])
         return run.said[-1]
 
     async def failed(self, run: Run, letter: Letter, failure: Exception) -> Error:

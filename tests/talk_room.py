@@ -100,15 +100,14 @@ class Room:
             self.talk(speaker).append(ToolMessage(result, tool_call_id=call["id"], name=call["name"]))
             if call["name"] in entries:
                 begun.append((entries[call["name"]], call["args"]["brief"]))
-            elif call["name"] == "finish":
-                self.dialog, moved = None, []
-                note = SystemMessage("It is finished.", additional_kwargs={"dialog": speaker})
-                self.talk("supervisor").append(note)
             elif call["name"] == "hand_back":
-                self.dialog = None
-                wish = call["args"]["wish"] or text
-                self.talk("supervisor").append(HumanMessage(wish))
-                moved = self._speak("supervisor", wish, None)
+                self.dialog, moved = None, []
+                wish = call["args"].get("wish")
+                note = SystemMessage("It is over.", additional_kwargs={"dialog": speaker, "brief": wish or ""})
+                self.talk("supervisor").append(note)
+                if wish:
+                    self.talk("supervisor").append(HumanMessage(wish))
+                    moved = self._speak("supervisor", wish, None)
         if begun:
             self.waiting += begun[1:]
             if len(begun) < len(message.tool_calls):
@@ -152,7 +151,7 @@ def _tools(speaker: str) -> list[BaseTool]:
     return {"supervisor": _supervisor, "profile": _profile, "planner": _planner}[speaker]()
 
 
-_SHARED = ("hand_back", "finish", "assistant_help")
+_SHARED = ("hand_back", "assistant_help")
 
 
 def _supervisor() -> list[BaseTool]:
@@ -247,16 +246,11 @@ def _planner() -> list[BaseTool]:
 
 def _ways_out() -> list[BaseTool]:
     @tool
-    def hand_back(reason: str, wish: str | None = None) -> str:
+    def hand_back(wish: str = "") -> str:
         """Give the conversation back."""
         return "ok"
 
-    @tool
-    def finish(summary: str) -> str:
-        """End the dialog."""
-        return "ok"
-
-    return [hand_back, finish, _help]
+    return [hand_back, _help]
 
 
 @tool("assistant_help")

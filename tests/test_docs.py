@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -20,7 +21,7 @@ def read(name: str) -> str:
 
 def test_the_drawing_is_true() -> None:
     """The README shows the graph as `python -m app graph` draws it."""
-    drawn = subprocess.run(["python", "-m", "app", "graph"], cwd=ROOT, capture_output=True, text=True, check=True)
+    drawn = subprocess.run([sys.executable, "-m", "app", "graph"], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert f"```mermaid\n{drawn.stdout.strip()}\n```" in read("README.md")
 

@@ -175,8 +175,6 @@ class TestSaver:
                 patch.setattr(ids, "_last_v6_timestamp", None)
                 patch.setattr(time, "time_ns", lambda: behind)
                 await say(second, "two")
-        ordered = [found.checkpoint["id"] async for found in memory.saver.alist(THREAD)]
-        assert ordered != sorted(ordered, reverse=True)
         await say(memory.saver, "three")
         assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
 
@@ -193,62 +191,30 @@ class TestSaver:
         process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(path))
         assert await process.wait() == 0
         assert await words(memory.saver) == ["one", "ONE", "two", "TWO"]
-        await memory.saver.aprune(["t"])
         await say(memory.saver, "three")
         assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
 
-    async def test_listing_begins_with_the_last_written(self, memory: Memory) -> None:
-        """`before`, `limit` and filters keep their meaning."""
-        await say(memory.saver, "one")
-        await say(memory.saver, "two")
-        found = [item async for item in memory.saver.alist(THREAD)]
-        steps = [item.metadata["step"] for item in found]
-        assert steps == sorted(steps, reverse=True)
-        rest = [item async for item in memory.saver.alist(THREAD, before=found[1].config, limit=2)]
-        assert [item.config for item in rest] == [item.config for item in found[2:4]]
-        first = [item async for item in memory.saver.alist(None, filter={"step": -1})]
-        assert len(first) == 1
-
-    async def test_pruning_keeps_the_state(self, path: Path, memory: Memory) -> None:
-        """One checkpoint per thread remains, others' threads are untouched, and the talk goes on."""
+    async def test_one_checkpoint_a_thread_is_kept(self, path: Path, memory: Memory) -> None:
+        """Each checkpoint replaces the one before, of its own thread only, and the talk goes on."""
         other: RunnableConfig = {"configurable": {"thread_id": "other"}}
         await say(memory.saver, "hello", other)
-        others = count(path, "checkpoints"), count(path, "writes")
-        await say(memory.saver, "one")
-        await say(memory.saver, "two")
-        await memory.saver.aprune(["t"])
-        assert (count(path, "checkpoints"), count(path, "writes")) == (others[0] + 1, others[1])
-        assert await words(memory.saver) == ["one", "ONE", "two", "TWO"]
-        await say(memory.saver, "three")
-        assert (await words(memory.saver))[-2:] == ["three", "THREE"]
-        await memory.saver.aprune(["t", "other"], strategy="delete")
-        assert (count(path, "checkpoints"), count(path, "writes")) == (0, 0)
-
-    async def test_pruning_leaves_a_waiting_thread_alone(self, path: Path, memory: Memory) -> None:
-        """A thread that waits for an answer keeps all its rows and can be answered."""
-        await say(memory.saver, "one")
-        await say(memory.saver, "ask")
-        before = count(path, "checkpoints"), count(path, "writes")
-        await memory.saver.aprune(["t"])
-        assert (count(path, "checkpoints"), count(path, "writes")) == before
-        await graph(memory.saver).ainvoke(Command(resume="fine"), THREAD, durability="sync")
-        await memory.saver.aprune(["t"])
-        assert await words(memory.saver) == ["one", "ONE", "ask", "fine"]
+        for word in ("one", "two", "three"):
+            await say(memory.saver, word)
+        assert (count(path, "checkpoints"), count(path, "writes")) == (2, 0)
+        assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
+        assert [found.config["configurable"]["thread_id"] async for found in memory.saver.alist(None)] != []
+        await memory.saver.adelete_thread("t")
         assert count(path, "checkpoints") == 1
 
-    async def test_an_unknown_strategy_is_an_error(self, memory: Memory) -> None:
-        """A misspelt strategy deletes nothing."""
-        with pytest.raises(ValueError, match="'keep_last'"):
-            await memory.saver.aprune(["t"], strategy="keep_last")
-
-    async def test_the_order_survives_a_vacuum(self, memory: Memory) -> None:
-        """VACUUM may number the rows anew; the last written is still the last."""
-        for word in ("one", "two"):
-            await say(memory.saver, word)
-        await memory.saver.aprune(["none"])
-        before = [item.config async for item in memory.saver.alist(THREAD)]
-        await memory.saver.conn.execute("VACUUM")
-        assert [item.config async for item in memory.saver.alist(THREAD)] == before
+    async def test_a_waiting_thread_keeps_what_it_needs(self, path: Path, memory: Memory) -> None:
+        """A thread that waits for an answer keeps its pending writes and can be answered."""
+        await say(memory.saver, "one")
+        await say(memory.saver, "ask")
+        assert count(path, "checkpoints") == 1
+        assert count(path, "writes") > 0
+        await graph(memory.saver).ainvoke(Command(resume="fine"), THREAD, durability="sync")
+        assert await words(memory.saver) == ["one", "ONE", "ask", "fine"]
+        assert (count(path, "checkpoints"), count(path, "writes")) == (1, 0)
 
     @pytest.mark.parametrize("kind", ["msgpack", "json", "pickle"])
     async def test_a_forged_row_runs_no_code(
@@ -495,7 +461,6 @@ async def test_fifty_writers_at_once(path: Path, memory: Memory) -> None:
         await opened.transcript.accept(entry)
         await say(opened.saver, "one", config)
         await opened.store.aput(namespace_of(str(number)), "n", {"n": number})
-        await opened.saver.aprune([str(number)])
         await opened.transcript.close(entry, "done", 1, [reply("hi")])
 
     async with open_memory(f"sqlite:///{path}") as second:
@@ -574,7 +539,6 @@ async def test_five_hundred_turns_stay_small(path: Path, memory: Memory) -> None
         entry = letter(f"{turn:032x}", f"{turn:04}" * 100)
         await memory.transcript.accept(entry)
         await say(memory.saver, f"{turn:04}" * 100)
-        await memory.saver.aprune(["t"])
         await memory.transcript.close(entry, "done", turn, [reply(f"{turn:04}" * 100)])
     assert sum(file.stat().st_size for file in path.parent.iterdir()) < 1_000_000
 

@@ -291,7 +291,7 @@ def test_acquaintance(lang: Lang, lines: list[str | None], form: dict[str, Any])
     assert "OPENAI_API_KEY" in said[0]
     assert room.form == form
     assert room.dialog is None
-    assert room.trace[-1].startswith("profile.finish(")
+    assert room.trace[-1].startswith("profile.hand_back(")
 
 
 @pytest.mark.parametrize(
@@ -503,7 +503,7 @@ def test_brief_in_a_note_counts_more_than_the_message() -> None:
 
 def test_message_of_an_earlier_turn_is_not_done_again() -> None:
     """A dialog that gets the word back goes on; what it gave away before stays given away."""
-    given = AIMessage("", tool_calls=[{"name": "hand_back", "args": {"reason": "r", "wish": "w"}, "id": "1"}])
+    given = AIMessage("", tool_calls=[{"name": "hand_back", "args": {"wish": "w"}, "id": "1"}])
     history = [HumanMessage("add eggs"), given, ToolMessage("ok", tool_call_id="1"), SystemMessage("You are back.")]
     reply = dialog_reply("profile", *history, fields=["work"], missing=["work"], form={"work": None})
     assert reply.tool_calls == []

@@ -41,7 +41,7 @@ class Memory:
                 return False
             for user in await self.transcript.only_here(thread):
                 await self.store.erase(namespace_of(user))
-            await self.saver.aprune([thread], strategy="delete")
+            await self.saver.adelete_thread(thread)
             # Last, since it is what a forget that was killed half-way is known by.
             await self.transcript.erase(thread)
             await self._scrub()

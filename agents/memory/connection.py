@@ -8,10 +8,10 @@ from typing import Literal
 import aiosqlite
 
 BUSY_MS = 30_000
-WAL_PAGES = 16
-WAL_BYTES = 64 * 1024
+WAL_PAGES = 64
+WAL_BYTES = 256 * 1024
 
-# A log of 16 pages keeps a short thread's files small; SQLite's own 1000 pages are 4 MB.
+# A log of 64 pages keeps a short thread's files small; SQLite's own 1000 pages are 4 MB.
 # secure_delete is on by default in some builds only; without it deleted text stays in free pages.
 PRAGMAS = f"""
 PRAGMA busy_timeout={BUSY_MS};

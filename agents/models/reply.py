@@ -3,13 +3,13 @@
 import asyncio
 import json
 import logging
+import secrets
+import string
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 from langchain_core.exceptions import (
     ModelAuthenticationError,
     ModelConnectionError,
@@ -17,14 +17,14 @@ from langchain_core.exceptions import (
     ModelPermissionDeniedError,
 )
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
-from openai import OpenAIError
+from openai import APIError, OpenAIError
 
 from agents.errors import BrokenReply, ModelUnavailable, Trouble
 from agents.events import Error, Event, ModelEnd, ModelStart
 from agents.models import Model
 
 TRIES = 3
-FAILURES = (ModelError, OpenAIError, httpx.HTTPError, TimeoutError)
+FAILURES = (ModelError, OpenAIError)
 LOG = logging.getLogger(__name__)
 
 
@@ -85,12 +85,18 @@ async def _ask(
         message = sound(whole)
     except (Exception, asyncio.CancelledError) as failure:
         listener.emit(_ended(model, listener, begun, None))
-        # Once it has begun, a reply that is cut off or stalls is as broken as one that is garbled.
-        if isinstance(failure, ValueError) or (whole is not None and isinstance(failure, FAILURES)):
+        if _broke(failure, begun=whole is not None):
             raise BrokenReply(type(failure).__name__) from failure
         raise
     listener.emit(_ended(model, listener, begun, message))
     return message
+
+
+def _broke(failure: BaseException, *, begun: bool) -> bool:
+    """Tell whether a reply was garbled, or broke off once it had begun: a provider's client does not retry that."""
+    # Only a stream raises these two as they are: a silence before its first piece, an error sent in its place.
+    in_stream = isinstance(failure, TimeoutError) or type(failure) is APIError
+    return isinstance(failure, ValueError) or in_stream or (begun and isinstance(failure, FAILURES))
 
 
 def sound(whole: AIMessageChunk | None) -> AIMessage:
@@ -114,7 +120,7 @@ def sound(whole: AIMessageChunk | None) -> AIMessage:
             raise BrokenReply(f"arguments of {part['name']!r} are not JSON") from None
         if not part["name"] or not isinstance(args, dict):
             raise BrokenReply(f"call of {part['name']!r} is not a name with a JSON object")
-        calls.append({"name": part["name"], "args": args, "id": part["id"] or f"call_{uuid.uuid4().hex}"})
+        calls.append({"name": part["name"], "args": args, "id": _call_id()})
     if not calls and not whole.text.strip():
         raise BrokenReply("the reply is empty")
     return AIMessage(
@@ -126,14 +132,20 @@ def sound(whole: AIMessageChunk | None) -> AIMessage:
     )
 
 
+def _call_id() -> str:
+    """Return an id for a tool call in place of the provider's: some leave it out, some give one id again and again.
+
+    The ledger of done work goes by it. Nine letters and digits are the form that every provider takes back.
+    """
+    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
+
+
 def diagnose(failure: Exception) -> Trouble:
     """Say what a provider's failure means for whoever runs the application."""
     if isinstance(failure, ModelAuthenticationError | ModelPermissionDeniedError):
         return "key_refused"
-    if isinstance(failure, ModelConnectionError | httpx.ConnectError):
-        return "unavailable"
-    late = isinstance(failure, TimeoutError | httpx.TimeoutException)
-    return "busy" if late or getattr(failure, "is_retryable", False) else "unavailable"
+    retryable = getattr(failure, "is_retryable", False) and not isinstance(failure, ModelConnectionError)
+    return "busy" if retryable else "unavailable"
 
 
 def _ended(model: Model, listener: Listener, begun: float, message: AIMessage | None) -> ModelEnd:

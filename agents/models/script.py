@@ -103,8 +103,8 @@ class ScriptModel(BaseChatModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     role: str
-    script: Script
-    tools: list[dict[str, Any]] = Field(default_factory=list)
+    script: Script = Field(repr=False)
+    tools: list[dict[str, Any]] = Field(default_factory=list, repr=False)
 
     @property
     def _llm_type(self) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from agents.rules.actions import Filler, Plan
-from agents.rules.parts import FILL_FORM, FINISH, HELP, Call, Move
+from agents.rules.parts import FILL_FORM, HELP, Call, Move
 from agents.rules.patterns import Match
 from agents.rules.planning import cancelled
 from agents.rules.reading import Understood, to_rewrite, understand
@@ -58,7 +58,7 @@ def _chat(now: Situation, asked: str | None) -> Move | None:
     words = now.words
     if asked and words.means(now.heard, "skip"):
         return _go_on(now, "", asked, skip=True)
-    if move := leave(now, _summary(now)):
+    if move := leave(now):
         return move
     if text := cancelled(now):
         return _go_on(now, "" if asked else text, asked, skip=bool(asked), said_enough=True)
@@ -77,12 +77,12 @@ def _act(now: Situation, meant: Understood) -> Move | None:
         return Move("", (Call(FILL_FORM, meant.changes.values),), {"then": then})
     if later:
         return Move("", tuple(meant.plan.calls), {"then": {"calls": [], "wish": wish, "remarks": []}})
-    return hand_back(now, "elsewhere", wish) if wish else None
+    return hand_back(wish) if wish else None
 
 
 def _taken_for(now: Situation, like: Match) -> Move:
     if like.owner:
-        return hand_back(now, "elsewhere", now.heard)
+        return hand_back(now.heard)
     plan = Plan()
     if like.tool == HELP:
         return ask_help(now)
@@ -103,7 +103,7 @@ def _after(now: Situation) -> Move:
     others = [result for result in now.results if not _filled(result.call, result.failed)]
     text = joined(*lines, told(others, (), now.lang) if others else "", *then.get("remarks", ()), by="\n")
     if then.get("wish"):
-        return hand_back(now, "elsewhere", then["wish"], text)
+        return hand_back(then["wish"], text)
     asked = None if now.begun else _asked(now)
     return _go_on(now, text, asked, said_enough=bool(others))
 
@@ -120,7 +120,7 @@ def _go_on(now: Situation, text: str, asked: str | None, *, skip: bool = False, 
     if not now.results and not asked:
         return Move(joined(text, "" if said_enough else sentence("anything_wrong", now.lang), by="\n"))
     closing = sentence("partial" if missing else "complete", now.lang) if asked else ""
-    return Move(joined(text, closing, by="\n"), (Call(FINISH, {"summary": _summary(now)}),))
+    return hand_back("", joined(text, closing, by="\n"))
 
 
 def _ask_for(now: Situation, name: str, text: str) -> Move:
@@ -148,14 +148,6 @@ def _filled(call: Call, failed: bool) -> bool:
 
 def _noted(now: Situation, args: Mapping[str, Any]) -> str:
     return sentence("noted", now.lang, values=_listed(now, args))
-
-
-def _summary(now: Situation) -> str:
-    filled = [result.call.args for result in now.results if _filled(result.call, result.failed)]
-    values = dict(now.scene.get("form") or {})
-    for args in filled:
-        values |= args
-    return _listed(now, values) or sentence("finished", now.lang)
 
 
 def _listed(now: Situation, values: Mapping[str, Any]) -> str:

@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from agents.rules.choice import Source
 
-HAND_BACK, FINISH, FILL_FORM, HELP = "hand_back", "finish", "fill_form", "assistant_help"
-PROTOCOL = frozenset({HAND_BACK, FINISH, HELP})
+HAND_BACK, FILL_FORM, HELP = "hand_back", "fill_form", "assistant_help"
+PROTOCOL = frozenset({HAND_BACK, HELP})
 SUPERVISOR = "supervisor"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from agents.rules.choice import Phrasebook, Source, phrasebook
-from agents.rules.parts import FINISH, HAND_BACK, SUPERVISOR, Helper, Result, results, text_of
+from agents.rules.parts import HAND_BACK, SUPERVISOR, Helper, Result, results, text_of
 from agents.rules.slots import Parameter, parameters
 from agents.rules.wording import Vocabulary, listening, vocabulary
 
@@ -89,7 +89,7 @@ class Situation:
     def results(self) -> list[Result]:
         """Return what was done since the user spoke or the speaker got the word back."""
         made = results(self.messages[max(self._spoken, self._noted) :])
-        ends = [place for place, result in enumerate(made, 1) if result.call.name in (HAND_BACK, FINISH)]
+        ends = [place for place, result in enumerate(made, 1) if result.call.name == HAND_BACK]
         return made[max(ends, default=0) :]
 
     @property

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from agents.rules.actions import NeedsListing, Plan, lookup
-from agents.rules.parts import FINISH, HAND_BACK, HELP, Call, Move
+from agents.rules.parts import HAND_BACK, HELP, Call, Move
 from agents.rules.planning import cancelled, guess, understand
 from agents.rules.replies import ask_help, joined, not_understood, small_talk, told
 from agents.rules.replies import examples as show_examples
@@ -31,20 +31,19 @@ def speak(now: Situation) -> Move:
     return _answer(now, plan, reading)
 
 
-def leave(now: Situation, summary: str | None = None) -> Move | None:
-    """Finish when the user says that this is all, hand back when they leave the topic."""
+def leave(now: Situation) -> Move | None:
+    """Hand back when the user says that this is all, or leaves the topic."""
     more = now.last_reply is not None and str(now.last_reply.text).endswith(sentence("more", now.lang))
     if now.words.means(now.heard, "done") or (more and now.words.means(now.heard, "no", "thanks", "goodbye")):
-        summary = summary or sentence("finished", now.lang)
-        return Move(sentence("done", now.lang), (Call(FINISH, {"summary": summary}),))
+        return hand_back("", sentence("done", now.lang))
     if cancelled(now) is None and now.words.means(now.heard, "switch.phrases"):
-        return hand_back(now, "leave", None)
+        return hand_back(now.heard)
     return None
 
 
-def hand_back(now: Situation, reason: str, wish: str | None, text: str = "") -> Move:
-    """Give the conversation back to the supervisor, with what the user wants next."""
-    return Move(text, (Call(HAND_BACK, {"reason": sentence(reason, now.lang), "wish": wish}),))
+def hand_back(wish: str, text: str = "") -> Move:
+    """Give the conversation back to the supervisor, with what the user wants next; nothing if all is done."""
+    return Move(text, (Call(HAND_BACK, {"wish": wish} if wish else {}),))
 
 
 def _chat(now: Situation) -> Move | None:
@@ -74,13 +73,13 @@ def _answer(now: Situation, plan: Plan, reading: str | None) -> Move:
     shown = told(now.results, lookups, now.lang) if acted or asked_to_read else ""
     text = joined(shown, *plan.remarks, by="\n")
     if plan.foreign:
-        return hand_back(now, "elsewhere", ". ".join(match.text for match in plan.foreign), text)
+        return hand_back(". ".join(match.text for match in plan.foreign), text)
     if plan.asks:
         return Move(text, notes={"asks": plan.asks})
     if not text:
         return _at_a_loss(now, plan)
     if now.scene.get("wishes"):
-        return Move(text, (Call(FINISH, {"summary": sentence("finished", now.lang)}),))
+        return hand_back("", text)
     if plan.remarks or all(result.call.name == HELP for result in now.results):
         return Move(text)
     return Move(joined(text, sentence("more", now.lang), by="\n\n"))

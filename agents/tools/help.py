@@ -14,7 +14,7 @@ from prompts import phrase, prompt
 
 @tool
 async def assistant_help(query: str, runtime: ToolRuntime[Context, Any]) -> str:
-    """Look up help when no other tool fits or a tool has failed. query: the whole question, understandable alone."""
+    """Look up help when no tool fits or one has failed. query: the whole question, clear by itself."""
     lang = runtime.state["lang"]
     return look_up(query, lang) or phrase("help_unknown", lang)
 

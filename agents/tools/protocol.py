@@ -1,7 +1,7 @@
 """The tools by which speakers pass the conversation on and fill forms.
 
-`hand_back`, `finish` and the dialogs' entry tools change who holds the conversation, so they are not
-run as tools: `agents.acting` reads them. Their docstrings are what the model is told.
+`hand_back` and the dialogs' entry tools change who holds the conversation, so they are not run as tools:
+`agents.acting` reads them. Their docstrings are what the model is told, and short: they are in every prompt.
 """
 
 from collections.abc import Mapping
@@ -17,26 +17,19 @@ from agents.state import Context
 from prompts import phrase
 
 HAND_BACK = "hand_back"
-FINISH = "finish"
 FILL_FORM = "fill_form"
 
 
 @tool(HAND_BACK)
-def hand_back(reason: str, wish: str | None = None) -> str:
-    """Give the conversation back when the user wants something you cannot do. wish: what they want, in their words."""
-    return reason
-
-
-@tool(FINISH)
-def finish(summary: str) -> str:
-    """End your part once its goal is reached or the user is done. summary: what was achieved, in one line."""
-    return summary
+def hand_back(wish: str = "") -> str:
+    """Give the conversation back: the goal is reached, or the user wants something else (wish: in their words)."""
+    return wish
 
 
 def entry_tool(name: str, description: str) -> BaseTool:
     """Return the tool by which the supervisor hands over to a dialog."""
 
-    def enter(brief: Annotated[str, Field(description="What the user wants, in one line.")]) -> str:
+    def enter(brief: Annotated[str, Field(description="What the user wants.")]) -> str:
         return brief
 
     return StructuredTool.from_function(enter, name=name, description=description)
@@ -70,7 +63,7 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
         answer = ToolMessage(note, tool_call_id=runtime.tool_call_id or "", name=FILL_FORM)
         return Command(update={"form": {name: filled[name] for name in given}, "messages": [answer]})
 
-    description = "Write down what the user told you, or correct it. A list replaces the former list."
+    description = "Write down or correct what the user told you. A list replaces the former list."
     return StructuredTool.from_function(
         coroutine=fill, name=FILL_FORM, description=description, args_schema=schema, infer_schema=False
     )

@@ -17,7 +17,7 @@ async def test_a_dialog_begins_goes_on_and_finishes(chat: Chat) -> None:
             "What do you do?",
             Call("fill_form", {"experience": "a nurse for ten years"}),
             "What are you good at?",
-            ["All noted, thank you.", Call("finish", {"summary": "profile begun"})],
+            ["All noted, thank you.", Call("hand_back")],
         ],
     )
 

@@ -90,7 +90,7 @@ async def test_a_dialog_that_ends_leads_back_to_the_one_before(chat: Chat) -> No
         supervisor=[BEGIN, Call("plan_things", {"brief": "milk"})],
         profile=["What do you do?"],
         observer=["planner"],
-        planner=[["Milk is on the list.", Call("finish", {"summary": "milk"})]],
+        planner=[["Milk is on the list.", Call("hand_back")]],
     )
 
     trace = await chat.says("Let's get acquainted", "Forget it, milk on my list")

@@ -79,7 +79,7 @@ async def test_the_very_first_message_to_a_dialog_can_switch(chat: Chat) -> None
     """A dialog that is given the wrong message hands it back at once, and the supervisor handles it."""
     chat.expects(
         supervisor=[BEGIN, PLAN],
-        profile=[Call("hand_back", {"reason": "this is about to-dos"})],
+        profile=[Call("hand_back", {"wish": "this is about to-dos"})],
         planner=["Milk is on the list."],
     )
 
@@ -141,7 +141,7 @@ async def test_two_dialogs_can_pass_the_user_on_only_so_often(chat: Chat) -> Non
     """A loop of hand-overs is stopped by the hop counter, and the supervisor answers itself."""
     chat.expects(
         supervisor=[BEGIN, BEGIN, BEGIN, BEGIN, "I will take this myself."],
-        profile=[Call("hand_back", {"reason": "not mine"})] * 3,
+        profile=[Call("hand_back", {"wish": "not mine"})] * 3,
     )
 
     trace = await chat.says("Whose is this?")
@@ -155,7 +155,7 @@ async def test_after_an_undo_the_dialog_cannot_pass_the_message_on(chat: Chat) -
     """What the user has taken back stays where it is, even if the dialog would hand it back."""
     chat.expects(
         supervisor=[BEGIN, PLAN],
-        profile=["What do you do?", Call("hand_back", {"reason": "about milk"}), "So, what do you do?"],
+        profile=["What do you do?", Call("hand_back", {"wish": "about milk"}), "So, what do you do?"],
         observer=["planner"],
         planner=["Shall I put milk on the list?"],
     )

@@ -26,7 +26,7 @@ async def test_a_queued_wish_waits_for_a_dialog_that_asks(chat: Chat) -> None:
     """A dialog that asks the user something is not cut short by the next wish."""
     chat.expects(
         supervisor=[[MEET, PLAN]],
-        profile=["What do you do?", ["Noted.", Call("finish", {"summary": "a nurse"})]],
+        profile=["What do you do?", ["Noted.", Call("hand_back")]],
         planner=["Milk is on the list."],
     )
 
@@ -57,7 +57,7 @@ async def test_a_dialog_passes_on_what_is_not_its_own(chat: Chat) -> None:
     chat.expects(
         supervisor=[PLAN, "It is ten."],
         planner=[
-            ["Milk is on the list.", Call("hand_back", {"reason": "asks for the time", "wish": "what time is it?"})]
+            ["Milk is on the list.", Call("hand_back", {"wish": "what time is it?"})]
         ],
     )
 

@@ -1,0 +1,87 @@
+"""The conversation that is counted: begin, ten turns, switch, ten turns, back, six turns, leave.
+
+Only what is said is fixed here (`conversation.toml`); who is asked what, and how often, is up to the application.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import cycle
+from pathlib import Path
+from typing import Literal
+
+from agents.state import SUPERVISOR
+
+TURNS = 30
+BLOCK = 10
+"""Turns with one specialist before the subject changes."""
+ROUND = 2 * BLOCK + 2
+"""Turns after which the script comes by the same place again."""
+# A prompt is found by its speaker's name, so the specialists go by the names of dialogs that have one.
+WORK, ERRANDS = "profile", "planner"
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A user message and its answer; with a `query` the specialist looks something up before it answers."""
+
+    says: str
+    answer: str
+    query: str = ""
+    found: str = ""
+    brief: str = ""
+    """What the supervisor tells the specialist that takes over."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One turn of the script: what is said, and who should answer it."""
+
+    kind: Literal["begin", "continue", "switch", "back", "leave"]
+    speaker: str
+    exchange: Exchange
+
+    @property
+    def route(self) -> str:
+        """Return the right answer to an observer's question where the message belongs."""
+        if self.kind in ("begin", "continue"):
+            return "stay"
+        return "own" if self.speaker == SUPERVISOR else self.speaker
+
+
+def script(turns: int = TURNS) -> list[Step]:
+    """Return a script of so many turns; every third uses a tool, and the long ones repeat the middle."""
+    said = _exchanges()
+    steps = [Step("begin", WORK, said["begin"][0]), *_middle(turns, said)]
+    return [*steps, Step("leave", SUPERVISOR, said["leave"][0])]
+
+
+def mean_length(steps: Sequence[Step]) -> float:
+    """Return the mean length of the user's messages and their answers, in characters."""
+    texts = [text for step in steps for text in (step.exchange.says, step.exchange.answer)]
+    return sum(map(len, texts)) / len(texts)
+
+
+def found(query: str) -> str:
+    """Return what looking up `query` finds."""
+    return next(one.found for some in _exchanges().values() for one in some if one.query == query)
+
+
+def _middle(turns: int, said: Mapping[str, Sequence[Exchange]]) -> Iterator[Step]:
+    rest = {name: cycle(some) for name, some in said.items()}
+    subjects, subject = {WORK: "work", ERRANDS: "errands"}, WORK
+    for number in range(2, turns):
+        which = "_lookups" if number % 3 == 0 else ""
+        if (number - 1) % (BLOCK + 1):
+            yield Step("continue", subject, next(rest[subjects[subject] + which]))
+            continue
+        kind: Literal["switch", "back"] = "switch" if subject == WORK else "back"
+        subject = ERRANDS if subject == WORK else WORK
+        yield Step(kind, subject, next(rest[kind + which]))
+
+
+@cache
+def _exchanges() -> dict[str, list[Exchange]]:
+    text = Path(__file__).with_suffix(".toml").read_text("utf-8")
+    return {name: [Exchange(**one) for one in some] for name, some in tomllib.loads(text).items()}

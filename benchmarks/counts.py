@@ -1,0 +1,116 @@
+"""Count what the conversation costs: model calls, prompt characters, and how much of a prompt repeats the last one.
+
+`python -m benchmarks.counts --turns 30`; with `--sizes` every call and what its prompt is made of.
+"""
+
+import asyncio
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.models.script import Asked
+from benchmarks.conversation import TURNS, script
+from benchmarks.performing import Player, perform, stage
+from benchmarks.report import Row, arguments, show
+
+OBSERVER = "observer"
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The model calls of some turns, the drafts that were thrown away among them."""
+
+    asked: Sequence[Asked]
+    turns: Sequence[int]
+    """The turn of each call, from 1."""
+
+    @property
+    def characters(self) -> int:
+        """Return the size of all prompts: texts, tool-call arguments and tool schemas."""
+        return sum(one.characters for one in self.asked)
+
+    @property
+    def repeated(self) -> int:
+        """Return how many of these characters repeat the same role's previous prompt from its start."""
+        last: defaultdict[str, str] = defaultdict(str)
+        same = 0
+        for one in self.asked:
+            same += _shared(last[one.role], one.prefix)
+            last[one.role] = one.prefix
+        return same
+
+    def by(self, *roles: str) -> "Calls":
+        """Return the calls of these roles."""
+        return self._where(one.role in roles for one in self.asked)
+
+    def but(self, role: str) -> "Calls":
+        """Return the calls of all roles except one."""
+        return self._where(one.role != role for one in self.asked)
+
+    def until(self, turn: int) -> "Calls":
+        """Return the calls of the turns up to this one."""
+        return self._where(number <= turn for number in self.turns)
+
+    def _where(self, wanted: Iterable[bool]) -> "Calls":
+        kept = [place for place, keep in enumerate(wanted) if keep]
+        return Calls([self.asked[place] for place in kept], [self.turns[place] for place in kept])
+
+
+def count(turns: int, folder: Path) -> Calls:
+    """Perform the script with so many turns, with its database in `folder`, and return the calls it took."""
+    return asyncio.run(_count(turns, folder))
+
+
+async def _count(turns: int, folder: Path) -> Calls:
+    player, numbers = Player(), list[int]()
+    async with stage(f"sqlite:///{folder / 'counts.db'}", player) as assistant:
+        turn = 0
+        async for _ in perform(assistant, player, script(turns)):
+            turn += 1
+            numbers += [turn] * (len(player.asked) - len(numbers))
+    return Calls(player.asked, numbers)
+
+
+def _shared(former: str, text: str) -> int:
+    pairs = enumerate(zip(former, text, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(former), len(text)))
+
+
+def made_of(one: Asked) -> dict[str, int]:
+    """Return the parts of a prompt, in characters."""
+    tools = len(json.dumps(one.tools, ensure_ascii=False)) if one.tools else 0
+    first, last = len(one.messages[0].text), len(one.messages[-1].text)
+    history = one.characters - tools - first - last
+    return {"tools": tools, "role text": first, "history": history, "last message": last, "characters": one.characters}
+
+
+def summary(calls: Calls) -> list[Row]:
+    """Return a row for each role and one for all."""
+    roles = {role: calls.by(role) for role in sorted({one.role for one in calls.asked})}
+    return [_row(name, some) for name, some in {**roles, "all": calls}.items()]
+
+
+def _row(name: str, some: Calls) -> Row:
+    parts = [made_of(one) for one in some.asked]
+    sums = {key: sum(part[key] for part in parts) for key in parts[0]}
+    return {"role": name, "calls": len(parts), **sums, "repeated %": 100 * some.repeated / some.characters}
+
+
+def main() -> None:
+    """Count a script of the length that the command line asks for."""
+    parser = arguments(__doc__)
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--sizes", action="store_true", help="list every call")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        calls = count(chosen.turns, Path(folder))
+    pairs = zip(calls.turns, calls.asked, strict=True)
+    sizes: list[Row] = [{"role": one.role, "turn": turn, **made_of(one)} for turn, one in pairs]
+    show(sizes if chosen.sizes else summary(calls), as_json=chosen.json)
+
+
+if __name__ == "__main__":
+    main()

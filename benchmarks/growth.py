@@ -1,0 +1,133 @@
+"""Measure whether a long thread costs more: CPU per turn, checkpoints per turn, bytes on disk.
+
+`python -m benchmarks.growth`: one thread of 500 turns on a real SQLite file; the models answer at once.
+With `--profile` it prints where the time goes instead.
+"""
+
+import asyncio
+import cProfile
+import pstats
+import sqlite3
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.conversation import ROUND, script
+from benchmarks.performing import Player, perform, stage
+from benchmarks.report import Row, arguments, show
+
+TURNS = 500
+MARKS = (10, 100)
+"""Turns to look at beside the last one."""
+MOST_GROWTH, MOST_BYTES = 1.5, 1_000_000
+FILES = ("", "-wal", "-shm", ".lock")
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What each turn of a thread took, and what was on disk after it."""
+
+    cpu_ms: list[float]
+    loop_ms: list[float]
+    """The part of `cpu_ms` spent on the event loop; the rest is SQLite's threads."""
+    wall_ms: list[float]
+    sizes: list[int]
+    """Bytes of the database and its side files after each turn, while it is open."""
+    closed: int
+    checkpoints: int
+
+    def around(self, turn: int, of: Sequence[float]) -> float:
+        """Return the mean of `of` over the round of the script around `turn`, never the thread's first turn."""
+        last = min(len(of), max(turn + ROUND // 2, ROUND + 1))
+        window = of[max(last - ROUND, 0) : last]
+        return sum(window) / len(window)
+
+
+async def measure(turns: int, profile: cProfile.Profile | None = None) -> Growth:
+    """Play a thread of so many turns; a short one is played before, so that everything is loaded and warm."""
+    with tempfile.TemporaryDirectory() as folder:
+        await _play(Path(folder) / "warm.db", 2 * ROUND, None)
+        return await _play(Path(folder) / "growth.db", turns, profile)
+
+
+async def _play(path: Path, turns: int, profile: cProfile.Profile | None) -> Growth:
+    player = Player()
+    cpu, loop, wall, sizes = list[float](), list[float](), list[float](), list[int]()
+    async with stage(f"sqlite:///{path}", player) as assistant:
+        performance = perform(assistant, player, script(turns))
+        if profile:
+            profile.enable()
+        before = time.process_time(), time.thread_time(), time.perf_counter()
+        async for _ in performance:
+            after = time.process_time(), time.thread_time(), time.perf_counter()
+            for of, begun, ended in zip((cpu, loop, wall), before, after, strict=True):
+                of.append((ended - begun) * 1000)
+            # What the models were asked is not needed here, and holding it would cost memory and collections.
+            player.asked.clear()
+            sizes.append(_bytes(path))
+            before = time.process_time(), time.thread_time(), time.perf_counter()
+        if profile:
+            profile.disable()
+        checkpoints = _checkpoints(path)
+    return Growth(cpu, loop, wall, sizes, _bytes(path), checkpoints)
+
+
+def _bytes(path: Path) -> int:
+    files = [path.with_name(path.name + ending) for ending in FILES]
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def _checkpoints(path: Path) -> int:
+    """Return how many checkpoints were ever written: row ids only rise, and the last one is never pruned."""
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute("SELECT max(rowid) FROM checkpoints").fetchone()
+    connection.close()
+    return int(rows[0])
+
+
+def table(growth: Growth) -> list[Row]:
+    """Return the figures that are claimed, with their targets."""
+    turns = len(growth.cpu_ms)
+    marks = (*(mark for mark in MARKS if mark < turns), turns)
+
+    def row(measure: str, values: Sequence[float | None], ratio: float | None = None, target: str = "") -> Row:
+        at_turn = {f"turn {mark}": value for mark, value in zip(marks, values, strict=True)}
+        return {"measure": measure, **at_turn, "ratio": ratio, "target": target}
+
+    def timed(measure: str, of: Sequence[float], target: str = "") -> Row:
+        values = [growth.around(mark, of) for mark in marks]
+        return row(measure, values, values[-1] / values[0], target)
+
+    blank = [None] * (len(marks) - 1)
+    most = [max(growth.sizes[:mark]) for mark in marks]
+    return [
+        timed("CPU per turn, ms", growth.cpu_ms, f"ratio <= {MOST_GROWTH}"),
+        timed("CPU of the event loop, ms", growth.loop_ms),
+        timed("wall clock per turn, ms", growth.wall_ms),
+        row("checkpoints per turn", [*blank, growth.checkpoints / turns]),
+        row("bytes on disk, open", [growth.sizes[mark - 1] for mark in marks], target=f"< {MOST_BYTES:,}"),
+        row("bytes on disk, most so far", most, target=f"< {MOST_BYTES:,}"),
+        row("bytes on disk, closed", [*blank, growth.closed], target=f"< {MOST_BYTES:,}"),
+    ]
+
+
+def main() -> None:
+    """Measure, or profile."""
+    parser = arguments(__doc__)
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--profile", action="store_true", help="print the functions that take the time")
+    chosen = parser.parse_args()
+    profile = cProfile.Profile() if chosen.profile else None
+    growth = asyncio.run(measure(chosen.turns, profile))
+    if profile is None:
+        show(table(growth), as_json=chosen.json)
+        return
+    statistics = pstats.Stats(profile)
+    for order in ("tottime", "cumulative"):
+        statistics.sort_stats(order).print_stats(40)
+
+
+if __name__ == "__main__":
+    main()

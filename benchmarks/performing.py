@@ -1,0 +1,101 @@
+"""Perform the conversation: models that speak its lines, the application around them, turn after turn."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
+from langchain_core.tools import tool
+
+import observers
+from agents.events import Event, Message, TurnEnd
+from agents.memory import open_memory
+from agents.models.script import Call, Line, Script
+from agents.speaker import Speaker, Speakers
+from agents.state import SUPERVISOR
+from app.assistant import Assistant, Turn
+from app.composition import SUPERVISOR_TOOLS
+from app.graph import build_graph
+from app.language import Languages
+from benchmarks.conversation import ERRANDS, WORK, Step, found, script
+from prompts import languages
+
+ENTRIES = {WORK: "talk_about_work", ERRANDS: "plan_errands"}
+DESCRIPTIONS = {
+    WORK: "Used for talking about the user's working life: experience, wishes, courses, posts and what they pay.",
+    ERRANDS: "Used for planning errands: what has to be done by when, where, by whom, and what it costs.",
+}
+
+
+class OffScript(AssertionError):
+    """A turn did not end as the script has it."""
+
+
+@dataclass(repr=False)
+class Player(Script):
+    """Speak every role's part of the current step; the observers' part is a perfect router's."""
+
+    step: Step = field(default_factory=lambda: script()[0])
+
+    def __repr__(self) -> str:
+        # LangChain spells a model out before it is asked: with all its former prompts, that takes ever longer.
+        return "Player()"
+
+    def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
+        """Return what `role` has to say at this point of the step."""
+        exchange = self.step.exchange
+        if role == "observer":
+            return self.step.route
+        if role == self.step.speaker:
+            last = next(message for message in reversed(messages) if not isinstance(message, SystemMessage))
+            looks_up = exchange.query and not isinstance(last, ToolMessage)
+            return Call("lookup", {"query": exchange.query}) if looks_up else exchange.answer
+        if role == SUPERVISOR:
+            return Call(ENTRIES[self.step.speaker], {"brief": exchange.brief})
+        # A specialist that hears what is not for it: mostly a draft that nobody will see.
+        return Call("hand_back", {"reason": "The user has changed the subject.", "wish": exchange.says})
+
+
+@tool
+async def lookup(query: str) -> str:
+    """Look up facts and figures."""
+    return found(query)
+
+
+def company(*, watched: bool = True) -> Speakers:
+    """Return the supervisor and the two specialists; unwatched ones have no observers."""
+    watching = ("supervisor", "finished") if watched else ()
+    specialists = {
+        name: Speaker(name=name, tool=ENTRIES[name], description=text, tools=[lookup], observers=watching)
+        for name, text in DESCRIPTIONS.items()
+    }
+    return Speakers(Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS), specialists)
+
+
+@asynccontextmanager
+async def stage(url: str, player: Player, *, watched: bool = True) -> AsyncIterator[Assistant]:
+    """Open the database at `url` and put the application together around the script."""
+    speakers, known = company(watched=watched), languages()
+    async with open_memory(url) as memory:
+        graph = build_graph(speakers, observers.discover(known), saver=memory.saver, store=memory.store)
+        models = player.models([SUPERVISOR, "observer", *speakers.dialogs])
+        yield Assistant(graph, memory, models, Languages("en", tuple(known), memory.store))
+
+
+async def perform(
+    assistant: Assistant, player: Player, steps: Sequence[Step], thread: str = "script"
+) -> AsyncIterator[list[Event]]:
+    """Play the steps on one thread, and yield the events of each turn.
+
+    Raises:
+        OffScript: a turn was not answered by the speaker who should.
+    """
+    for number, step in enumerate(steps, 1):
+        player.step = step
+        events = [event async for event in assistant.play(Turn(thread=thread, text=step.exchange.says))]
+        answers = [(event.speaker, event.text) for event in events if isinstance(event, Message)]
+        holders = [event.dialog for event in events if isinstance(event, TurnEnd)]
+        right = [None if step.speaker == SUPERVISOR else step.speaker]
+        if (step.speaker, step.exchange.answer) not in answers or holders != right:
+            raise OffScript(f"turn {number} ({step.kind}) is {step.speaker}'s; {holders} hold it after {answers!r}")
+        yield events

@@ -1,0 +1,50 @@
+"""How benchmarks report: an aligned table and what it was measured on, or the same as JSON."""
+
+import argparse
+import json
+import os
+import platform
+import sqlite3
+from collections.abc import Sequence
+from importlib.metadata import version
+
+Row = dict[str, str | int | float | None]
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser with the options that every benchmark has."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def ran_on() -> dict[str, str | int]:
+    """Return what a figure depends on: interpreter, libraries, machine."""
+    return {
+        "python": platform.python_version(),
+        "langgraph": version("langgraph"),
+        "langgraph-checkpoint-sqlite": version("langgraph-checkpoint-sqlite"),
+        "sqlite": sqlite3.sqlite_version,
+        "machine": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count() or 0,
+    }
+
+
+def show(rows: Sequence[Row], *, as_json: bool) -> None:
+    """Print the rows; floats get two decimals in the table, and all of theirs in JSON."""
+    if as_json:
+        print(json.dumps({"ran_on": ran_on(), "rows": rows}))
+        return
+    cells = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    cells.insert(1, ["-" * width for width in widths])
+    for first, *rest in cells:
+        numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        print("  ".join([first.ljust(widths[0]), *numbers]).rstrip())
+    print("\nran on " + ", ".join(f"{name} {value}" for name, value in ran_on().items()))
+
+
+def _cell(value: str | float | None) -> str:
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else value

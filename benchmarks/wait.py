@@ -1,0 +1,94 @@
+"""Measure what watching costs the user: the wait for the first word of a turn on which the dialog stays.
+
+`python -m benchmarks.wait`: the same message with and without observers, in turns, to a dialog model and
+an observer that take their time. It is a message of which the gate is not sure, so the observer is asked.
+"""
+
+import asyncio
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from agents.events import Observed, Token
+from app.assistant import Assistant, Turn
+from benchmarks.conversation import WORK, Step, script
+from benchmarks.performing import OffScript, Player, perform, stage
+from benchmarks.report import Row, arguments, show
+
+FIRST_TOKEN_MS = 300
+OBSERVER_MS = 250
+TARGET = 5
+"""Percent of the wait without observers that they may add."""
+
+
+async def measure(pairs: int, first_token: int, observer: int) -> tuple[list[float], list[float]]:
+    """Return the waits for the first word in milliseconds, unwatched and watched."""
+    waits: dict[bool, list[float]] = {False: [], True: []}
+    with tempfile.TemporaryDirectory() as folder:
+        off, on = Player(), Player()
+        async with (
+            stage(f"sqlite:///{Path(folder) / 'off.db'}", off, watched=False) as unwatched,
+            stage(f"sqlite:///{Path(folder) / 'on.db'}", on) as watched,
+        ):
+            sides = [(unwatched, off, False), (watched, on, True)]
+            for assistant, player, _ in sides:
+                # Past the first block, so that the history has a usual length and everything is warm.
+                async for _events in perform(assistant, player, script()[:11]):
+                    pass
+                player.delays = {WORK: first_token / 1000, "observer": observer / 1000}
+                player.step = _unsure()
+            for _ in range(pairs):
+                for assistant, player, is_watched in sides:
+                    waits[is_watched].append(await _first_word(assistant, player.step, is_watched=is_watched))
+    return waits[False], waits[True]
+
+
+def _unsure() -> Step:
+    """Return a step that stays, with a message that could also leave: a question. Its answer needs no tool."""
+    asks = next(step for step in script() if step.kind == "continue" and step.exchange.query)
+    return replace(asks, exchange=replace(asks.exchange, query=""))
+
+
+async def _first_word(assistant: Assistant, step: Step, *, is_watched: bool) -> float:
+    begun, waited, observed = time.perf_counter(), 0.0, False
+    async for event in assistant.play(Turn(thread="script", text=step.exchange.says)):
+        if isinstance(event, Token) and not waited:
+            waited = (time.perf_counter() - begun) * 1000
+        observed = observed or (isinstance(event, Observed) and event.by == "observer")
+    if not waited or observed != is_watched:
+        raise OffScript(f"the turn was {'' if observed else 'not '}watched and the first word took {waited} ms")
+    return waited
+
+
+def main() -> None:
+    """Measure, and say how the wait compares with the target."""
+    parser = arguments(__doc__)
+    parser.add_argument("--pairs", type=int, default=40, help="repetitions with and without observers")
+    parser.add_argument("--first-token", type=int, default=FIRST_TOKEN_MS, help="of the dialog's model, ms")
+    parser.add_argument("--observer", type=int, default=OBSERVER_MS, help="ms an observer takes")
+    chosen = parser.parse_args()
+    off, on = asyncio.run(measure(chosen.pairs, chosen.first_token, chosen.observer))
+    base, added = statistics.median(off), statistics.median(on) - statistics.median(off)
+
+    def row(name: str, median: float, waits: list[float] | None = None, target: str = "") -> Row:
+        spread = (min(waits), max(waits), len(waits)) if waits else (None, None, None)
+        return {
+            "wait for the first word, ms": name,
+            "median": median,
+            **dict(zip(("lowest", "highest", "turns"), spread, strict=True)),
+            "target": target,
+        }
+
+    rows = [
+        row("observers off", base, off),
+        row("observers on", statistics.median(on), on),
+        row("added", added),
+        row("added, %", 100 * added / base, target=f"< {TARGET}"),
+    ]
+    show(rows, as_json=chosen.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""What a conversation costs, counted on the 30-turn script and on long ones that repeat its middle."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agents.history import GROW
+from benchmarks.conversation import TURNS, mean_length, script
+from benchmarks.counts import OBSERVER, Calls, count, summary
+
+MOST_CALLS = 42
+MOST_WATCHED = 0.5
+MOST_CHARACTERS = 125_000
+LEAST_REPEATED = 0.8
+LONG, FIRST = 500, 100
+WAVE = 1.1
+"""How much one block of history may be longer than another; the messages differ in length."""
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Calls:
+    """The 30-turn script, performed."""
+    return count(TURNS, Path(tmp_path_factory.mktemp("usual")))
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Calls:
+    """A thread of 500 turns, performed."""
+    return count(LONG, Path(tmp_path_factory.mktemp("long")))
+
+
+def sizes(calls: Calls) -> str:
+    """Return where the calls and characters went, for a test that fails."""
+    return "\n".join(json.dumps(row) for row in summary(calls))
+
+
+def test_script_is_the_one_that_others_were_measured_on() -> None:
+    """Begin, ten turns, switch, ten, back, six, leave; every third turn a tool; texts of about 100 characters."""
+    steps = script()
+    kinds = ["begin", *["continue"] * 10, "switch", *["continue"] * 10, "back", *["continue"] * 6, "leave"]
+    assert [step.kind for step in steps] == kinds
+    assert [place for place, step in enumerate(steps, 1) if step.exchange.query] == [*range(3, 28, 3)]
+    assert mean_length(steps) == pytest.approx(100, abs=5)
+
+
+def test_thirty_turns_take_42_calls(usual: Calls) -> None:
+    """Takeover costs two calls, every other turn one, a tool one more; a draft thrown away counts too."""
+    assert len(usual.but(OBSERVER).asked) <= MOST_CALLS, sizes(usual)
+
+
+def test_observers_are_asked_less_than_every_second_turn(usual: Calls) -> None:
+    """The untrained gate lets plain answers pass."""
+    assert len(usual.by(OBSERVER).asked) < MOST_WATCHED * TURNS, sizes(usual)
+
+
+def test_thirty_turns_take_125000_characters(usual: Calls) -> None:
+    """All prompts of all roles together, observers included."""
+    assert usual.characters <= MOST_CHARACTERS, sizes(usual)
+
+
+@pytest.mark.slow
+def test_four_fifths_of_the_prompts_repeat_the_last_one(long: Calls) -> None:
+    """Over 100 turns a provider can serve most of each prompt from its cache."""
+    first = long.until(FIRST)
+    assert first.repeated >= LEAST_REPEATED * first.characters, sizes(first)
+
+
+@pytest.mark.slow
+def test_prompts_stop_growing(long: Calls) -> None:
+    """After 500 turns a prompt holds one block of history at most, and is no larger than after 100."""
+    around = len(["role", "heard", "closing"])
+    assert max(len(one.messages) for one in long.asked) <= GROW + around
+    largest_at_first = max(one.characters for one in long.until(FIRST).asked)
+    assert max(one.characters for one in long.asked) <= WAVE * largest_at_first
+
+
+@pytest.mark.slow
+def test_calls_per_turn_stay_what_they_were(long: Calls) -> None:
+    """A long thread is asked no oftener: 14 calls for 10 turns, as in the short one."""
+    assert len(long.but(OBSERVER).asked) <= MOST_CALLS / TURNS * LONG * 1.02, sizes(long)

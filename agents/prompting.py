@@ -33,7 +33,8 @@ class Prompting:
     def messages(self, speaker: Speaker, state: State) -> list[AnyMessage]:
         """Return the prompt for the next model call of a speaker."""
         talk = state.get("talks", {}).get(speaker.name, {})
-        role = SystemMessage(self.role(speaker, state["lang"]))
+        summary = phrase("summed_up", state["lang"], summary=talk["summary"]) if talk.get("summary") else ""
+        role = SystemMessage(f"{self.role(speaker, state['lang'])}\n\n{summary}".strip())
         return [role, *heard_so_far(speaker, state), self.closing(speaker, state, talk)]
 
     def role(self, speaker: Speaker, lang: str) -> str:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from agents.state import SUPERVISOR
 
 Resume = Literal["ask", "tell", "silent", "never"]
+History = Literal["drop", "summarise"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,7 @@ class Speaker:
     description: str = ""
     observers: Sequence[str] = ()
     resume: Resume = "ask"
+    history: History = "drop"
     version: int = 1
     formerly: Sequence[str] = ()
     agent: Runnable[Any, Any] | None = None

@@ -86,6 +86,8 @@ class Speaking:
         update: TalkUpdate = {"add": added}
         if "form" in talk:
             update["form"] = talk["form"]
+        if self.speaker.history == "summarise":
+            update["summary"] = talk.get("summary", "")
         said = []
         if message.text.strip():
             said = [{"speaker": self.speaker.name, "text": message.text}]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from agents.history import cut
+from agents.history import GROW, cut
 from agents.models import Models
 from agents.verdict import Ballot
 
@@ -37,6 +37,8 @@ class Talk(TypedDict, total=False):
     """What one speaker remembers."""
 
     messages: list[AnyMessage]
+    summary: str
+    """What was cut from the messages, in short; only speakers that sum up have one."""
     form: dict[str, Any]
     status: Status
     version: int
@@ -70,7 +72,9 @@ def merge_talks(talks: dict[str, Talk], updates: Mapping[str, TalkUpdate]) -> di
     for name, update in updates.items():
         changed: dict[str, Any] = {**merged.get(name, {}), **update}
         added = changed.pop("add", [])
-        changed["messages"] = cut([*changed.get("messages", []), *added])
+        messages = [*changed.get("messages", []), *added]
+        # Who sums up cuts its history itself; the limit is for when no model would.
+        changed["messages"] = cut(messages) if "summary" not in changed or len(messages) > 2 * GROW else messages
         merged[name] = changed  # type: ignore[assignment]  # a TypedDict built key by key
     return merged
 

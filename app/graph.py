@@ -12,6 +12,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
+from agents import summing
 from agents.acting import Acting
 from agents.gate import Gate, untrained_gate
 from agents.prompting import Prompting
@@ -21,6 +22,7 @@ from agents.settling import Settling
 from agents.speaker import Speaker, Speakers
 from agents.speaking import Speaking
 from agents.state import SUPERVISOR, Context, State
+from agents.summing import Summing
 from agents.watching import Judging, Watching
 from observers import Observer
 
@@ -62,6 +64,8 @@ class Wiring:
         if isinstance(last, AIMessage) and last.tool_calls:
             return [f"{speaker.name}.tools"]
         checks = [f"{name}.post_check" for name in speaker.observers if self._has_a_say(name, speaker, state)]
+        if summing.due(speaker, state):
+            checks.append(f"{speaker.name}.summary")
         return checks or (["settle"] if self.settling.due(state) else [END])
 
     async def after_tools(self, state: State) -> list[str]:
@@ -106,6 +110,9 @@ def build_graph(
         after = [END, f"{name}.tools", "settle", *looks[name], *([] if speaker.is_supervisor else ["verdict"])]
         graph.add_node(name, Speaking(speaker, prompting))
         graph.add_node(f"{name}.tools", Acting(speaker, speakers))
+        if speaker.history == "summarise":
+            graph.add_node(f"{name}.summary", Summing(speaker))
+            graph.add_edge(f"{name}.summary", "settle")
         graph.add_conditional_edges(name, wiring.after_speaking(speaker), after)
         holders = everyone if speaker.is_supervisor else [name, SUPERVISOR, "settle"]
         graph.add_conditional_edges(f"{name}.tools", wiring.after_tools, holders)
@@ -124,5 +131,6 @@ def build_graph(
 
 
 def _looks(speaker: Speaker, observers: Mapping[str, Observer]) -> list[str]:
-    """Return the nodes that look at a speaker's answers."""
-    return [f"{name}.post_check" for name in speaker.observers if observers[name].post_check]
+    """Return the nodes that look at a speaker's answers while the user reads."""
+    checks = [f"{name}.post_check" for name in speaker.observers if observers[name].post_check]
+    return [*checks, f"{speaker.name}.summary"] if speaker.history == "summarise" else checks

@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from agents.errors import ContractError
-from agents.speaker import Resume, Speaker
+from agents.speaker import History, Resume, Speaker
 from prompts import variables
 
 
@@ -35,6 +35,8 @@ class Dialog:
     observers: Sequence[str] = ("supervisor", "finished")
     resume: Resume = "ask"
     """When it was interrupted: ask the user, tell and go on, go on silently, or never go on."""
+    history: History = "drop"
+    """What becomes of messages beyond the last ones: dropped, or summed up (one model call each time)."""
     version: int = 1
     """Raise it when the form or the prompt changes so much that running conversations must be revised."""
     formerly: Sequence[str] = ()

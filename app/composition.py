@@ -8,6 +8,7 @@ import dialogs
 import observers
 from agents.errors import ConfigError, ContractError
 from agents.memory import open_memory
+from agents.prompting import Prompting
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR
 from agents.tools.abilities import abilities
@@ -47,6 +48,14 @@ def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
     found = dialogs.discover(languages(), watching)
     supervisor = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
     return Speakers(supervisor, {name: dialog.named(name) for name, dialog in found.items()}), watching
+
+
+def system_prompt(speaker: str | None, lang: str) -> str:
+    """Return the system prompt of a dialog, or (None) of the supervisor; a dialog that is gone has none."""
+    speakers, _ = discover()
+    if speaker is not None and speaker not in speakers.dialogs:
+        return ""
+    return Prompting(speakers).role(speakers[speaker or SUPERVISOR], lang)
 
 
 def report(settings: Settings) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import Any
 
 from agents.errors import UsageError
 from app.assistant import Assistant
-from app.composition import open_assistant, report
+from app.composition import open_assistant, report, system_prompt
 from app.listing import history_lines, report_lines, state_lines, thread_lines
+from app.running import config_of
 from app.settings import Settings
 from app.wording import say
 
@@ -26,10 +27,12 @@ async def threads(options: Namespace, settings: Settings) -> int:
 
 
 async def state(options: Namespace, settings: Settings) -> int:
-    """Print who holds a thread's conversation and what it remembers."""
+    """Print who holds a thread's conversation, what it remembers, and the present speaker's system prompt."""
     async with open_assistant(settings) as assistant:
         found = await _known(assistant, options.thread, settings.app_lang)
-    return _print(options, found, state_lines(found))
+    prompt = system_prompt(found["dialog"], found.get("lang") or settings.app_lang)
+    whole = {**found, "config": config_of(options.thread), "prompt": prompt}
+    return _print(options, whole, [*state_lines(found), "", prompt])
 
 
 async def history(options: Namespace, settings: Settings) -> int:

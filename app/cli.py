@@ -7,6 +7,7 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
 from typing import NoReturn
 
 from agents.errors import ConfigError, UsageError
@@ -61,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     _on_thread(command("state", upkeep.state, "show who holds a thread's conversation"))
     _on_thread(command("history", upkeep.history, "show what was said in a thread"))
     _on_thread(command("forget", upkeep.forget, "remove every trace of a thread"))
+    command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped")
     command("graph", upkeep.graph, "draw the graph, as mermaid")
     _json(command("check", upkeep.check, "show everything that is discovered; exit 2 if something is wrong"))
     return parser
@@ -94,6 +96,11 @@ def _language(text: str) -> str:
     if text not in (known := languages()):
         raise argparse.ArgumentTypeError(f"there is no language {text!r}; there are: {', '.join(known)}")
     return text
+
+
+async def _telegram(options: Namespace, settings: Settings) -> int:
+    # Its library takes half a second to import, which no other command should wait for.
+    return int(await import_module("app.telegram").serve(options, settings))
 
 
 async def _until_terminated(options: Namespace) -> int:

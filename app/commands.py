@@ -4,12 +4,14 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from agents.errors import UsageError
 from app.listing import history_lines, state_lines, thread_lines
 from app.visit import Visit
 from app.wording import say
 from prompts import languages
 
 CALL = re.compile(r"/([a-z_]+)(?:\s+(.*))?", re.DOTALL)
+YES = "yes"
 
 Handler = Callable[[Visit, str, str], Awaitable[str]]
 """Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
@@ -21,6 +23,10 @@ class Command:
 
     name: str
     run: Handler
+    doors: tuple[str, ...] = ("repl", "telegram")
+    """Where it is offered."""
+    yes: str = ""
+    """The argument without which it only asks whether it should; a door may offer a button for it."""
 
     def description(self, lang: str) -> str:
         """Return one line on what the command does."""
@@ -33,16 +39,32 @@ def parse(text: str) -> tuple[str, str] | None:
     return (call[1], (call[2] or "").strip()) if call else None
 
 
+def offered(door: str) -> list[Command]:
+    """Return the commands of a door, in the order of its menu."""
+    return [command for command in COMMANDS.values() if door in command.doors]
+
+
 async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
     """Run a command by name and return its answer as plain text; empty when there is nothing to say."""
     command = COMMANDS.get(name)
-    if command is None:
+    if command is None or visit.door not in command.doors:
         return say("reply.unknown_command", lang, name=name)
     return await command.run(visit, argument, lang)
 
 
 async def _help(visit: Visit, argument: str, lang: str) -> str:
-    return "\n".join(f"/{command.name:<9} {command.description(lang)}" for command in COMMANDS.values())
+    return "\n".join(f"/{command.name:<9} {command.description(lang)}" for command in offered(visit.door))
+
+
+async def _start(visit: Visit, argument: str, lang: str) -> str:
+    if await visit.state():
+        return say("reply.started_before", lang)
+    await visit.play(visit.turn(None))
+    return ""
+
+
+async def _stop(visit: Visit, argument: str, lang: str) -> str:
+    return "" if await visit.stop() else say("reply.nothing_to_stop", lang)
 
 
 async def _dialogs(visit: Visit, argument: str, lang: str) -> str:
@@ -95,6 +117,18 @@ async def _lang(visit: Visit, argument: str, lang: str) -> str:
     return say("reply.lang_is", chosen, lang=chosen, known=", ".join(known))
 
 
+async def _forget(visit: Visit, argument: str, lang: str) -> str:
+    if argument.lower() != YES:
+        return say("reply.forget_this", lang)
+    visit.speaker = None
+    try:
+        was_known = await visit.assistant.forget(visit.thread)
+    except UsageError:
+        # All rows are gone; only their bytes wait for another reader of the file to close it.
+        was_known = True
+    return say("reply.forgotten" if was_known else "reply.nothing_yet", lang)
+
+
 async def _trace(visit: Visit, argument: str, lang: str) -> str:
     visit.traced = not visit.traced
     return say("reply.trace_on" if visit.traced else "reply.trace_off", lang)
@@ -106,17 +140,20 @@ async def _quit(visit: Visit, argument: str, lang: str) -> str:
 
 
 COMMANDS: Mapping[str, Command] = {
-    name: Command(name, handler)
-    for name, handler in {
-        "help": _help,
-        "go": _go,
-        "dialogs": _dialogs,
-        "state": _state,
-        "history": _history,
-        "threads": _threads,
-        "new": _new,
-        "lang": _lang,
-        "trace": _trace,
-        "quit": _quit,
-    }.items()
+    command.name: command
+    for command in (
+        Command("start", _start, doors=("telegram",)),
+        Command("help", _help),
+        Command("stop", _stop, doors=("telegram",)),
+        Command("go", _go),
+        Command("dialogs", _dialogs),
+        Command("state", _state),
+        Command("history", _history),
+        Command("threads", _threads, doors=("repl",)),
+        Command("new", _new, doors=("repl",)),
+        Command("lang", _lang),
+        Command("forget", _forget, yes=YES),
+        Command("trace", _trace, doors=("repl",)),
+        Command("quit", _quit, doors=("repl",)),
+    )
 }

@@ -18,12 +18,17 @@ NEVER = logging.CRITICAL + 1
 
 
 class _Line(logging.Formatter):
-    def __init__(self, *, detailed: bool, content: bool) -> None:
+    def __init__(self, *, detailed: bool, content: bool, secret: str) -> None:
         super().__init__("%(levelname)s %(message)s")
+        self._secret = secret
         self._detailed = detailed
         self._content = content
 
     def format(self, record: logging.LogRecord) -> str:
+        text = self._text(record)
+        return text.replace(self._secret, "<secret>") if self._secret else text
+
+    def _text(self, record: logging.LogRecord) -> str:
         if self._detailed or not record.exc_info:
             return clean(super().format(record))
         kind = record.exc_info[0]
@@ -48,13 +53,13 @@ class HeldLog(MemoryHandler):
 
 
 @contextmanager
-def log_on_stderr(*, detailed: bool, content: bool = False, held: bool = False) -> Iterator[HeldLog]:
+def log_on_stderr(*, detailed: bool, content: bool = False, held: bool = False, secret: str = "") -> Iterator[HeldLog]:
     """Send the log to stderr during the block: at once, or if `held` after each turn.
 
-    Without `content` the words of exceptions are left out of tracebacks.
+    Without `content` the words of exceptions are left out of tracebacks. The `secret` never appears.
     """
     target = logging.StreamHandler(sys.stderr)
-    target.setFormatter(_Line(detailed=detailed, content=content))
+    target.setFormatter(_Line(detailed=detailed, content=content, secret=secret))
     log = HeldLog(ENOUGH, flushLevel=NEVER if held else logging.NOTSET, target=target)
     root = logging.getLogger()
     level = root.level

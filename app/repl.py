@@ -44,6 +44,11 @@ class Repl:
         visit.screens = [self._screen, *visit.screens]
 
     @property
+    def door(self) -> str:
+        """Where the visit takes place."""
+        return self._visit.door
+
+    @property
     def lang(self) -> str:
         """The language of this door's own sentences."""
         return self._visit.lang or self._default_lang
@@ -135,7 +140,7 @@ class CommandCompleter(Completer):
         """Yield the commands that begin with what was typed."""
         typed = document.text
         if typed.startswith("/") and " " not in typed:
-            for command in commands.COMMANDS.values():
+            for command in commands.offered(self._repl.door):
                 if command.name.startswith(typed[1:]):
                     about = command.description(self._repl.lang)
                     yield Completion(f"/{command.name}", start_position=-len(typed), display_meta=about)

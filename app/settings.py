@@ -26,6 +26,9 @@ class Settings(BaseSettings):
     database_url: str = "sqlite:///var/dialogs.db"
     app_lang: str = "en"
     log_content: bool = False
+    telegram_bot_token: SecretStr | None = None
+    telegram_api_url: str = "https://api.telegram.org"
+    telegram_allowed_users: Annotated[frozenset[int], NoDecode] = frozenset()
 
     @field_validator("role_models", mode="before")
     @classmethod
@@ -37,6 +40,12 @@ class Settings(BaseSettings):
         if any(not name.strip() or not model.strip() for name, _, model in pairs):
             raise ValueError("write role=model, separated by commas")
         return {name.strip(): model.strip() for name, _, model in pairs}
+
+    @field_validator("telegram_allowed_users", mode="before")
+    @classmethod
+    def _numbers(cls, value: object) -> object:
+        """Read "12345, 67890"."""
+        return value.replace(",", " ").split() if isinstance(value, str) else value
 
     def models(self, override: str | None = None) -> Models:
         """Make the models of all roles; `override` takes the place of every role's.

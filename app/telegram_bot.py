@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -22,14 +23,21 @@ class ServiceBot(Bot):
     """A bot that leaves out updates it cannot read and tells when its token is no longer valid."""
 
     def __init__(self, token: str, api_url: str) -> None:
-        super().__init__(
-            token,
-            base_url=f"{api_url}/bot",
-            base_file_url=f"{api_url}/file/bot",
-            request=HTTPXRequest(connection_pool_size=POOL, read_timeout=READ_TIMEOUT, pool_timeout=READ_TIMEOUT),
-            get_updates_request=HTTPXRequest(connection_pool_size=2, read_timeout=READ_TIMEOUT),
-        )
-        self.refused = asyncio.Event()
+        # The library warns at every delay it reports unless the delay may be a timedelta.
+        os.environ.setdefault("PTB_TIMEDELTA", "true")
+        with silent_libraries():
+            super().__init__(
+                token,
+                base_url=f"{api_url}/bot",
+                base_file_url=f"{api_url}/file/bot",
+                request=HTTPXRequest(connection_pool_size=POOL, read_timeout=READ_TIMEOUT, pool_timeout=READ_TIMEOUT),
+                get_updates_request=HTTPXRequest(connection_pool_size=2, read_timeout=READ_TIMEOUT),
+            )
+        self._refused = asyncio.Event()
+
+    async def refused(self) -> None:
+        """Wait until Telegram no longer accepts the token."""
+        await self._refused.wait()
 
     async def get_updates(  # type: ignore[override]  # what the library's own poller asks for
         self,
@@ -42,9 +50,11 @@ class ServiceBot(Bot):
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         asked = {"offset": offset, "timeout": int(seconds), "allowed_updates": allowed_updates}
         try:
-            found = cast(list[dict[str, Any]], await self._post("getUpdates", asked, read_timeout=READ_TIMEOUT + seconds))
+            found = cast(
+                list[dict[str, Any]], await self._post("getUpdates", asked, read_timeout=READ_TIMEOUT + seconds)
+            )
         except InvalidToken:
-            self.refused.set()
+            self._refused.set()
             raise
         return tuple(self._read(one) for one in found)
 

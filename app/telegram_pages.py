@@ -62,13 +62,25 @@ def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
     marked = re.sub(r"(?<!\\)<", STAND_IN, text)
     shown, found = convert(marked, config=style)
     entities = [
-        MessageEntity(
-            one.type, one.offset, one.length, url=_plain(one.url), language=_plain(one.language)
-        )
+        MessageEntity(one.type, one.offset, one.length, url=_plain(one.url), language=_plain(one.language))
         for one in found
         if one.type != MessageEntity.TEXT_LINK or _ADDRESS.match(one.url or "")
     ]
-    return shown.replace(STAND_IN, "<"), entities
+    return shown.replace(STAND_IN, "<"), _nested(entities)
+
+
+def _nested(entities: Sequence[MessageEntity]) -> list[MessageEntity]:
+    """Return the entities without those that cross another's edge, which Telegram does not allow."""
+    kept: list[MessageEntity] = []
+    around: list[int] = []
+    for one in sorted(entities, key=lambda one: (one.offset, -one.length)):
+        while around and around[-1] <= one.offset:
+            around.pop()
+        end = one.offset + one.length
+        if not around or end <= around[-1]:
+            around.append(end)
+            kept.append(one)
+    return kept
 
 
 def _plain(text: str | None) -> str | None:

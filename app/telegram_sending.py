@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from weakref import WeakValueDictionary
 
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, InputFile, LinkPreviewOptions
@@ -69,18 +70,13 @@ class Sender:
         return self._locks.setdefault(chat, asyncio.Lock())
 
     async def _page(self, chat: int, page: Page, keyboard: InlineKeyboardMarkup | None) -> None:
-        for entities in (page.entities, ()) if page.entities else ((),):
-
-            async def send(entities: Sequence[object] = entities) -> object:
-                return await self._bot.send_message(
-                    chat, page.text, entities=entities, link_preview_options=NO_PREVIEW, reply_markup=keyboard
-                )
-
-            if await self._deliver(chat, send):
-                return
+        send = partial(self._bot.send_message, chat, page.text, link_preview_options=NO_PREVIEW, reply_markup=keyboard)
+        if page.entities and await self._deliver(chat, partial(send, entities=page.entities)):
+            return
+        await self._deliver(chat, send)
 
     async def _deliver(self, chat: int, send: Callable[[], Awaitable[object]]) -> bool:
-        """Send until it is sent; False if Telegram refuses it or cannot be reached for too long."""
+        """Send until it is sent, or cannot be reached for too long; False if Telegram refuses what is sent."""
         wait, until = FIRST_WAIT, time.monotonic() + PATIENCE
         while True:
             try:
@@ -95,7 +91,7 @@ class Sender:
             except NetworkError as failure:
                 if time.monotonic() > until:
                     LOG.error("chat %s: a message could not be sent (%s)", chat, type(failure).__name__)
-                    return False
+                    return True
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT)
             else:

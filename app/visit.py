@@ -35,6 +35,8 @@ class Visit:
     tracer: Screen | None = None
     traced: bool = False
     """Whether the tracer is shown the turns, too."""
+    door: str = "repl"
+    """Where the visit takes place: decides which commands are offered."""
     is_open: bool = True
     speaker: str | None = None
     """The dialog in charge, as far as this visit has seen."""
@@ -73,6 +75,10 @@ class Visit:
             for screen in self._shown_on():
                 screen.close()
         return INTERRUPTED if interrupt.count else self._code
+
+    async def stop(self) -> bool:
+        """Stop the answer that is being made; False if there is none."""
+        return await self.assistant.stop(self.thread)
 
     async def _show(self, turn: Turn) -> None:
         screens = self._shown_on()

@@ -1,0 +1,37 @@
+"""Where a Telegram message comes from: its chat, its sender, and what both are called inside."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.assistant import Turn
+
+DOOR = "telegram"
+PREFIX = f"{DOOR}-"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A message's chat and number, and who wrote it."""
+
+    chat: int
+    message: int = 0
+    user: str | None = None
+    """Whose message it is; None for the chat's own."""
+    lang: str | None = None
+    """The language of the user's Telegram, if it is one of ours."""
+
+    @property
+    def thread(self) -> str:
+        """The thread of the chat."""
+        return f"{PREFIX}{self.chat}"
+
+    def turn(self, text: str | None, **more: Any) -> Turn:
+        """Return the turn of this message; the same message has the same id."""
+        return Turn(thread=self.thread, text=text, user=self.user, id=f"{self.thread}-{self.message}", **more)
+
+
+def chat_of(thread: str) -> int | None:
+    """Return the chat of a thread; None for a thread of another door."""
+    number = thread.removeprefix(PREFIX)
+    is_ours = number != thread and number.removeprefix("-").isdecimal()
+    return int(number) if is_ours else None

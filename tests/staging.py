@@ -18,7 +18,7 @@ from app.assistant import Assistant, Turn
 from app.composition import discover
 from app.graph import build_graph
 from app.language import Languages
-from app.playing import config_of
+from app.running import config_of
 
 THREAD = "t"
 ROLES = ("supervisor", "profile", "planner", "observer")

@@ -24,7 +24,7 @@ def house(tmp_path: Path) -> Path:
 
 def block(beginning: str) -> str:
     """Return the code block of CONTRIBUTING that begins with a line."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
     return next(found for found in blocks if found.startswith(beginning))
 
 
@@ -57,7 +57,9 @@ def test_an_observer_is_two_files(house: Path) -> None:
     (house / "observers/mood.py").write_text(block('"""Sees that'))
     (house / "prompts/en/observers/mood.md").write_text("Is the user angry? Answer angry or calm.")
     planner = house / "dialogs/planner.py"
-    planner.write_text(planner.read_text().replace('resume="never"', 'observers=["supervisor", "mood"], resume="never"'))
+    planner.write_text(
+        planner.read_text().replace('resume="never"', 'observers=["supervisor", "mood"], resume="never"')
+    )
 
     found = json.loads(run(house, "check", "--json"))
     assert {"name": "mood", "checks": ["pre_check"], "languages": ["en"]} in found["observers"]

@@ -1,5 +1,6 @@
 """What the documents say is so."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -32,7 +33,7 @@ def test_every_setting_is_explained() -> None:
     named = [line.partition("=")[0] for line in lines if re.match("[A-Z_]+=", line)]
 
     assert sorted(named) == sorted(name.upper() for name in Settings.model_fields)
-    for above, line in zip(lines, lines[1:], strict=False):
+    for above, line in itertools.pairwise(lines):
         assert not re.match("[A-Z_]+=", line) or above.startswith("# "), line
 
 

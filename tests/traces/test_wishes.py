@@ -56,9 +56,7 @@ async def test_a_dialog_passes_on_what_is_not_its_own(chat: Chat) -> None:
     """A dialog does its part and hands the rest back; the supervisor answers in the same turn."""
     chat.expects(
         supervisor=[PLAN, "It is ten."],
-        planner=[
-            ["Milk is on the list.", Call("hand_back", {"wish": "what time is it?"})]
-        ],
+        planner=[["Milk is on the list.", Call("hand_back", {"wish": "what time is it?"})]],
     )
 
     assert told("""

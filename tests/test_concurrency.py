@@ -1,8 +1,12 @@
 """Messages that come at once, in one process and in several: none is lost, none is handled twice."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage
@@ -12,7 +16,18 @@ from agents.events import Message, TurnStart
 from agents.memory.transcript import Letter
 from agents.models.script import Line, Script
 from app.assistant import Assistant, Turn
-from tests.staging import ROLES, THREAD, play, said, script_lines, stage, values
+from tests.driver import Driver, Outcome, Request, ask
+from tests.staging import ROLES, THREAD, open_calls, play, said, script_lines, stage, todos, values
+
+TALK = (
+    "hello",
+    "add milk and bread to my list",
+    "get to know me",
+    "I am a nurse",
+    "add butter to my list",
+    "yes",
+    "show my list",
+)
 
 
 class Echo(Script):
@@ -103,3 +118,77 @@ async def test_whoever_waits_can_leave(assistant: Assistant) -> None:
     events = waiting[2].result()
     assert [event.text for event in events if isinstance(event, Message)][-1].startswith("three")
     assert [line.turn for line in await assistant.history(THREAD)] == [1, 1, 2, 2]
+
+
+@pytest.mark.slow
+async def test_two_processes_are_given_a_message_each_at_once(tmp_path: Path) -> None:
+    """Two processes that answer one thread at once lose nothing: both answer, in the order of acceptance."""
+    database = tmp_path / "talk.db"
+    outcomes: list[Outcome] = []
+    async with Driver.start() as one, Driver.start() as other:
+        for number in range(6):
+            ann, bob = (request(database, f"add {name}{number} to my list") for name in ("ann", "bob"))
+            outcomes += await asyncio.gather(one.play(ann), other.play(bob))
+    ann, bob = (request(database, f"add {name} to my list") for name in ("ann", "bob"))
+    outcomes += await asyncio.gather(ask(ann), ask(bob))
+    with closing(sqlite3.connect(database)) as connection:
+        accepted = [row[0] for row in connection.execute("SELECT message_id FROM inbox ORDER BY id")]
+    outcomes.sort(key=lambda outcome: int(outcome.events[0]["turn"]))
+    assert [outcome.events[0]["turn"] for outcome in outcomes] == [*range(1, 15)]
+    assert [outcome.events[0]["text"] for outcome in outcomes] == accepted
+    async with stage(database, Script().models(ROLES)) as assistant:
+        lines = await assistant.history(THREAD)
+        assert [line.text for line in lines if line.role == "user"] == accepted
+        assert [line.text for line in lines if line.role == "assistant"] == [
+            text for outcome in outcomes for text in outcome.said
+        ]
+        assert [line.turn for line in lines] == sorted(line.turn for line in lines)
+        assert await todos(assistant) == [text.split()[1] for text in accepted]
+        assert (await values(assistant))["turn"] == len(outcomes)
+        assert await open_calls(assistant) == []
+
+
+@pytest.mark.slow
+async def test_a_clock_that_is_behind_makes_nothing_vanish(tmp_path: Path) -> None:
+    """Turns of processes whose clocks are seconds apart leave what turns of one clock leave."""
+    clocks = (0, -5, -5, 0, 5, -5, 0)
+    async with Driver.start() as driver:
+        for number, (text, clock) in enumerate(zip(TALK, clocks, strict=True), 1):
+            calm = await driver.play(request(tmp_path / "calm.db", text))
+            late = await driver.play(replace(request(tmp_path / "late.db", text), clock=clock))
+            assert late.said == calm.said
+            assert late.events[-1]["turn"] == number
+            assert await remains(tmp_path / "late.db") == await remains(tmp_path / "calm.db")
+
+
+@pytest.mark.slow
+async def test_a_clock_that_is_behind_resumes_a_killed_turn(tmp_path: Path) -> None:
+    """A process whose clock is 5 s behind takes up what another one left when it was killed in mid-turn."""
+    cut = 0
+    async with Driver.start() as driver:
+        for number, text in enumerate(TALK * 2):
+            calm = await driver.play(request(tmp_path / "calm.db", text, f"m{number}"))
+            sent = request(tmp_path / "late.db", text, f"m{number}")
+            moment = calm.events[-1]["ms"] / 1000 * (number % 5) / 5
+            cut += (await driver.play(replace(sent, kill=moment, begun=True))).cut
+            assert (await driver.play(replace(sent, clock=-5))).said == calm.said
+            assert await remains(tmp_path / "late.db") == await remains(tmp_path / "calm.db")
+    assert cut >= len(TALK)
+
+
+def request(database: Path, text: str, message_id: str | None = None) -> Request:
+    """Return a message to the one thread."""
+    return Request(database=str(database), thread=THREAD, text=text, id=message_id or text)
+
+
+async def remains(database: Path) -> dict[str, Any]:
+    """Return what a conversation has left behind."""
+    async with stage(database, Script().models(ROLES)) as assistant:
+        assert await open_calls(assistant) == []
+        talks = (await values(assistant))["talks"].items()
+        return {
+            "transcript": [(line.message_id, line.turn, line.text) for line in await assistant.history(THREAD)],
+            "histories": {name: [(one.type, one.text) for one in talk["messages"]] for name, talk in talks},
+            "state": await assistant.state(THREAD),
+            "todos": await todos(assistant),
+        }

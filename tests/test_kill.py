@@ -32,7 +32,7 @@ TALK = (
     "what can you do?",
     "show my list",
 )
-ROUNDS = 4
+ROUNDS = 5
 """How often each thread goes through the talk."""
 
 

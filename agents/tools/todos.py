@@ -4,7 +4,9 @@ A to-do's number never changes, and its key comes from the call that made it: a 
 a crash finds its work done and does nothing twice.
 """
 
+import asyncio
 from typing import Annotated, Any
+from weakref import WeakKeyDictionary
 
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
@@ -20,21 +22,23 @@ Text = Annotated[str, Field(min_length=1, max_length=500)]
 Number = Annotated[int, Field(ge=1)]
 MOST = 200
 """To-dos a user may keep."""
+_locks: WeakKeyDictionary[BaseStore, asyncio.Lock] = WeakKeyDictionary()
 
 
 @tool
 async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=50)], runtime: Runtime) -> str:
     """Put to-dos on the user's list. items: each to-do in the user's words, one entry each."""
-    known = {item.key: item for item in await _stored(runtime)}
-    keys = [f"{runtime.tool_call_id}-{place}" for place in range(len(items))]
-    if len(known.keys() | keys) > MOST:
-        return phrase("todos_full", runtime.state["lang"], most=MOST)
-    highest = max((item.value["number"] for item in known.values()), default=0)
-    for key, text in zip(keys, items, strict=True):
-        if key not in known:
-            highest += 1
-            await _store(runtime).aput(_place(runtime), key, {"number": highest, "text": text, "done": False})
-    return await _listed(runtime)
+    async with _alone(runtime):
+        known = {item.key: item for item in await _stored(runtime)}
+        keys = [f"{runtime.tool_call_id}-{place}" for place in range(len(items))]
+        if len(known.keys() | keys) > MOST:
+            return phrase("todos_full", runtime.state["lang"], most=MOST)
+        highest = max((item.value["number"] for item in known.values()), default=0)
+        for key, text in zip(keys, items, strict=True):
+            if key not in known:
+                highest += 1
+                await _store(runtime).aput(_place(runtime), key, {"number": highest, "text": text, "done": False})
+        return await _listed(runtime)
 
 
 @tool
@@ -46,26 +50,33 @@ async def list_todos(runtime: Runtime) -> str:
 @tool
 async def change_todo(number: Number, runtime: Runtime, text: Text | None = None, done: bool | None = None) -> str:
     """Change a to-do: its text, or whether it is done. number: as in the list."""
-    item = await _numbered(number, runtime)
-    if item is None:
-        return await _no_such([number], runtime)
-    changes = {"text": text, "done": done}
-    value = {**item.value, **{name: new for name, new in changes.items() if new is not None}}
-    await _store(runtime).aput(_place(runtime), item.key, value)
-    return await _listed(runtime)
+    async with _alone(runtime):
+        item = await _numbered(number, runtime)
+        if item is None:
+            return await _no_such([number], runtime)
+        changes = {"text": text, "done": done}
+        value = {**item.value, **{name: new for name, new in changes.items() if new is not None}}
+        await _store(runtime).aput(_place(runtime), item.key, value)
+        return await _listed(runtime)
 
 
 @tool
 async def delete_todos(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
     """Delete to-dos. numbers: as in the list."""
     gone = []
-    for number in numbers:
-        item = await _numbered(number, runtime)
-        if item is None:
-            gone.append(number)
-        else:
-            await _store(runtime).adelete(_place(runtime), item.key)
-    return await _no_such(gone, runtime) if gone else await _listed(runtime)
+    async with _alone(runtime):
+        for number in numbers:
+            item = await _numbered(number, runtime)
+            if item is None:
+                gone.append(number)
+            else:
+                await _store(runtime).adelete(_place(runtime), item.key)
+        return await _no_such(gone, runtime) if gone else await _listed(runtime)
+
+
+def _alone(runtime: Runtime) -> asyncio.Lock:
+    """Return the lock to write under: calls of one reply run side by side, and would give one number twice."""
+    return _locks.setdefault(_store(runtime), asyncio.Lock())
 
 
 async def _stored(runtime: Runtime) -> list[Item]:

@@ -1,0 +1,102 @@
+"""A small provider of chat completions over HTTP, for what big ones do not do: odd ids, odd chunks, slow words."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+Chunk = dict[str, Any] | str
+"""One event of a stream: an object, or raw text in its place."""
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+
+
+@dataclass
+class Provider:
+    """Answer every request with the next of `replies`, a chunk every `pace` seconds; the last reply stays."""
+
+    replies: list[Sequence[Chunk]]
+    pace: float
+    url: str = ""
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    """What it was asked."""
+    sent: int = 0
+    """How many chunks it has sent."""
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when whoever asked has gone in the middle of a reply."""
+    _sending: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, *replies: Sequence[Chunk], pace: float = 0) -> AsyncIterator[Self]:
+        """Listen on a port of its own."""
+        provider = cls(list(replies), pace)
+        server = await asyncio.start_server(provider._serve, "127.0.0.1", 0)
+        provider.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        try:
+            yield provider
+        finally:
+            server.close()
+
+    async def has_sent(self, chunks: int) -> None:
+        """Wait until so many chunks have been sent."""
+        async with asyncio.timeout(30), self._sending:
+            await self._sending.wait_for(lambda: self.sent >= chunks)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            self.bodies.append(await _body(reader))
+            chunks = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+            writer.write(HEAD)
+            for chunk in [*chunks, "[DONE]"]:
+                writer.write(f"data: {chunk if isinstance(chunk, str) else json.dumps(chunk)}\n\n".encode())
+                await writer.drain()
+                async with self._sending:
+                    self.sent += 1
+                    self._sending.notify_all()
+                await asyncio.sleep(self.pace)
+        except ConnectionError:
+            self.left.set()
+        finally:
+            writer.close()
+
+
+async def _body(reader: asyncio.StreamReader) -> dict[str, Any]:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
+    length = next(line for line in head if line.startswith("content-length:"))
+    body: dict[str, Any] = json.loads(await reader.readexactly(int(length.partition(":")[2])))
+    return body
+
+
+def words(text: str) -> list[Chunk]:
+    """Return a reply of words."""
+    first, *others = text.split()
+    said = [first, *(f" {word}" for word in others)]
+    return [delta(role="assistant", content=""), *(delta(content=word) for word in said), end("stop")]
+
+
+def call(name: str, args: str, call_id: str | None = None) -> list[Chunk]:
+    """Return a reply that calls a tool, its arguments in two parts; without `call_id` the call has no id."""
+    half = len(args) // 2
+    named = {"id": call_id} if call_id else {}
+    first = {"index": 0, "type": "function", "function": {"name": name, "arguments": args[:half]}, **named}
+    second = {"index": 0, "function": {"arguments": args[half:]}}
+    return [delta(role="assistant", tool_calls=[first]), delta(tool_calls=[second]), end("tool_calls")]
+
+
+def delta(**fields: Any) -> dict[str, Any]:
+    """Return a piece of a reply."""
+    return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": fields, "finish_reason": None}]}
+
+
+def end(reason: str) -> dict[str, Any]:
+    """Return the chunk that ends a reply."""
+    return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+
+
+def usage(asked: int, answered: int, cached: int) -> dict[str, Any]:
+    """Return the chunk that tells what a reply cost, in tokens."""
+    spent = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
+    details = {"prompt_tokens_details": {"cached_tokens": cached}}
+    return {"object": "chat.completion.chunk", "choices": [], "usage": {**spent, **details}}

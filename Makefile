@@ -22,7 +22,7 @@ check: install  ## format, lint, types, layers, tests
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
-	$(RUN) -m importlinter.cli
+	.venv/bin/lint-imports
 	$(RUN) -m pytest
 
 lock: install  ## pin the dependencies anew

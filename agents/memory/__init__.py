@@ -75,6 +75,9 @@ async def open_memory(url: str) -> AsyncIterator[Memory]:
 
 
 async def _opened(path: Path, stack: AsyncExitStack) -> Memory:
+    # A file that cannot be opened is found here: after a failed opening aiosqlite's thread lives on for a
+    # moment, and may meet an event loop that is closed.
+    sqlite3.connect(path).close()
     locks = ThreadLocks(path)
     # Two processes that create the same file at once would run the same migrations.
     async with locks.hold(""):

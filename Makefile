@@ -15,6 +15,12 @@ install: .venv/installed  ## create .venv with everything pinned
 chat: install  ## talk to it in the terminal
 	@$(RUN) -m app chat
 
+demo: install  ## watch a conversation that shows what it can do
+	@$(RUN) -m app demo
+
+setup: install  ## connect a language model
+	@$(RUN) -m app setup
+
 test: install  ## run every test
 	$(RUN) -m pytest
 
@@ -33,4 +39,4 @@ bench: install  ## measure the added wait and the growth
 	$(RUN) -m benchmarks.wait
 	$(RUN) -m benchmarks.growth
 
-.PHONY: help install chat test check lock bench
+.PHONY: help install chat demo setup test check lock bench

@@ -3,7 +3,7 @@
 `str(event)` is one line of a trace; `event.plain()` is one JSON object of the outside contract.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -97,6 +97,21 @@ class ModelEnd(Event):
 
     def __str__(self) -> str:
         return f"{self.speaker} has heard from {self.model}" if self.ok else f"{self.speaker}: {self.model} failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replied(Event):
+    """What came of asking a role's models, for the record of the turn (`agents.recording`); no door is shown it.
+
+    Without a reply the draft was thrown away or, with `trouble`, none could be had.
+    """
+
+    type: ClassVar[str] = "model.reply"
+    speaker: str
+    role: str
+    text: str | None = None
+    calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    trouble: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

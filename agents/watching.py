@@ -71,7 +71,7 @@ class Watching:
             SystemMessage(text, additional_kwargs={"scene": self.prompting.sight(self.name, state)}),
             HumanMessage(state["heard"]["text"] or ""),
         ]
-        listener = Listener(f"{self.name} observer", runtime.stream_writer)
+        listener = Listener(f"{self.name} observer", runtime.stream_writer, role="observer")
         return (await reply(runtime.context.models.chain("observer"), messages, [], listener)).text.strip()
 
 

@@ -10,9 +10,11 @@ from agents.events import Event
 from agents.memory import Memory
 from agents.memory.transcript import Letter, Line, ThreadInfo
 from agents.models import Models
+from agents.recording import Record, read_record
 from agents.state import State
 from app.graph import Graph
 from app.language import Languages
+from app.outcome import FAILURE
 from app.playing import Playing
 from app.running import config_of
 
@@ -86,6 +88,15 @@ class Assistant:
     async def history(self, thread: str) -> list[Line]:
         """Return a thread's transcript, oldest line first."""
         return await self.memory.transcript.lines(thread)
+
+    async def records(self, thread: str) -> list[Record]:
+        """Return the turns of a thread as they can be played again, oldest first."""
+        said: dict[str, list[tuple[str, str]]] = {}
+        for line in await self.memory.transcript.lines(thread):
+            if line.role == "assistant" and line.metadata.get("source") != FAILURE:
+                said.setdefault(line.message_id, []).append((line.speaker, line.text))
+        kept = await self.memory.transcript.records(thread)
+        return [read_record(text, record or "", said.get(message_id, [])) for message_id, text, record in kept]
 
     async def threads(self) -> list[ThreadInfo]:
         """List the threads, the latest first."""

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from agents.errors import ConfigError, UsageError
-from app import talk, upkeep
+from app import demo, export, setup, talk, upkeep
 from app.settings import Settings, read_settings
 from app.visit import INTERRUPTED
 from prompts import languages
@@ -61,7 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     _json(command("threads", upkeep.threads, "list the threads"))
     _on_thread(command("state", upkeep.state, "show who holds a thread's conversation"))
     _on_thread(command("history", upkeep.history, "show what was said in a thread"))
+    _exporting(command("export", export.export, "print a thread: to read, as JSON, or as a test"))
     _on_thread(command("forget", upkeep.forget, "remove every trace of a thread"))
+    _demonstrating(command("demo", demo.demo, "watch a conversation that shows what it can do"))
+    _setting_up(command("setup", setup.setup, "connect a language model and write .env"))
     command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped")
     command("graph", upkeep.graph, "draw the graph, as mermaid")
     _json(command("check", upkeep.check, "show everything that is discovered; exit 2 if something is wrong"))
@@ -80,6 +83,26 @@ def _talking(parser: argparse.ArgumentParser) -> None:
 def _on_thread(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--thread", type=_name, required=True)
     _json(parser)
+
+
+def _demonstrating(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lang", type=_language, help="what to speak (default: APP_LANG)")
+    parser.add_argument("--trace", action="store_true", help="show on stderr what happens in every turn")
+    parser.add_argument("--fast", action="store_true", help="do not wait for a reader")
+
+
+def _setting_up(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--base-url", help="an OpenAI-compatible endpoint; left out: look for servers on this machine")
+    parser.add_argument("--model", help="the model's name there")
+    parser.add_argument("--yes", action="store_true", help="ask nothing; the key is taken from OPENAI_API_KEY")
+
+
+def _exporting(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--thread", type=_name, required=True)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--format", choices=("markdown", "json"), default="markdown", help="default: %(default)s")
+    form.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    form.add_argument("--as-test", action="store_true", help="a trace test, the models' replies as its script")
 
 
 def _json(parser: argparse.ArgumentParser) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer
 
 from agents import summing
 from agents.acting import Acting
@@ -88,8 +88,8 @@ def build_graph(
     speakers: Speakers,
     observers: Mapping[str, Observer],
     *,
-    saver: BaseCheckpointSaver[Any],
-    store: BaseStore,
+    saver: Checkpointer,
+    store: BaseStore | None,
     gate: Gate = untrained_gate,
 ) -> Graph:
     """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""

@@ -3,7 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from agents.memory.store import Store, namespace_of
+from langgraph.store.base import BaseStore
+
+from agents.memory.store import namespace_of
 from agents.memory.transcript import Letter
 
 SCRIPTS = {"ru": re.compile(r"[а-яё]", re.IGNORECASE), "en": re.compile(r"[a-z]", re.IGNORECASE)}
@@ -17,7 +19,7 @@ class Languages:
 
     default: str
     known: tuple[str, ...]
-    store: Store
+    store: BaseStore
 
     async def choose(self, letter: Letter, asked: str | None, last: str | None) -> str:
         """Return what the door asked for, else what the user has set, else what the user writes, else the last."""

@@ -71,3 +71,14 @@ def log_on_stderr(*, detailed: bool, content: bool = False, held: bool = False, 
         root.removeHandler(log)
         root.setLevel(level)
         log.flush()
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Keep everything out of the log, for what is tried to see whether it goes wrong."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

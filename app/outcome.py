@@ -19,6 +19,8 @@ from app.graph import Graph
 from app.running import Run
 from prompts import phrase
 
+FAILURE = "llm failure"
+"""The source of an apology, in the transcript."""
 LOG = logging.getLogger(__name__)
 
 
@@ -47,6 +49,7 @@ class Outcome:
         update = {**(given or {}), **over, "talks": {speaker: {"messages": messages}}}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
         run.said.append(Message(speaker=speaker, text=run.shown, interrupted=True))
+        run.recording.note(run.said[-1])
         await self._close(run, letter, "interrupted")
         return run.said[-1]
 
@@ -59,6 +62,7 @@ class Outcome:
             code = "loop" if isinstance(failure, GraphRecursionError) else "internal"
             LOG.error("thread %s: turn failed", letter.thread, exc_info=failure)
         error = Error(code=code, text=phrase(f"sorry_{code}", run.state.get("lang") or self.lang))
+        run.recording.note(error)
         await self._close(run, letter, "failed", error)
         return error
 
@@ -72,6 +76,7 @@ class Outcome:
             metadata = {"source": "llm" if letter.text is not None else "greeting", **stopped}
             lines.append(Line("assistant", said.speaker, said.text, run.turn, letter.message_id, now, metadata))
         if error is not None:
-            failure = {"source": "llm failure", "code": error.code}
+            failure = {"source": FAILURE, "code": error.code}
             lines.append(Line("assistant", SUPERVISOR, error.text, run.turn, letter.message_id, now, failure))
-        await self.memory.transcript.close(letter, status, run.turn, lines)
+        record = run.recording.text(status)
+        await self.memory.transcript.close(letter, status, run.turn, lines, record)

@@ -68,6 +68,7 @@ class Playing:
         self._runs[letter.thread] = run
         try:
             given = None if known else await self._given(letter, snapshot, lang)
+            run.recording.begin((given or state)["lang"], resumed=routed)
             if routed:
                 run.said += [Message(speaker=said["speaker"], text=said["text"]) for said in state.get("said", [])]
             idle = known and not snapshot.tasks

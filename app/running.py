@@ -6,7 +6,8 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
-from agents.events import Event, Message, ModelStart, Token, ToolStart
+from agents.events import Event, Message, ModelStart, Replied, Token, ToolStart
+from agents.recording import Recording
 from agents.state import Context, State
 from app.graph import Graph
 
@@ -30,6 +31,7 @@ class Run:
         self.stopped = False
         self.ended = False
         """Whether the graph came to its end."""
+        self.recording = Recording()
         self._answered = False
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
@@ -50,7 +52,8 @@ class Run:
         try:
             while (event := await self._events.get()) is not None:
                 self._note(event)
-                yield event
+                if not isinstance(event, Replied):
+                    yield event
             await asyncio.wait([self._task])
             if not self.stopped:
                 self._task.result()
@@ -88,6 +91,7 @@ class Run:
             self._events.put_nowait(None)
 
     def _note(self, event: Event) -> None:
+        self.recording.note(event)
         match event:
             case Token():
                 self.shown, self.speaker = self.shown + event.text, event.speaker

@@ -13,6 +13,7 @@ from agents.gate import Gate, untrained_gate
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
 from agents.speaker import Speakers
+from agents.tools.recorded import with_answers
 from app.assistant import Assistant, Turn
 from app.composition import discover
 from app.graph import build_graph
@@ -33,12 +34,16 @@ class Chat:
         """Append to the script: what each role will say."""
         self.script.add(**lines)
 
-    async def says(self, *texts: str | None, thread: str = "ann") -> str:
+    def finds(self, **answers: list[str]) -> None:
+        """Let tools give these answers in place of their own: what was found at the time."""
+        self.speakers = with_answers(self.speakers, answers)
+
+    async def says(self, *texts: str | None, thread: str = "ann", lang: str | None = None) -> str:
         """Let the user say something, each text in a turn of its own; return the trace of it all."""
         self.events = []
         async with self.assistant() as assistant:
             for text in texts:
-                self.events += [event async for event in assistant.play(Turn(thread=thread, text=text))]
+                self.events += [event async for event in assistant.play(Turn(thread=thread, text=text, lang=lang))]
         return trace(self.events)
 
     @asynccontextmanager

@@ -14,6 +14,7 @@ TABLES = (
     message_id TEXT NOT NULL, role TEXT NOT NULL, speaker TEXT NOT NULL, text TEXT NOT NULL,
     at_ms INTEGER NOT NULL, metadata TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS transcript_thread ON transcript (thread)",
+    "CREATE TABLE IF NOT EXISTS records (letter INTEGER PRIMARY KEY, record TEXT NOT NULL)",
 )
 LETTERS = """
 SELECT thread, message_id, user, coalesce(text, (SELECT text FROM transcript WHERE id = inbox.line)),
@@ -38,3 +39,19 @@ SELECT id, user, text, source, received_ms, line, status FROM inbox WHERE thread
 ONLY_HERE = """
 SELECT DISTINCT user FROM inbox WHERE thread = ?1 AND user NOT IN (SELECT user FROM inbox WHERE thread <> ?1)
 """
+# A message that was tried again has a line for each try.
+RECORD = """
+INSERT INTO records (letter, record) VALUES (?, ?)
+ON CONFLICT DO UPDATE SET record = record || char(10) || excluded.record
+"""
+RECORDS = """
+SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record FROM inbox
+LEFT JOIN records ON records.letter = inbox.id LEFT JOIN transcript ON transcript.id = inbox.line
+WHERE inbox.thread = ? ORDER BY inbox.turn, inbox.id
+"""
+CLOSED = "UPDATE inbox SET status = ?, turn = ?, line = ?, text = NULL WHERE id = ?"
+ERASE = (
+    "DELETE FROM records WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
+    "DELETE FROM inbox WHERE thread = ?",
+    "DELETE FROM transcript WHERE thread = ?",
+)

@@ -14,9 +14,11 @@ import aiosqlite
 
 from agents.errors import UsageError
 from agents.memory.connection import connect, writing
-from agents.memory.tables import LETTERS, LINES, ONLY_HERE, STATE, TABLES, THREADS
+from agents.memory.tables import CLOSED, ERASE, LETTERS, LINES, ONLY_HERE, RECORD, RECORDS, STATE, TABLES, THREADS
 
 Outcome = Literal["done", "failed", "interrupted"]
+RECORDED = 300
+"""Turns of a thread, from its first, whose record is kept."""
 
 
 @dataclass(frozen=True)
@@ -114,11 +116,13 @@ class Transcript:
         """Return the messages of the thread that were never closed, oldest first."""
         return await self._letters("AND status = 'open' ORDER BY id", clean(thread))
 
-    async def close(self, letter: Letter, status: Outcome, turn: int, lines: Sequence[Line]) -> None:
+    async def close(
+        self, letter: Letter, status: Outcome, turn: int, lines: Sequence[Line], record: str | None = None
+    ) -> None:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
-        All in one transaction. `lines` count as written for this message and turn. Raises UsageError when
-        the message was never accepted.
+        All in one transaction, with the record (one line) of a turn that is among the first. `lines` count as
+        written for this message and turn. Raises UsageError when the message was never accepted.
         """
         async with self._writing():
             place = clean(letter.thread), clean(letter.message_id)
@@ -140,16 +144,20 @@ class Transcript:
                     await self._append(letter.thread, line)
                 else:
                     written[key] -= 1
-            await self._connection.execute(
-                "UPDATE inbox SET status = ?, turn = ?, line = ?, text = NULL WHERE id = ?",
-                (status, turn, first, row),
-            )
+            await self._connection.execute(CLOSED, (status, turn, first, row))
+            if record is not None and turn <= RECORDED:
+                await self._connection.execute(RECORD, (row, clean(record)))
 
     async def lines(self, thread: str, *, message_id: str | None = None, limit: int | None = None) -> list[Line]:
         """Return the lines of a thread or of one message, oldest first; with `limit` only the last ones."""
         message = None if message_id is None else clean(message_id)
         async with self._lock:
             return await self._lines(clean(thread), message, limit=-1 if limit is None else limit)
+
+    async def records(self, thread: str) -> list[tuple[str, str | None, str | None]]:
+        """Return id, text and record of a thread's messages; the record has a line for each try."""
+        async with self._lock:
+            return [(*row,) for row in await self._connection.execute_fetchall(RECORDS, (clean(thread),))]
 
     async def threads(self) -> list[ThreadInfo]:
         """List the threads, the one that was active last first."""
@@ -165,8 +173,8 @@ class Transcript:
         """Delete inbox and transcript of the thread; return its users that have no other thread."""
         alone = await self.only_here(thread)
         async with self._writing():
-            await self._connection.execute("DELETE FROM inbox WHERE thread = ?", (clean(thread),))
-            await self._connection.execute("DELETE FROM transcript WHERE thread = ?", (clean(thread),))
+            for sql in ERASE:
+                await self._connection.execute(sql, (clean(thread),))
         return alone
 
     @asynccontextmanager

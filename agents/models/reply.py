@@ -7,7 +7,7 @@ import secrets
 import string
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.exceptions import (
@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 from openai import APIError, OpenAIError
 
 from agents.errors import BrokenReply, ModelUnavailable, Trouble
-from agents.events import Error, Event, ModelEnd, ModelStart
+from agents.events import Error, Event, ModelEnd, ModelStart, Replied
 from agents.models import Model
 
 TRIES = 3
@@ -35,6 +35,8 @@ class Listener:
     speaker: str
     emit: Callable[[Event], None]
     hear: Callable[[str], None] = lambda _: None
+    role: str = ""
+    """Whose models are asked, where that is not the speaker's name."""
 
 
 async def reply(
@@ -51,6 +53,25 @@ async def reply(
     Raises:
         ModelUnavailable: no model of the chain answered.
     """
+    outcome = Replied(speaker=listener.speaker, role=listener.role or listener.speaker)
+    try:
+        message = await _first_sound(chain, messages, tools, listener)
+        calls = [(call["name"], call["args"]) for call in message.tool_calls]
+        outcome = replace(outcome, text=message.text, calls=calls)
+        return message
+    except ModelUnavailable as failure:
+        outcome = replace(outcome, trouble=failure.trouble)
+        raise
+    finally:
+        listener.emit(outcome)
+
+
+async def _first_sound(
+    chain: Sequence[Model],
+    messages: Sequence[AnyMessage],
+    tools: Sequence[dict[str, Any]],
+    listener: Listener,
+) -> AIMessage:
     trouble: Trouble | None = None
     for model in chain:
         for attempt in range(TRIES):

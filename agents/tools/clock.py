@@ -7,6 +7,7 @@ from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
 from agents.state import Context
+from agents.tools.recorded import OUTSIDE
 from prompts import phrase, table
 
 
@@ -16,3 +17,6 @@ async def current_time(runtime: ToolRuntime[Context, Any]) -> str:
     now, lang = datetime.now().astimezone(), runtime.state["lang"]
     weekday = table("texts", lang)["weekdays"][now.weekday()]
     return phrase("now", lang, weekday=weekday, date=f"{now:%Y-%m-%d}", time=f"{now:%H:%M}", zone=f"{now:%Z}")
+
+
+current_time.tags = [OUTSIDE]

@@ -1,0 +1,46 @@
+"""Tools that give recorded answers, for a conversation that is played again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.tools import BaseTool, StructuredTool
+
+from agents.speaker import Speaker, Speakers
+
+OUTSIDE = "outside"
+"""The tag of a tool that tells of the world outside (the time, the weather): tomorrow it answers differently."""
+
+
+def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[str]]) -> Speakers:
+    """Return the speakers with these answers, in their order, in place of what the tools of these names do."""
+    stand_ins: dict[str, BaseTool] = {}
+
+    def changed(speaker: Speaker) -> Speaker:
+        for tool in speaker.tools:
+            if tool.name in answers and tool.name not in stand_ins:
+                stand_ins[tool.name] = recorded(tool, answers[tool.name])
+        return replace(speaker, tools=[stand_ins.get(tool.name, tool) for tool in speaker.tools])
+
+    dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
+    return Speakers(changed(speakers.supervisor), dialogs)
+
+
+def recorded(tool: BaseTool, answers: Sequence[str]) -> BaseTool:
+    """Return a tool that looks the same to the model and gives these answers, one a call; then it raises."""
+    left = list(answers)
+
+    async def answer(**_: Any) -> str | tuple[str, None]:
+        if not left:
+            raise LookupError(f"{tool.name} was called once more than it was when this was recorded")
+        text = left.pop(0)
+        return (text, None) if tool.response_format == "content_and_artifact" else text
+
+    return StructuredTool.from_function(
+        coroutine=answer,
+        name=tool.name,
+        description=tool.description,
+        args_schema=tool.args_schema,
+        infer_schema=False,
+        response_format=tool.response_format,
+    )

@@ -1,0 +1,74 @@
+"""`demo`: a conversation played for whoever wants to see what this can do; only the user's words are prepared."""
+
+import asyncio
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from app.composition import open_assistant
+from app.logs import log_on_stderr
+from app.render import LiveMarkdown
+from app.settings import Settings
+from app.talk import RULES, WIDE
+from app.trace import TraceTree
+from app.visit import INTERRUPTED, Visit
+from prompts import table
+
+THREAD = "demo"
+KEY = 0.03
+"""Seconds between two keys."""
+READING = 0.012
+"""Seconds a reader takes for a character."""
+
+
+async def demo(options: Namespace, settings: Settings) -> int:
+    """Play the conversation of the language; return the code of the turn that went wrong, if one did."""
+    lang = options.lang or settings.app_lang
+    console = Console(highlight=False)
+    play = table("demo", lang)
+    console.print(Text(play["opening"], "dim"), end="\n\n")
+    with log_on_stderr(detailed=False, content=False), tempfile.TemporaryDirectory() as folder:
+        async with open_assistant(_alone(settings, folder)) as assistant:
+            trace = Console(stderr=True, highlight=False, width=None if console.is_terminal else WIDE)
+            visit = Visit(assistant, THREAD, lang=lang, tracer=TraceTree(trace), traced=options.trace)
+            visit.screens = [LiveMarkdown(console, lang)]
+            code = await _play(play["steps"], visit, console, at_pace=console.is_terminal and not options.fast)
+    if not code:
+        console.print(Text(play["closing"], "dim"))
+    return code
+
+
+async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, *, at_pace: bool) -> int:
+    code = 0
+    for step in steps:
+        console.print(Text(f"── {step['shows']}", "green"))
+        await asyncio.sleep(READING * len(step["shows"]) * at_pace)
+        await _type(step.get("says"), console, KEY * at_pace)
+        ended = await visit.play(visit.turn(step.get("says")))
+        if ended == INTERRUPTED:
+            return ended
+        code = ended or code
+        await asyncio.sleep(READING * 100 * at_pace)
+    return code
+
+
+async def _type(text: str | None, console: Console, pace: float) -> None:
+    """Show how the user types."""
+    if text is None:
+        return
+    console.print(Text("> ", "bold"), end="")
+    for char in text:
+        console.file.write(char)
+        console.file.flush()
+        await asyncio.sleep(pace)
+    console.print("\n")
+
+
+def _alone(settings: Settings, folder: str) -> Settings:
+    """Return the settings with a database that vanishes and the model that needs no key."""
+    model: dict[str, Any] = {"llm_model": RULES, "observer_model": None, "role_models": {}, "fallback_model": None}
+    return settings.model_copy(update={**model, "database_url": f"sqlite:///{Path(folder) / 'demo.db'}"})

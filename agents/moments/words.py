@@ -1,0 +1,146 @@
+"""The words of a language for time: `prompts/<lang>/moments.toml`, as regular expressions and as numbers."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from prompts import table
+
+DIGITS = r"\d{1,2}(?!\d)"
+ALONE = r"(?<!\w)"
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A length of time. Months and days go by the calendar, seconds by the clock."""
+
+    months: int = 0
+    days: int = 0
+    seconds: float = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.months + other.months, self.days + other.days, self.seconds + other.seconds)
+
+    def times(self, factor: int) -> "Amount":
+        """Return the length `factor` times."""
+        return Amount(self.months * factor, self.days * factor, self.seconds * factor)
+
+
+class Words:
+    """Find words of time in a text, and tell what they stand for."""
+
+    def __init__(self, lang: str) -> None:
+        self._words: dict[str, dict[str, list[str]]] = table("moments", lang)["words"]
+        one = f"(?:{self._any('tens')}[ -]{self._any('number')}|{self._any('tens')}|{self._any('number')})"
+        nth = f"(?:(?:{self._any('tens')}[ -])?{self._any('nth')}|{DIGITS.replace('(?!', '(?:st|nd|rd|th|-?го)(?!')})"
+        joined = f"(?:, ?(?:{self._any('joiner')} )?| {self._any('joiner')} )"
+        half = f"(?: {self._any('and_half')})?"
+        count = rf"(?:\d+(?:[.,]\d+)?|{self._any('count')}|{one})"
+        self._span = f"(?:{count}{half} ?{self._any('unit')}{half}|{self._any('whole')})"
+        self._places = {
+            "amount": f"{self._span}(?:(?:{joined}| ){self._span})*",
+            "hour": f"(?:{DIGITS}|{one})",
+            "minute": rf"(?:[0-5]\d(?!\d)|{one})",
+            "minutes": f"(?:{DIGITS}|{one})",
+            "nth": nth,
+            # "полдевятого" is one word, so this one may stand right behind letters.
+            "hour_nth": self._any("nth").removeprefix(ALONE),
+            "monthday": f"(?:{nth}|{DIGITS}(?!:))",
+            "month_number": r"(?:0?[1-9]|1[0-2])(?!\d)",
+            "year": r"20\d\d(?!\d)",
+            "weekday_list": self._listed("weekday", joined),
+            "weekdays_list": self._listed("weekdays", joined),
+        }
+
+    def pattern(self, name: str) -> str:
+        """Return the regular expression for a placeholder."""
+        return self._places.get(name) or self._any(name)
+
+    def value(self, name: str, text: str) -> Any:
+        """Return what the text at a placeholder stands for.
+
+        Raises:
+            ValueError: it stands for nothing.
+        """
+        if name == "amount":
+            spans = (self._amount(found[0]) for found in re.finditer(self._span, text))
+            return sum(spans, Amount())
+        if name in ("weekday_list", "weekdays_list"):
+            kind = name.removesuffix("_list")
+            found = re.finditer(self._any(kind), text)
+            return [int(day) for one in found for day in self._key(kind, one[0])]
+        if name == "dayset":
+            return [int(day) for day in self._key(name, text)]
+        if name in ("unit", "adverb", "half", "part", "parts"):
+            return self._key(name, text)
+        return self._number(text, "nth" if name in ("nth", "monthday", "hour_nth") else name)
+
+    def is_filler(self, word: str) -> bool:
+        """Say whether a word means nothing beside a time."""
+        return bool(re.fullmatch(self._any("filler"), word))
+
+    def _amount(self, span: str) -> Amount:
+        if whole := self._find("whole", span):
+            count, _, unit = whole.partition(" ")
+            return _measured(float(count), unit)
+        half = self._any("and_half")
+        halves = len(re.findall(half, span)) / 2
+        found = re.fullmatch(f"(.*?) ?({self._any('unit')})", re.sub(f" {half}", "", span))
+        assert found is not None  # it was found as a span
+        known = self._find("count", found[1])
+        number = float(known) if known else float(self._number(found[1], "number"))
+        return _measured(number + halves, self._key("unit", found[2]))
+
+    def _number(self, text: str, section: str) -> float:
+        if digits := re.match(r"\d+(?:[.,]\d+)?", text):
+            number = float(digits[0].replace(",", "."))
+            return int(number) if number.is_integer() else number
+        if (known := self._find(section, text) or self._find("number", text)) is not None:
+            return int(known)
+        tens, _, rest = text.replace("-", " ").partition(" ")
+        return int(self._key("tens", tens)) + (self._number(rest, section) if rest else 0)
+
+    def _key(self, section: str, text: str) -> str:
+        if (key := self._find(section, text)) is None:
+            raise ValueError(f"{text!r} is no {section}")
+        return key
+
+    def _find(self, section: str, text: str) -> str | None:
+        entries = self._words.get(section, {}).items()
+        return next((key for key, forms in entries if forms and re.fullmatch(alternatives(forms), text)), None)
+
+    def _any(self, section: str) -> str:
+        forms = [form for forms in self._words[section].values() for form in forms]
+        return rf"{ALONE}(?:{alternatives(forms)})(?!\w)" if section not in ("unit", "half") else _loose(forms)
+
+    def _listed(self, section: str, joined: str) -> str:
+        return f"{self._any(section)}(?:{joined}{self._any(section)})*"
+
+
+@cache
+def words(lang: str) -> Words:
+    """Return the words of a language."""
+    return Words(lang)
+
+
+def alternatives(forms: list[str]) -> str:
+    """Return one regular expression for several, with groups that capture nothing; one that fails for none."""
+    return "|".join(re.sub(r"(?<!\\)\((?!\?)", "(?:", form) for form in forms) or "(?!)"
+
+
+def _loose(forms: list[str]) -> str:
+    """Return an expression for words that may follow a number without a space: "7pm"."""
+    return rf"(?<![^\W\d])(?:{alternatives(forms)})(?!\w)"
+
+
+def _measured(number: float, unit: str) -> Amount:
+    months = {"month": 1, "year": 12}.get(unit, 0) * number
+    if months:
+        if not months.is_integer():
+            raise ValueError(f"{number} {unit} has no length")
+        return Amount(months=int(months))
+    days = {"day": 1, "week": 7}.get(unit, 0) * number
+    if days and days.is_integer():
+        return Amount(days=int(days))
+    return Amount(seconds=days * 86_400 + {"second": 1, "minute": 60, "hour": 3600}.get(unit, 0) * number)

@@ -11,6 +11,7 @@ from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from agents.history import GROW, cut
+from agents.memory.reminders import Reminders
 from agents.models import Models
 from agents.verdict import Ballot
 
@@ -124,3 +125,4 @@ class Context:
     user: str
     models: Models
     ballot: Ballot = field(default_factory=Ballot)
+    reminders: Reminders | None = None

@@ -1,21 +1,23 @@
 """The one way in for every door: `Assistant.play` takes a user message through the graph, once."""
 
+import time
 import uuid
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from agents.events import Event
+from agents.events import Event, Message
 from agents.memory import Memory
 from agents.memory.transcript import Letter, Line, ThreadInfo
 from agents.models import Models
 from agents.recording import Record, read_record
-from agents.state import State
+from agents.state import SUPERVISOR, State
+from app.clock import Deliver, ringing
 from app.graph import Graph
 from app.language import Languages
 from app.outcome import FAILURE
-from app.playing import Playing
+from app.playing import UNASKED, Playing
 from app.running import config_of
 
 
@@ -60,6 +62,20 @@ class Assistant:
                     async for event in events:
                         seq += 1
                         yield replace(event, seq=seq)
+
+    async def tell(self, thread: str, text: str, id: str) -> Message:
+        """Say something unasked and return it, also when this id was told before; it is written down once.
+
+        The caller holds the thread (`memory.locks.hold`). Whoever speaks next in the thread knows of it.
+        """
+        now = time.time_ns() // 1_000_000
+        line = Line("assistant", SUPERVISOR, text, 0, id, now, {"source": UNASKED})
+        told = await self.memory.transcript.tell(thread, line)
+        return Message(speaker=told.speaker, text=told.text, thread=thread, turn=told.turn)
+
+    def reminding(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[None]:
+        """Let the reminders of one user, or of all, ring during a block."""
+        return ringing(self.memory, deliver, user=user)
 
     async def stop(self, thread: str) -> bool:
         """Stop the answer that is being made in a thread; its `play` then ends with what was shown."""

@@ -14,7 +14,7 @@ from agents.history import mend
 from agents.memory import Memory
 from agents.memory.transcript import Letter, Line
 from agents.prompting import heard_message
-from agents.state import SUPERVISOR, State
+from agents.state import SUPERVISOR, State, merge_talks
 from app.graph import Graph
 from app.running import Run
 from prompts import phrase
@@ -38,7 +38,10 @@ class Outcome:
         """Leave the thread as if the answer had ended where the user stopped it; what was shown is kept."""
         state = cast(State, (await self.graph.aget_state(run.config)).values)
         begun = state.get("heard", {}).get("id") == letter.message_id
-        state = state if begun else cast(State, {**state, **(given or {})})
+        missed = (given or {}).get("talks", {})
+        if not begun:
+            talks = merge_talks(state.get("talks", {}), missed)
+            state = cast(State, {**state, **(given or {}), "talks": talks})
         speaker = run.speaker or state.get("dialog") or SUPERVISOR
         talk = state.get("talks", {}).get(speaker, {})
         heard = heard_message(state["heard"], talk)
@@ -46,7 +49,8 @@ class Outcome:
         messages += [heard] if heard else []
         messages += [AIMessage(run.shown)] if run.shown else []
         over: Update = {"listener": None, "asked": [], "votes": None, "turn": run.turn}
-        update = {**(given or {}), **over, "talks": {speaker: {"messages": messages}}}
+        caught_up = {name: {"messages": state["talks"][name]["messages"]} for name in missed}
+        update = {**(given or {}), **over, "talks": {**caught_up, speaker: {"messages": messages}}}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
         run.said.append(Message(speaker=speaker, text=run.shown, interrupted=True))
         run.recording.note(run.said[-1])

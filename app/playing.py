@@ -5,14 +5,16 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, cast
 
+from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.types import StateSnapshot
 
 from agents.events import Event, Message, TurnEnd, TurnStart
 from agents.keeping import from_transcript
 from agents.memory import Memory
-from agents.memory.transcript import Letter
+from agents.memory.transcript import Letter, Line
 from agents.models import Models
 from agents.prompting import heard_message
 from agents.state import SUPERVISOR, Context, State
@@ -23,6 +25,8 @@ from app.outcome import Outcome
 from app.running import Run, config_of
 
 LOG = logging.getLogger(__name__)
+UNASKED = "unasked"
+"""The source of a line that answers no message, such as a reminder."""
 REMEMBERED = 20
 """Lines of a transcript from which a lost state is rebuilt."""
 
@@ -63,7 +67,7 @@ class Playing:
         # `values` already has what a task of the step has written, so a route that has done so lies behind us.
         ahead = {task.name for task in snapshot.tasks if task.name != "route" or task.result is None}
         routed = known and not {"route", "__start__"} & ahead
-        context = Context(letter.thread, letter.user, self.models, Ballot(_votes(snapshot)))
+        context = Context(letter.thread, letter.user, self.models, Ballot(_votes(snapshot)), self.memory.reminders)
         run = Run(self.graph, context, state, state.get("turn", 0) + (0 if routed else 1))
         self._runs[letter.thread] = run
         try:
@@ -110,14 +114,30 @@ class Playing:
             "heard": {"id": letter.message_id, "text": letter.text, "source": letter.source},
             "lang": chosen,
         }
-        if snapshot.tasks and "heard" in state and (holder := state.get("dialog") or SUPERVISOR):
-            unheard = heard_message(state["heard"], state.get("talks", {}).get(holder, {}))
-            return {**given, "talks": {holder: {"add": [unheard]}}} if unheard else given
         lines = await self.memory.transcript.lines(letter.thread, limit=REMEMBERED)
-        if lines and lines[-1].message_id != state.get("heard", {}).get("id"):
+        told = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
+        said = lines[: len(lines) - len(told)]
+        if snapshot.tasks and "heard" in state:
+            holder = state.get("dialog") or SUPERVISOR
+            unheard = heard_message(state["heard"], state.get("talks", {}).get(holder, {}))
+            return {**given, "talks": _caught_up(state, told, unheard)}
+        if said and said[-1].message_id != state.get("heard", {}).get("id"):
             LOG.warning("thread %s: its state is older than its transcript; rebuilt", letter.thread)
             return {**given, **from_transcript(lines)}
-        return given
+        return {**given, "talks": _caught_up(state, told)}
+
+
+def _caught_up(state: State, told: list[Line], unheard: AnyMessage | None = None) -> dict[str, Any]:
+    """Return what the supervisor and the holder of the conversation have missed: what was said unasked."""
+    talks, holder = state.get("talks", {}), state.get("dialog") or SUPERVISOR
+    missed: dict[str, Any] = {}
+    for name in dict.fromkeys((SUPERVISOR, holder)):
+        known = {message.id for message in talks.get(name, {}).get("messages", [])}
+        added: list[AnyMessage] = [unheard] if unheard and name == holder else []
+        added += [AIMessage(line.text, id=line.message_id) for line in told if line.message_id not in known]
+        if added:
+            missed[name] = {"add": added}
+    return missed
 
 
 def _votes(snapshot: StateSnapshot) -> dict[str, Verdict]:

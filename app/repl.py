@@ -12,10 +12,13 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output
+from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console
 from rich.text import Text
 
+from agents.events import Message
 from app import commands
+from app.clock import Ring
 from app.render import LiveMarkdown
 from app.terminal import clean, silent_keys
 from app.visit import Visit
@@ -41,6 +44,8 @@ class Repl:
         self._screen = LiveMarkdown(console, lang)
         self._interrupted_at = -TWICE_WITHIN
         self._terminal = terminal or (None, None)
+        self._is_prompting = False
+        self._rung: list[Message] = []
         visit.screens = [self._screen, *visit.screens]
 
     @property
@@ -62,7 +67,7 @@ class Repl:
         thread, session = self._visit.thread, await self._session()
         while self._visit.is_open:
             try:
-                text = await session.prompt_async("> ", bottom_toolbar=self._toolbar)
+                text = await self._prompt(session)
             except EOFError:
                 break
             await self._take(text.strip())
@@ -70,6 +75,27 @@ class Repl:
                 thread, session = self._visit.thread, await self._session()
         self._remark(say("bye", self.lang))
         return 0
+
+    async def ring(self, ring: Ring) -> None:
+        """Tell the user a reminder: above the prompt, or when the answer that is being shown is over."""
+        self._rung.append(await self._visit.assistant.tell(ring.thread, ring.text, ring.id))
+        if self._is_prompting:
+            self._show_rung()
+
+    async def _prompt(self, session: PromptSession[str]) -> str:
+        self._show_rung()
+        with patch_stdout(raw=True):
+            self._is_prompting = True
+            try:
+                return await session.prompt_async("> ", bottom_toolbar=self._toolbar)
+            finally:
+                self._is_prompting = False
+
+    def _show_rung(self) -> None:
+        for message in self._rung:
+            self._screen.show(message)
+            self._console.bell()
+        self._rung.clear()
 
     async def _take(self, text: str) -> None:
         call = commands.parse(text)

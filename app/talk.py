@@ -57,7 +57,9 @@ async def chat(options: Namespace, settings: Settings) -> int:
             if at_terminal:
                 visit.screens = [log]
                 visit.dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
-                return await Repl(visit, lang, console=console).run()
+                repl = Repl(visit, lang, console=console)
+                async with assistant.reminding(repl.ring, user=visit.user or visit.thread):
+                    return await repl.run()
             visit.screens = _screens(options, lang)
             return await _lines(visit, is_new=not state)
 

@@ -1,11 +1,23 @@
-"""The user's to-dos."""
+"""The user's to-dos, reminders, alarms and timers."""
 
+from agents.tools.reminders import add_reminder, change_reminder, delete_reminders, list_reminders, set_time_zone
 from agents.tools.todos import add_todos, change_todo, delete_todos, list_todos
 from dialogs import Dialog
 
 dialog = Dialog(
     tool="plan_things",
-    description="Used for the user's to-dos: adding, listing, changing, ticking off and deleting them.",
-    tools=[add_todos, list_todos, change_todo, delete_todos],
+    description="Used for the user's to-dos, reminders, alarms, timers and time zone: adding, listing, changing, "
+    "ticking off and deleting.",
+    tools=[
+        add_todos,
+        list_todos,
+        change_todo,
+        delete_todos,
+        add_reminder,
+        list_reminders,
+        change_reminder,
+        delete_reminders,
+        set_time_zone,
+    ],
     resume="never",
 )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, cast
 
@@ -50,6 +50,10 @@ class StandIn:
             shown += event.text if isinstance(event, Token) else ""
             yield replace(event, seq=seq, **place)
         yield TurnEnd(seq=len(events) + 1, is_active=self.dialog is None, dialog=self.dialog, **place)
+
+    def reminding(self, *_: object, **__: object) -> AbstractAsyncContextManager[None]:
+        """Ring nothing."""
+        return nullcontext()
 
     async def stop(self, thread: str) -> bool:
         """Stop the turn that is played."""

@@ -1,7 +1,8 @@
-"""What outlives a turn: checkpoints, long-term items, inbox and transcript, in one SQLite file."""
+"""What outlives a turn: checkpoints, long-term items, inbox, transcript and reminders, in one SQLite file."""
 
 import sqlite3
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from agents.errors import ConfigError, UsageError
 from agents.memory.checkpoints import Saver
 from agents.memory.connection import truncate
 from agents.memory.locks import ThreadLocks
+from agents.memory.reminders import Reminders
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
 
@@ -26,21 +28,24 @@ class Memory:
     saver: Saver
     store: Store
     transcript: Transcript
+    reminders: Reminders
     locks: ThreadLocks
 
     async def forget(self, thread: str) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.
 
-        The long-term items of a user go with the last of the user's threads. Waits for a running turn, so
-        the caller must not hold the thread. Raises UsageError when another process kept the log from being
-        emptied: all rows are gone then, their bytes go when that process closes the file.
+        The long-term items and all reminders of a user go with the last of the user's threads. Waits for a
+        running turn, so the caller must not hold the thread. Raises UsageError when another process kept the
+        log from being emptied: all rows are gone then, their bytes go when that process closes the file.
         """
         async with self.locks.hold(thread):
             config: RunnableConfig = {"configurable": {"thread_id": thread}}
             if await self.transcript.last(thread) is None and await self.saver.aget_tuple(config) is None:
                 return False
-            for user in await self.transcript.only_here(thread):
+            alone = await self.transcript.only_here(thread)
+            for user in alone:
                 await self.store.erase(namespace_of(user))
+            await self.reminders.erase(thread, alone)
             await self.saver.adelete_thread(thread)
             # Last, since it is what a forget that was killed half-way is known by.
             await self.transcript.erase(thread)
@@ -56,16 +61,17 @@ class Memory:
 
 
 @asynccontextmanager
-async def open_memory(url: str) -> AsyncIterator[Memory]:
+async def open_memory(url: str, now: Callable[[], float] = time.time) -> AsyncIterator[Memory]:
     """Open the database at `sqlite:///path` and create what is missing; close it at the end.
 
-    Raises ConfigError when the address is of another kind, or the file cannot be opened or is no database.
+    `now` tells the Unix time in seconds that reminders go by. Raises ConfigError when the address is of
+    another kind, or the file cannot be opened or is no database.
     """
     path = _path(url)
     async with AsyncExitStack() as stack:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            memory = await _opened(path, stack)
+            memory = await _opened(path, stack, now)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(
                 f"DATABASE_URL: cannot use {path} ({error}). Name a file in a folder that can be written to,"
@@ -74,7 +80,7 @@ async def open_memory(url: str) -> AsyncIterator[Memory]:
         yield memory
 
 
-async def _opened(path: Path, stack: AsyncExitStack) -> Memory:
+async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float]) -> Memory:
     # A file that cannot be opened is found here: after a failed opening aiosqlite's thread lives on for a
     # moment, and may meet an event loop that is closed.
     sqlite3.connect(path).close()
@@ -86,8 +92,9 @@ async def _opened(path: Path, stack: AsyncExitStack) -> Memory:
         store = await stack.enter_async_context(Store.from_conn_string(str(path)))
         await store.setup()
         transcript = await stack.enter_async_context(Transcript.from_conn_string(str(path)))
+        reminders = await stack.enter_async_context(Reminders.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
-    return Memory(saver, store, transcript, locks)
+    return Memory(saver, store, transcript, reminders, locks)
 
 
 async def _empty_log(saver: Saver) -> None:

@@ -36,6 +36,7 @@ JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC
 STATE = """
 SELECT id, user, text, source, received_ms, line, status FROM inbox WHERE thread = ? AND message_id = ?
 """
+LAST_TURN = "SELECT coalesce(max(turn), 0) FROM transcript WHERE thread = ?"
 ONLY_HERE = """
 SELECT DISTINCT user FROM inbox WHERE thread = ?1 AND user NOT IN (SELECT user FROM inbox WHERE thread <> ?1)
 """

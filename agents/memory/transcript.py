@@ -14,7 +14,19 @@ import aiosqlite
 
 from agents.errors import UsageError
 from agents.memory.connection import connect, writing
-from agents.memory.tables import CLOSED, ERASE, LETTERS, LINES, ONLY_HERE, RECORD, RECORDS, STATE, TABLES, THREADS
+from agents.memory.tables import (
+    CLOSED,
+    ERASE,
+    LAST_TURN,
+    LETTERS,
+    LINES,
+    ONLY_HERE,
+    RECORD,
+    RECORDS,
+    STATE,
+    TABLES,
+    THREADS,
+)
 
 Outcome = Literal["done", "failed", "interrupted"]
 RECORDED = 300
@@ -147,6 +159,17 @@ class Transcript:
             await self._connection.execute(CLOSED, (status, turn, first, row))
             if record is not None and turn <= RECORDED:
                 await self._connection.execute(RECORD, (row, clean(record)))
+
+    async def tell(self, thread: str, line: Line) -> Line:
+        """Append what was said unasked, in the turn that was last, and return it; do nothing if its id is there."""
+        place = clean(thread), clean(line.message_id)
+        async with self._writing():
+            if known := await self._lines(*place, limit=1):
+                return known[0]
+            [(turn,)] = await self._connection.execute_fetchall(LAST_TURN, place[:1])
+            line = replace(line, text=clean(line.text), message_id=place[1], turn=turn)
+            await self._append(place[0], line)
+        return line
 
     async def lines(self, thread: str, *, message_id: str | None = None, limit: int | None = None) -> list[Line]:
         """Return the lines of a thread or of one message, oldest first; with `limit` only the last ones."""

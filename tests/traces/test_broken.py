@@ -68,7 +68,7 @@ async def test_two_calls_of_which_one_raises(chat: Chat) -> None:
 @pytest.mark.parametrize(
     ("call", "told_to_the_model"),
     [
-        (Call("send_money", {"sum": 5}), "There is no tool send_money. There are: add_todos"),
+        (Call("send_money", {"sum": 5}), "There is no tool send_money. There are: add_reminder, add_todos"),
         (Call("add_todos", {"items": "milk"}), "Wrong arguments for add_todos: items: Input should be a valid list"),
         (Call("add_todos", {"items": []}), "Wrong arguments for add_todos: items: List should have at least 1 item"),
         (Call("delete_todos", {"numbers": [7]}), "Not on the list: 7."),

@@ -1,0 +1,145 @@
+"""The user's reminders, alarms and timers.
+
+A reminder's number never changes, and a call that is repeated after a crash finds its work done.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo, available_timezones
+
+from langchain_core.tools import tool
+from langgraph.prebuilt import ToolRuntime
+from pydantic import Field
+
+from agents.errors import UsageError
+from agents.memory.reminders import MOST, Reminder, Reminders
+from agents.memory.store import namespace_of
+from agents.moments.moving import moved
+from agents.moments.reading import moment
+from agents.moments.wording import worded, worded_instant
+from agents.state import Context
+from prompts import phrase
+
+Runtime = ToolRuntime[Context, Any]
+Text = Annotated[str, Field(min_length=1, max_length=500)]
+When = Annotated[str, Field(min_length=1, max_length=200)]
+Number = Annotated[int, Field(ge=1)]
+LOCAL_TIME = Path("/etc/localtime")
+
+
+@tool
+async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -> str:
+    """Set a reminder, an alarm or a timer; for several, call it for each.
+
+    when: the user's own words for the time, in their language ("in 20 minutes", "tomorrow at 9", "every Monday
+    at 9"). text: what to remind of, in the user's words; leave it out for an alarm or a timer.
+    """
+    lang = runtime.state["lang"]
+    named = moment(when, lang, _now(runtime), await _zone(runtime))
+    if named is None:
+        return phrase("reminder_when", lang, when=when)
+    text = text or phrase("reminder_time_is_up", lang)
+    context = runtime.context
+    try:
+        added = await _reminders(runtime).add(
+            context.user, context.thread, runtime.tool_call_id or "", text=text, lang=lang, moment=named
+        )
+    except UsageError:
+        return phrase("reminders_full", lang, most=MOST)
+    return phrase("reminder_set", lang, reminder=_line(added, lang))
+
+
+@tool
+async def list_reminders(runtime: Runtime) -> str:
+    """Show the user's reminders, alarms and timers with their numbers and times."""
+    return await _listed(runtime)
+
+
+@tool
+async def change_reminder(
+    number: Number, runtime: Runtime, text: Text | None = None, when: When | None = None
+) -> str:  # fmt: skip
+    """Change a reminder: its text, or its time; also put off one that has just rung.
+
+    number: as in the list. when: the user's own words, which may be relative to the reminder's time
+    ("ten minutes later", "an hour earlier", "at ten", "on Friday", "every day").
+    """
+    lang = runtime.state["lang"]
+    found = await _numbered(number, runtime)
+    if found is None:
+        return await _no_such([number], runtime)
+    call = runtime.tool_call_id or ""
+    new = None if when is None else moved(when, lang, _now(runtime), await _zone(runtime), found.moment)
+    if when is not None and new is None:
+        return phrase("reminder_when", lang, when=when)
+    await _reminders(runtime).change(found, call, text=text or found.text, moment=new)
+    changed = await _numbered(number, runtime)
+    return phrase("reminder_set", lang, reminder=_line(changed or found, lang))
+
+
+@tool
+async def delete_reminders(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
+    """Delete reminders, alarms or timers. numbers: as in the list."""
+    call, table = runtime.tool_call_id or "", _reminders(runtime)
+    gone = [number for number in numbers if not await table.delete(runtime.context.user, number, call)]
+    return await _no_such(gone, runtime) if gone else await _listed(runtime)
+
+
+@tool
+async def set_time_zone(zone: str, runtime: Runtime) -> str:
+    """Set the user's time zone, when they tell where they live or which zone they are in.
+
+    zone: its name in the IANA data base, such as Europe/Berlin.
+    """
+    lang = runtime.state["lang"]
+    known = {name.lower(): name for name in available_timezones()}
+    name = known.get(zone.strip().replace(" ", "_").lower())
+    if name is None:
+        return phrase("zone_unknown", lang, zone=zone)
+    if runtime.store is not None:
+        await runtime.store.aput(namespace_of(runtime.context.user, "settings"), "zone", {"zone": name})
+    now = _now(runtime).astimezone(ZoneInfo(name))
+    return phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
+
+
+def machine_zone() -> ZoneInfo:
+    """Return the machine's time zone, UTC if it does not say which."""
+    name = str(LOCAL_TIME.resolve()).rpartition("zoneinfo/")[2]
+    return ZoneInfo(name if name in available_timezones() else "UTC")
+
+
+async def _zone(runtime: Runtime) -> ZoneInfo:
+    namespace = namespace_of(runtime.context.user, "settings")
+    found = await runtime.store.aget(namespace, "zone") if runtime.store else None
+    return ZoneInfo(found.value["zone"]) if found else machine_zone()
+
+
+def _now(runtime: Runtime) -> datetime:
+    return datetime.fromtimestamp(int(_reminders(runtime).now()), UTC)
+
+
+async def _numbered(number: int, runtime: Runtime) -> Reminder | None:
+    live = await _reminders(runtime).live(runtime.context.user)
+    return next((reminder for reminder in live if reminder.number == number), None)
+
+
+async def _listed(runtime: Runtime) -> str:
+    lang, live = runtime.state["lang"], await _reminders(runtime).live(runtime.context.user)
+    return "\n".join(_line(reminder, lang) for reminder in live) or phrase("reminders_none", lang)
+
+
+def _line(reminder: Reminder, lang: str) -> str:
+    rung = f" ({phrase('reminder_rung', lang)})" if reminder.due_ms is None else ""
+    return f"{reminder.number}. {reminder.text}: {worded(reminder.moment, lang)}{rung}"
+
+
+async def _no_such(numbers: list[int], runtime: Runtime) -> str:
+    missing = ", ".join(map(str, numbers))
+    return f"{phrase('reminder_unknown', runtime.state['lang'], numbers=missing)}\n{await _listed(runtime)}"
+
+
+def _reminders(runtime: Runtime) -> Reminders:
+    reminders = runtime.context.reminders
+    assert reminders is not None  # the application always has a table of them
+    return reminders

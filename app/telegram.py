@@ -17,6 +17,7 @@ from telegram.ext import Updater
 
 from agents.errors import ConfigError
 from app.assistant import Assistant
+from app.clock import Ring, ringing
 from app.composition import open_assistant, report
 from app.logs import log_on_stderr
 from app.settings import Settings
@@ -24,6 +25,7 @@ from app.telegram_bot import ServiceBot, silent_libraries
 from app.telegram_commands import offer_menus
 from app.telegram_door import Door
 from app.telegram_inbox import WANTED, Inbox
+from app.telegram_place import PREFIX
 from app.telegram_sending import Sender
 from app.wording import sentence
 
@@ -64,13 +66,18 @@ async def serve(options: Namespace, settings: Settings) -> int:
 
 @asynccontextmanager
 async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -> AsyncIterator[Door]:
-    """Answer messages during the block; at its end wait for the answers in the making.
+    """Answer messages and deliver reminders during the block; at its end wait for the answers in the making.
 
     Raises:
         ConfigError: Telegram does not accept the token.
     """
     dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
     door = Door(assistant, Sender(bot), lang=settings.app_lang, dialogs=dialogs)
+
+    async def deliver(ring: Ring) -> None:
+        message = await assistant.tell(ring.thread, ring.text, ring.id)
+        await door.tell(ring.thread, message.text)
+
     with silent_libraries():
         async with AsyncExitStack() as stack:
             stack.push_async_callback(bot.shutdown)
@@ -80,6 +87,7 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             stack.push_async_callback(door.chats.close, PATIENCE)
             await offer_menus(bot, settings.app_lang)
             await door.recover()
+            await stack.enter_async_context(ringing(assistant.memory, deliver, threads=f"{PREFIX}*"))
             stack.push_async_callback(_stop_polling, updater)
             await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=_note)
             yield door

@@ -129,6 +129,20 @@ async def test_the_application_speaks_unasked(door: Open, world: BotApi) -> None
     assert world.sent[0]["entities"] == [{"type": "bold", "offset": 9, "length": 3}]
 
 
+async def test_a_reminder_arrives_by_itself(door: Open, world: BotApi, script: Script) -> None:
+    """A reminder that a chat has set comes to it once when it is due, and stands in its transcript."""
+    reminder = Call("add_reminder", {"when": "in 1 second", "text": "tea"})
+    script.add(supervisor=[PLAN], planner=[reminder, "It is set."])
+    async with door() as one:
+        world.says(ANN, "Remind me of the tea, please")
+        assert await world.until_sent(ANN, 2) == ["It is set.", "⏰ tea"]
+        lines = await one.assistant.memory.transcript.lines(f"telegram-{ANN}")
+        assert lines[-1].text == "⏰ tea"
+    async with door():
+        pass
+    assert len(world.texts(ANN)) == 2
+
+
 async def test_a_long_answer_comes_in_several_messages(door: Open, world: BotApi) -> None:
     """An answer beyond Telegram's limit is cut between lines; nothing of it is lost."""
     lines = [f"{number}. какой-то очень длинный ответ 😀 о важном" for number in range(1, 301)]

@@ -24,6 +24,7 @@ class Room:
 
     lang: Literal["en", "ru"] = "en"
     todos: list[list[Any]] = field(default_factory=list)
+    reminders: list[list[str]] = field(default_factory=list)
     form: dict[str, Any] = field(default_factory=dict)
     talks: dict[str, list[BaseMessage]] = field(default_factory=dict)
     dialog: str | None = None
@@ -241,7 +242,45 @@ def _planner() -> list[BaseTool]:
         _Seat.room.todos[:] = [entry for place, entry in enumerate(_Seat.room.todos, 1) if place not in numbers]
         return listed()
 
-    return [add_todos, list_todos, change_todo, delete_todos, *_ways_out()]
+    return [add_todos, list_todos, change_todo, delete_todos, *_reminding(), *_ways_out()]
+
+
+def _reminding() -> list[BaseTool]:
+    def listed() -> str:
+        lines = [f"{place}. {text}: {when}" for place, (text, when) in enumerate(_Seat.room.reminders, 1)]
+        return "\n".join(lines) or "There are no reminders."
+
+    @tool
+    def add_reminder(when: str, text: str | None = None) -> str:
+        """Set a reminder."""
+        _Seat.room.reminders.append([text or "Time is up", when])
+        return f"Set: {listed().splitlines()[-1]}."
+
+    @tool
+    def list_reminders() -> str:
+        """List the reminders."""
+        return listed()
+
+    @tool
+    def change_reminder(number: int, text: str | None = None, when: str | None = None) -> str:
+        """Change a reminder."""
+        old = _Seat.room.reminders[number - 1]
+        _Seat.room.reminders[number - 1] = [text or old[0], when or old[1]]
+        return f"Set: {listed().splitlines()[number - 1]}."
+
+    @tool
+    def delete_reminders(numbers: list[int]) -> str:
+        """Delete reminders."""
+        kept = [entry for place, entry in enumerate(_Seat.room.reminders, 1) if place not in numbers]
+        _Seat.room.reminders[:] = kept
+        return listed()
+
+    @tool
+    def set_time_zone(zone: str) -> str:
+        """Set the time zone."""
+        return f"The time zone is {zone} now."
+
+    return [add_reminder, list_reminders, change_reminder, delete_reminders, set_time_zone]
 
 
 def _ways_out() -> list[BaseTool]:

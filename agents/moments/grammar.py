@@ -19,6 +19,8 @@ class Reading:
     pieces: Mapping[str, Mapping[str, Any]]
     rest: str
     """The words left over, as they were written; none that mean nothing beside a time."""
+    places: tuple[tuple[int, int], ...]
+    """Where in the text the pieces begin and end, in order."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ def read(text: str, lang: str) -> Reading | None:
         }
     except ValueError:
         return None
-    return Reading(pieces, _rest(text, sorted(chosen, key=lambda piece: piece.start), lang))
+    chosen.sort(key=lambda piece: piece.start)
+    return Reading(pieces, _rest(text, chosen, lang), tuple((piece.start, piece.end) for piece in chosen))
 
 
 def _found(plain: str, lang: str) -> list[_Piece]:

@@ -4,16 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.rules.parts import PROTOCOL, Call, results
+from agents.rules.listings import latest, listing, reading
+from agents.rules.parts import Call
 from agents.rules.patterns import Match, first_match
-from agents.rules.references import entries, plain_number, refer
+from agents.rules.references import plain_number, refer
 from agents.rules.scene import Situation
 from agents.rules.slots import Parameter, clean, items, named, vague
+from agents.rules.timing import time_in
 from agents.rules.wording import asking, sentence
 
 
 class NeedsListing(Exception):
-    """A name can only be understood with the list at hand, and the conversation does not hold it."""
+    """A name can only be understood with the list at hand, and the conversation does not hold it.
+
+    Its argument is the tool that shows the list; none if there is no such tool.
+    """
 
 
 class Unclear(Exception):
@@ -44,8 +49,8 @@ class Filler:
     """Fills a tool's arguments in one situation."""
 
     now: Situation
-    listing: Mapping[int, str] | None
-    latest: int | None = None
+    with_lists: bool = True
+    """Whether the conversation may be searched for what numbers and names refer to."""
 
     def add(self, plan: Plan, tool: str, raw: Mapping[str, str], known: Mapping[str, Any] | None = None) -> None:
         """Add a tool's calls to the plan, or the question for what is missing."""
@@ -55,21 +60,26 @@ class Filler:
             if name not in raw or self._says_nothing(parameter, raw[name]):
                 continue
             try:
-                args[name] = self.value(parameter, raw[name])
+                args[name] = self.value(tool, parameter, raw[name])
             except Unclear as unclear:
                 plan.remarks.append(str(unclear))
                 if _choosable(parameter) and not plan.calls:
                     plan.asks = {"tool": tool, "slot": name, "args": args}
                 return
-        if missing := _missing(wanted, args):
+        missing = _missing(wanted, args)
+        if missing and (only := self._only(tool, wanted[missing], is_said=bool(args))) is not None:
+            known = {**args, missing: only}
+            args = {name: known[name] for name in wanted if name in known}
+            missing = _missing(wanted, args)
+        if missing:
             plan.asks = {"tool": tool, "slot": missing, "args": args}
             plan.remarks.append(asking(missing, self.now.lang))
             return
         for call in _spread(tool, wanted, args):
             _merge(plan, call)
 
-    def value(self, parameter: Parameter, raw: str) -> Any:
-        """Return the typed value of raw words.
+    def value(self, tool: str, parameter: Parameter, raw: str) -> Any:
+        """Return the typed value of raw words for a tool.
 
         Raises:
             NeedsListing: the words name an entry of a list that is not known yet.
@@ -82,7 +92,11 @@ class Filler:
                 raise Unclear(asking(parameter.name, self.now.lang))
             return value
         if parameter.kind in ("number", "numbers"):
-            return self._numbers(raw)
+            return self._numbers(tool, raw)
+        if parameter.kind == "time":
+            if (when := time_in(raw, words)) is None:
+                raise Unclear(asking(parameter.name, self.now.lang))
+            return when
         return items(raw, words) if parameter.kind == "texts" else clean(raw, words)
 
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
@@ -90,52 +104,34 @@ class Filler:
         points = parameter.kind in ("number", "numbers") and words.means(raw, "references.it")
         return vague(raw, words) and not points
 
-    def _numbers(self, raw: str) -> list[int]:
+    def _only(self, tool: str, parameter: Parameter, *, is_said: bool) -> list[int] | None:
+        """Return the one entry that "the alarm" can mean, or, if it is said what to do, "it"."""
+        if parameter.kind not in ("number", "numbers") or not self.with_lists or reading(self.now, tool) is None:
+            return None
+        known = listing(self.now, tool)
+        if known is None:
+            raise NeedsListing(reading(self.now, tool))
+        last = latest(self.now, tool) if is_said else None
+        return [last] if last in known else list(known) if len(known) == 1 else None
+
+    def _numbers(self, tool: str, raw: str) -> list[int]:
         words, lang = self.now.words, self.now.lang
-        if self.listing is None:
+        known = listing(self.now, tool) if self.with_lists else None
+        if known is None:
             plain = [plain_number(piece, words) for piece in items(raw, words)]
             if not plain or any(number is None or number < 1 for number in plain):
-                raise NeedsListing
+                raise NeedsListing(reading(self.now, tool))
             return [number for number in plain if number is not None]
-        if not self.listing:
+        if not known:
             raise Unclear(sentence("empty", lang))
-        found = refer(raw, self.listing, words, self.latest)
-        shown = "\n".join(f"{number}. {entry}" for number, entry in self.listing.items())
+        found = refer(raw, known, words, latest(self.now, tool))
+        shown = "\n".join(f"{number}. {entry}" for number, entry in known.items())
         if found.choices:
-            near = "\n".join(f"{number}. {self.listing[number]}" for number in found.choices)
+            near = "\n".join(f"{number}. {known[number]}" for number in found.choices)
             raise Unclear(sentence("which_of", lang, list=near))
         if found.unknown:
             raise Unclear(sentence("not_on_list", lang, name=", ".join(found.unknown), list=shown))
         return list(found.numbers)
-
-
-def lookup(now: Situation) -> str | None:
-    """Return the tool that lists what numbers refer to: by convention `list_…`, without parameters."""
-    return next((name for name, wanted in now.tools.items() if name.startswith("list") and not wanted), None)
-
-
-def listing(now: Situation) -> dict[int, str] | None:
-    """Return the list as it stood before this turn changed anything; None if it is not known."""
-    reading = lookup(now)
-    for result in now.results:
-        if result.call.name == reading and not result.failed:
-            return entries(result.text)
-    for result in reversed(results(now.before)):
-        if not result.failed and result.call.name in now.tools and result.call.name not in PROTOCOL:
-            return entries(result.text) or ({} if result.call.name == reading else None)
-    return None
-
-
-def latest(now: Situation) -> int | None:
-    """Return the entry that "it" means: the one last changed, or the last one if something was just added."""
-    for result in reversed(results(now.before)):
-        wanted = now.tools.get(result.call.name, {})
-        for name, value in result.call.args.items():
-            if name in wanted and wanted[name].kind == "number" and isinstance(value, int):
-                return value
-            if name in wanted and wanted[name].kind == "texts":
-                return max(entries(result.text), default=None)
-    return None
 
 
 def correction(now: Situation) -> tuple[str, dict[str, str]] | None:
@@ -149,7 +145,7 @@ def correction(now: Situation) -> tuple[str, dict[str, str]] | None:
     lang = now.words.lang
     if found := first_match("edits.replace", now.heard, lang):
         return changer, {number: found["old"], text: found["new"]}
-    place = latest(now)
+    place = latest(now, changer)
     if place and (found := first_match("edits.again", now.heard, lang)):
         return changer, {number: str(place), text: found["new"]}
     return None
@@ -166,6 +162,8 @@ def _missing(wanted: Mapping[str, Parameter], args: Mapping[str, Any]) -> str | 
     if absent := next((name for name in needed if args.get(name) in (None, [], "")), None):
         return absent
     spare = [name for name, parameter in wanted.items() if not parameter.required and parameter.optional]
+    if any(wanted[name].kind not in ("number", "numbers") for name in needed):
+        return None
     return spare[0] if spare and not any(name in args for name in spare) else None
 
 
@@ -189,4 +187,4 @@ def _merge(plan: Plan, call: Call) -> None:
 
 
 def _choosable(parameter: Parameter) -> bool:
-    return parameter.kind in ("number", "numbers", "flag", "choice")
+    return parameter.kind in ("number", "numbers", "flag", "choice", "time")

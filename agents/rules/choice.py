@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from agents.rules.patterns import Match, Pattern, Spoken, match, pattern, spoken
+from agents.rules.slots import WHEN
 from agents.rules.wording import vocabulary
 from prompts import card, table
 
@@ -39,7 +40,7 @@ class Phrasebook:
                 slots = match(candidate, variant)
                 if slots is None or not self._plausible(candidate, slots):
                     continue
-                size = sum(len(value) for value in slots.values())
+                size = sum(len(value) for slot, value in slots.items() if slot != WHEN)
                 rank = (candidate.weight, not candidate.owner, -size)
                 if best is None or rank > best[0]:
                     best = rank, Match(candidate, slots, text)
@@ -94,11 +95,14 @@ def showpiece(tool: str, lang: str) -> str | None:
 
 def _patterns(source: Source, lang: str) -> Iterable[Pattern]:
     card_patterns = [pattern(example, lang, source.tool, source.owner) for example in card(source.tool, lang)[1]]
-    slotted = [candidate for candidate in card_patterns if candidate.regex.groups]
+    # "For 7" is a time where a time has to be ("set an alarm for {when}"), not anywhere in a sentence.
+    placed = [candidate.example for candidate in card_patterns if candidate.timed and "{text}" not in candidate.example]
+    card_patterns += [pattern(example, lang, source.tool, source.owner, placed=True) for example in placed]
+    slotted = [candidate for candidate in card_patterns if candidate.slotted]
     for candidate in card_patterns:
         # "add milk to my list" is there to be shown; as a pattern it would hide the milk from {items}.
         shown = spoken(candidate.example, lang)
-        if candidate.regex.groups or all(match(other, shown) is None for other in slotted):
+        if candidate.slotted or all(match(other, shown) is None for other in slotted):
             yield candidate
     if source.form:
         for fields in table(f"forms/{source.form}", lang).values():

@@ -86,7 +86,7 @@ def _taken_for(now: Situation, like: Match) -> Move:
     plan = Plan()
     if like.tool == HELP:
         return ask_help(now)
-    Filler(now, None).add(plan, like.tool, {})
+    Filler(now, with_lists=False).add(plan, like.tool, {})
     if plan.calls:
         return Move("", tuple(plan.calls))
     return Move(joined(*plan.remarks), notes={"asks": plan.asks} if plan.asks else {})

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from agents.lexical import plain, words
+from agents.rules.slots import WHEN
+from agents.rules.timing import parted, time_in, whole
 from agents.rules.wording import Unit, vocabulary
 
 LONGEST = 60
@@ -26,8 +28,15 @@ class Pattern:
     weight: float
     """How much the phrase says: a word counts 1, a polite opening 0.5 in all."""
     of_form: bool = False
+    timed: bool = False
+    """Whether a time may stand anywhere in the phrase; else `{when}` has a place like any slot."""
     slack: bool = False
     """Whether its only word is one that corrects anything ("add", "remove") or a value."""
+
+    @property
+    def slotted(self) -> bool:
+        """Whether it finds values."""
+        return bool(self.timed or self.regex.groups)
 
     @property
     def strong(self) -> bool:
@@ -82,11 +91,18 @@ def spoken(text: str, lang: str) -> Spoken:
 
 
 @lru_cache(maxsize=10_000)
-def pattern(example: str, lang: str, tool: str = "", owner: str = "", *, of_form: bool = False) -> Pattern:
-    """Make a pattern of an example phrase; `+word` is a filler that has to be said."""
+def pattern(
+    example: str, lang: str, tool: str = "", owner: str = "", *, of_form: bool = False, placed: bool = False
+) -> Pattern:  # fmt: skip
+    """Make a pattern of an example phrase; `+word` is a filler that has to be said.
+
+    With `placed` a time may only stand where the example has it.
+    """
     fillers = "|".join(re.escape(stem) for stem in sorted(vocabulary(lang).fillers))
     filler = f"(?:(?:{fillers}) )*"
-    parts = _PART.findall(example)
+    slots = {slot for slot, _ in _PART.findall(example) if slot}
+    timed = not placed and WHEN in slots and slots <= {WHEN, "text"}
+    parts = _PART.findall(re.sub(r"\{when\}", " ", example) if timed else example)
     sequence: list[str] = []
     literals: list[str] = []
     said_anything = any(_needed(text, lang, between=False) for _, text in parts)
@@ -99,16 +115,34 @@ def pattern(example: str, lang: str, tool: str = "", owner: str = "", *, of_form
         needed = _needed(text, lang, between=between)
         literals += needed
         sequence += [re.escape(f"{stem} ") for stem in needed]
-    regex = re.compile(filler + filler.join(sequence) + filler)
+    # "An" is a filler elsewhere, but "an hour" is a time.
+    before = ("" if part.startswith(f"(?P<{WHEN}>") else filler for part in sequence)
+    regex = re.compile("".join(gap + part for gap, part in zip(before, sequence, strict=True)) + filler)
     slack = len(literals) < 2 and set(literals) <= _edit_words(lang) | {slot for slot, _ in parts}
-    return Pattern(tool, owner, example, regex, tuple(literals), _weight(literals, lang), of_form, slack)
+    weight = _weight(literals, lang) + (WHEN in slots)
+    return Pattern(tool, owner, example, regex, tuple(literals), weight, of_form, timed, slack)
 
 
 def match(candidate: Pattern, text: Spoken) -> dict[str, str] | None:
     """Return the raw slot values if the pattern fits the whole text, else None."""
-    if len(text.units) > LONGEST or (found := candidate.regex.fullmatch(text.line)) is None:
+    if len(text.units) > LONGEST:
+        return None
+    if not candidate.timed:
+        return _slots(candidate, text)
+    if (named := parted(text.text, text.lang)) is None:
+        return None
+    slots = _slots(candidate, spoken(named[1], text.lang))
+    if slots is None or not all(whole(text.text, value, text.lang) for value in slots.values()):
+        return None
+    return {**slots, WHEN: named[0]}
+
+
+def _slots(candidate: Pattern, text: Spoken) -> dict[str, str] | None:
+    if (found := candidate.regex.fullmatch(text.line)) is None:
         return None
     slots = {slot: text.piece(*found.span(slot)) for slot in found.groupdict()}
+    if WHEN in slots and time_in(slots[WHEN], vocabulary(text.lang)) is None:
+        return None
     known = ((slot, _values(slot, text.lang)) for slot in slots)
     return slots if all(not values or tuple(words(slots[slot])) in values for slot, values in known) else None
 

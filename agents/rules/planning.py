@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agents.rules.actions import Filler, Plan, correction, latest, listing
+from agents.rules.actions import Filler, Plan, correction
 from agents.rules.parts import HELP, Call
 from agents.rules.patterns import Match
 from agents.rules.references import plain_number
@@ -23,7 +23,7 @@ def understand(now: Situation) -> Plan:
         NeedsListing: a name can only be understood with the list at hand.
     """
     plan = Plan()
-    filler = Filler(now, listing(now), latest(now))
+    filler = Filler(now)
     asks = None if now.begun else now.note("asks")
     found = wishes(now.heard, now.words, now.book().find)
     if asks and _answer(now, filler, plan, asks, found.matches):
@@ -53,7 +53,7 @@ def guess(now: Situation) -> tuple[str, dict[str, Any]] | None:
         if example:
             name = needed[0].name
             plan = Plan()
-            Filler(now, None).add(plan, tool, {name: text})
+            Filler(now, with_lists=False).add(plan, tool, {name: text})
             asks = {"tool": tool, "slot": None, "args": plan.calls[0].args if plan.calls else {}}
             return example.replace(f"{{{name}}}", text), asks
     return None
@@ -73,7 +73,8 @@ def _answer(now: Situation, filler: Filler, plan: Plan, asks: dict[str, Any], ma
     free = parameter is not None and parameter.kind == "text"
     if any(_interrupts(match, tool, free) for match in matches) or parameter is None:
         return False
-    text = without_greeting(now.heard, words)
+    # "An hour" would lose its number.
+    text = now.heard if parameter.kind == "time" else without_greeting(now.heard, words)
     if vague(text, words) or (words.asks(now.heard) and parameter.kind in ("text", "texts")):
         return False
     filler.add(plan, tool, {slot: text}, asks["args"])

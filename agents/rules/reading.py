@@ -67,7 +67,7 @@ def to_rewrite(now: Situation) -> str | None:
 
 def _call(now: Situation, plan: Plan, matches: list[Match]) -> None:
     """Plan the tools that are wanted, or the one whose missing parameter this is ("as JSON")."""
-    filler = Filler(now, None)
+    filler = Filler(now, with_lists=False)
     asks = now.note("asks")
     if asks and asks["tool"] != FILL_FORM and asks["tool"] in now.tools and not matches:
         filler.add(plan, asks["tool"], {asks["slot"]: now.heard}, asks["args"])

@@ -8,8 +8,10 @@ from typing import Any, Literal
 from agents.lexical import plain
 from agents.rules.wording import Vocabulary
 
-Kind = Literal["text", "texts", "number", "numbers", "flag", "choice"]
+Kind = Literal["text", "texts", "number", "numbers", "flag", "choice", "time"]
 _TYPES: dict[str, Kind] = {"string": "text", "boolean": "flag", "integer": "number", "number": "number"}
+WHEN = "when"
+"""What a parameter is called that takes a time in the user's words."""
 QUOTED = re.compile(r'"([^"]+)"|«([^»]+)»|“([^”]+)”')
 _EDGE = " \t\n.,;:!?—–-"
 
@@ -30,7 +32,7 @@ def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
     schema = function.get("parameters", {})
     required = set(schema.get("required", ()))
     return {
-        name: Parameter(name, _kind(entry), name in required, entry.get("default") is None)
+        name: Parameter(name, "time" if name == WHEN else _kind(entry), name in required, entry.get("default") is None)
         for name, entry in schema.get("properties", {}).items()
     }
 

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from agents.rules.actions import NeedsListing, Plan, lookup
+from agents.rules.actions import NeedsListing, Plan
+from agents.rules.listings import readings
 from agents.rules.parts import HAND_BACK, HELP, Call, Move
 from agents.rules.planning import cancelled, guess, understand
 from agents.rules.replies import ask_help, joined, not_understood, small_talk, told
@@ -15,20 +16,20 @@ def speak(now: Situation) -> Move:
     """Return the dialog's next move."""
     if not now.results and (move := leave(now) or _chat(now)):
         return move
-    reading = lookup(now)
     try:
         plan = understand(now)
         if plan.empty and now.begun and now.said != now.heard:
             now = replace(now, scene={**now.scene, "brief": now.said})
             plan = understand(now)
-    except NeedsListing:
+    except NeedsListing as needed:
+        reading = needed.args[0]
         if reading is None or any(result.call.name == reading for result in now.results):
             return Move(told(now.results, (), now.lang)) if now.results else not_understood(now)
         return Move("", (Call(reading, {}),))
     done = {result.call.key for result in now.results}
     if remaining := [call for call in plan.calls if call.key not in done]:
         return Move("", _round(now, remaining))
-    return _answer(now, plan, reading)
+    return _answer(now, plan)
 
 
 def leave(now: Situation) -> Move | None:
@@ -66,10 +67,10 @@ def _round(now: Situation, calls: list[Call]) -> tuple[Call, ...]:
     return tuple(call for call in calls if call not in later) or tuple(calls)
 
 
-def _answer(now: Situation, plan: Plan, reading: str | None) -> Move:
-    lookups = [reading] if reading else []
-    acted = [result for result in now.results if result.call.name != reading]
-    asked_to_read = any(call.name == reading for call in plan.calls)
+def _answer(now: Situation, plan: Plan) -> Move:
+    lookups = readings(now)
+    acted = [result for result in now.results if result.call.name not in lookups]
+    asked_to_read = any(call.name in lookups for call in plan.calls)
     shown = told(now.results, lookups, now.lang) if acted or asked_to_read else ""
     text = joined(shown, *plan.remarks, by="\n")
     if plan.foreign:

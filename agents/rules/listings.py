@@ -1,0 +1,56 @@
+"""Which list a tool's numbers refer to, how it stands, and what "it" means.
+
+By convention `list_things` shows the list, without parameters, and `change_thing` and `delete_things` go by it.
+"""
+
+import re
+
+from agents.rules.parts import PROTOCOL, results
+from agents.rules.references import entries
+from agents.rules.scene import Situation
+
+_NUMBER = re.compile(r"(?<!\d)(\d+)\. ")
+
+
+def readings(now: Situation) -> list[str]:
+    """Return the tools that show lists."""
+    return [name for name, wanted in now.tools.items() if name.startswith("list") and not wanted]
+
+
+def reading(now: Situation, tool: str) -> str | None:
+    """Return the tool that shows the list to which a tool's numbers refer; None if there is none."""
+    return next((name for name in readings(now) if _things(name) == _things(tool)), None)
+
+
+def listing(now: Situation, tool: str) -> dict[int, str] | None:
+    """Return the list of a tool's things as it stood before this turn changed anything; None if it is not known."""
+    shown_by = reading(now, tool)
+    for result in now.results:
+        if result.call.name == shown_by and not result.failed:
+            return entries(result.text)
+    for result in reversed(results(now.before)):
+        name = result.call.name
+        if not result.failed and name in now.tools and name not in PROTOCOL and _things(name) == _things(tool):
+            return entries(result.text) or ({} if name == shown_by else None)
+    return None
+
+
+def latest(now: Situation, tool: str) -> int | None:
+    """Return which of a tool's things "it" means: the one last changed, or the last one that was just added."""
+    for result in reversed(results(now.before)):
+        wanted = now.tools.get(result.call.name, {})
+        if _things(result.call.name) != _things(tool):
+            continue
+        for name, value in result.call.args.items():
+            kind = wanted[name].kind if name in wanted else None
+            if kind == "number" and isinstance(value, int):
+                return value
+            if kind == "texts":
+                return max(entries(result.text), default=None)
+            if kind == "time" and "number" not in result.call.args:
+                return int(found[1]) if (found := _NUMBER.search(result.text)) else None
+    return None
+
+
+def _things(tool: str) -> str:
+    return tool.partition("_")[2].removesuffix("s")

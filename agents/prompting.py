@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
@@ -30,12 +31,12 @@ class Prompting:
         self._roles: dict[tuple[str, str], str] = {}
         self._tools: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
-    def messages(self, speaker: Speaker, state: State) -> list[AnyMessage]:
-        """Return the prompt for the next model call of a speaker."""
+    def messages(self, speaker: Speaker, state: State, zone: ZoneInfo) -> list[AnyMessage]:
+        """Return the prompt for the next model call of a speaker to a user who lives in a time zone."""
         talk = state.get("talks", {}).get(speaker.name, {})
         summary = phrase("summed_up", state["lang"], summary=talk["summary"]) if talk.get("summary") else ""
         role = SystemMessage(f"{self.role(speaker, state['lang'])}\n\n{summary}".strip())
-        return [role, *heard_so_far(speaker, state), self.closing(speaker, state, talk)]
+        return [role, *heard_so_far(speaker, state), self.closing(speaker, state, talk, zone)]
 
     def role(self, speaker: Speaker, lang: str) -> str:
         """Return a speaker's system prompt: who it is, and whom and what it can turn to."""
@@ -51,10 +52,10 @@ class Prompting:
             self._tools[key] = [_described(tool, lang) for tool in bound(speaker, self.speakers)]
         return self._tools[key]
 
-    def closing(self, speaker: Speaker, state: State, talk: Talk) -> SystemMessage:
+    def closing(self, speaker: Speaker, state: State, talk: Talk, zone: ZoneInfo) -> SystemMessage:
         """Return the last message: what to do now, and all that changes from turn to turn."""
         opening = state["heard"]["text"] is None and not talk.get("messages")
-        now = datetime.now().astimezone().strftime("%A %Y-%m-%d %H:%M %Z")
+        now = datetime.now(zone).strftime("%A %Y-%m-%d %H:%M %Z")
         parts = []
         if speaker.form:
             values = talk.get("form") or {}

@@ -15,6 +15,7 @@ from agents.prompting import Prompting, heard_message, heard_so_far
 from agents.speaker import Speaker
 from agents.state import Context, State, TalkUpdate
 from agents.verdict import STAY, Verdict
+from agents.zone import zone_of_user
 
 
 class Draft:
@@ -71,7 +72,8 @@ class Speaking:
             draft.hear(answer.text)
             return answer
         listener = Listener(self.speaker.name, draft.emit, draft.hear)
-        messages = self.prompting.messages(self.speaker, state)
+        zone = await zone_of_user(runtime.store, runtime.context.user)
+        messages = self.prompting.messages(self.speaker, state, zone)
         tools = self.prompting.tools(self.speaker, state["lang"])
         return await reply(runtime.context.models.chain(self.speaker.name), messages, tools, listener)
 

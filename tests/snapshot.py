@@ -6,6 +6,7 @@
 import re
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from agents.prompting import Prompting
 from agents.speaker import Speaker
@@ -43,7 +44,7 @@ def write() -> None:
 def _composed(prompting: Prompting, speaker: Speaker, lang: str) -> str:
     heard = None if speaker.is_supervisor else "…"
     state = State(lang=lang, heard={"id": "1", "text": heard, "source": "message"})
-    first, *_, last = prompting.messages(speaker, state)
+    first, *_, last = prompting.messages(speaker, state, ZoneInfo("UTC"))
     tools = "\n".join(_described(tool["function"]) for tool in prompting.tools(speaker, lang))
     parts = ("# Begins with", first.text, "# Tools", tools, "# Ends with", NOW.sub("…", last.text))
     return "\n\n".join(parts) + "\n"

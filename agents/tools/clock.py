@@ -8,13 +8,15 @@ from langgraph.prebuilt import ToolRuntime
 
 from agents.state import Context
 from agents.tools.recorded import OUTSIDE
+from agents.zone import zone_of_user
 from prompts import phrase, table
 
 
 @tool
 async def current_time(runtime: ToolRuntime[Context, Any]) -> str:
     """Tell the date, weekday and time now."""
-    now, lang = datetime.now().astimezone(), runtime.state["lang"]
+    now = datetime.now(await zone_of_user(runtime.store, runtime.context.user))
+    lang = runtime.state["lang"]
     weekday = table("texts", lang)["weekdays"][now.weekday()]
     return phrase("now", lang, weekday=weekday, date=f"{now:%Y-%m-%d}", time=f"{now:%H:%M}", zone=f"{now:%Z}")
 

@@ -4,7 +4,6 @@ A reminder's number never changes, and a call that is repeated after a crash fin
 """
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -14,18 +13,17 @@ from pydantic import Field
 
 from agents.errors import UsageError
 from agents.memory.reminders import MOST, Reminder, Reminders
-from agents.memory.store import namespace_of
 from agents.moments.moving import moved
 from agents.moments.reading import moment
 from agents.moments.wording import worded, worded_instant
 from agents.state import Context
+from agents.zone import keep_zone, zone_of_user
 from prompts import phrase
 
 Runtime = ToolRuntime[Context, Any]
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 When = Annotated[str, Field(min_length=1, max_length=200)]
 Number = Annotated[int, Field(ge=1)]
-LOCAL_TIME = Path("/etc/localtime")
 
 
 @tool
@@ -97,22 +95,13 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
     name = known.get(zone.strip().replace(" ", "_").lower())
     if name is None:
         return phrase("zone_unknown", lang, zone=zone)
-    if runtime.store is not None:
-        await runtime.store.aput(namespace_of(runtime.context.user, "settings"), "zone", {"zone": name})
+    await keep_zone(runtime.store, runtime.context.user, name)
     now = _now(runtime).astimezone(ZoneInfo(name))
     return phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
 
 
-def machine_zone() -> ZoneInfo:
-    """Return the machine's time zone, UTC if it does not say which."""
-    name = str(LOCAL_TIME.resolve()).rpartition("zoneinfo/")[2]
-    return ZoneInfo(name if name in available_timezones() else "UTC")
-
-
 async def _zone(runtime: Runtime) -> ZoneInfo:
-    namespace = namespace_of(runtime.context.user, "settings")
-    found = await runtime.store.aget(namespace, "zone") if runtime.store else None
-    return ZoneInfo(found.value["zone"]) if found else machine_zone()
+    return await zone_of_user(runtime.store, runtime.context.user)
 
 
 def _now(runtime: Runtime) -> datetime:

@@ -243,9 +243,10 @@ async def test_two_hundred_ring_once_each_over_kills(tmp_path: Path) -> None:
     late = {int(line.text.split()[1]): (line.at_ms / 1000 - begun) * speed for line in told}
     for number, is_missed in found.items():
         delay = late[number] - (60 + number * 6)
-        assert delay > 0
+        # The transcript leaves out what is less than a millisecond.
+        assert delay > -speed / 1000
         # What was judged to be on time may be written down a moment later.
-        assert delay > GRACE_MS / 1000 if is_missed else delay < GRACE_MS / 1000 + speed
+        assert delay > (GRACE_MS - speed) / 1000 if is_missed else delay < GRACE_MS / 1000 + speed
     assert kills >= 10
     assert 0 < sum(found.values()) < 200
 

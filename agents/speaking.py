@@ -15,7 +15,6 @@ from agents.prompting import Prompting, heard_message, heard_so_far
 from agents.speaker import Speaker
 from agents.state import Context, State, TalkUpdate
 from agents.verdict import STAY, Verdict
-from agents.zone import zone_of_user
 
 
 class Draft:
@@ -72,8 +71,7 @@ class Speaking:
             draft.hear(answer.text)
             return answer
         listener = Listener(self.speaker.name, draft.emit, draft.hear)
-        zone = await zone_of_user(runtime.store, runtime.context.user)
-        messages = self.prompting.messages(self.speaker, state, zone)
+        messages = self.prompting.messages(self.speaker, state, runtime.context.zone)
         tools = self.prompting.tools(self.speaker, state["lang"])
         return await reply(runtime.context.models.chain(self.speaker.name), messages, tools, listener)
 

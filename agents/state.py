@@ -6,6 +6,7 @@ State holds plain data and LangChain messages only, so that it survives strict d
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
@@ -14,6 +15,7 @@ from agents.history import GROW, cut
 from agents.memory.reminders import Reminders
 from agents.models import Models
 from agents.verdict import Ballot
+from agents.zone import machine_zone
 
 Status = Literal["new", "running", "paused", "finished"]
 SUPERVISOR = "supervisor"
@@ -126,3 +128,5 @@ class Context:
     models: Models
     ballot: Ballot = field(default_factory=Ballot)
     reminders: Reminders | None = None
+    zone: ZoneInfo = field(default_factory=machine_zone)
+    """Where the user lived when the turn began."""

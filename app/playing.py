@@ -19,6 +19,7 @@ from agents.models import Models
 from agents.prompting import heard_message
 from agents.state import SUPERVISOR, Context, State
 from agents.verdict import Ballot, Verdict
+from agents.zone import zone_of_user
 from app.graph import Graph
 from app.language import Languages
 from app.outcome import Outcome
@@ -67,7 +68,9 @@ class Playing:
         # `values` already has what a task of the step has written, so a route that has done so lies behind us.
         ahead = {task.name for task in snapshot.tasks if task.name != "route" or task.result is None}
         routed = known and not {"route", "__start__"} & ahead
-        context = Context(letter.thread, letter.user, self.models, Ballot(_votes(snapshot)), self.memory.reminders)
+        zone = await zone_of_user(self.memory.store, letter.user)
+        ballot = Ballot(_votes(snapshot))
+        context = Context(letter.thread, letter.user, self.models, ballot, self.memory.reminders, zone)
         run = Run(self.graph, context, state, state.get("turn", 0) + (0 if routed else 1))
         self._runs[letter.thread] = run
         try:

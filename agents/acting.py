@@ -1,6 +1,7 @@
 """The node in which a speaker's tool calls are carried out, the hand-overs among them."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -8,17 +9,22 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langgraph.runtime import Runtime
 from langgraph.types import Command
+from pydantic_core import to_jsonable_python
 
-from agents import handover
+from agents import asking, handover
+from agents.aliases import Aliases
 from agents.events import Event, Observed
 from agents.handover import MAX_HOPS, Change, Update
 from agents.memory.store import namespace_of
 from agents.prompting import bound
 from agents.speaker import Speaker, Speakers
-from agents.state import Context, State, TalkUpdate, Wish
+from agents.state import Context, Pending, State, TalkUpdate, Wish
+from agents.tools.outcome import Outcome, Question
 from agents.tools.protocol import HAND_BACK
 from agents.tools.running import tool_node
+from agents.tools.traits import traits_of
 from agents.verdict import Verdict
+from agents.views import Notice, View
 from prompts import phrase
 
 LONGEST_BRIEF = 1000
@@ -35,17 +41,21 @@ class Acting:
         self.node = tool_node(speaker, [tool for tool in bound(speaker, speakers) if tool.name not in self.passing])
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return the answers to every call, and who holds the conversation now."""
+        """Return the answers to every call but those that wait for the user, and who holds the conversation now."""
         talk = state["talks"][self.speaker.name]
         reply = next(m for m in reversed(talk["messages"]) if isinstance(m, AIMessage))
         passes = [call for call in reply.tool_calls if call["name"] in self.passing]
         calls = [call for call in reply.tool_calls if call["name"] not in self.passing]
-        update = await self._run(calls, state) if calls else {}
+        update: Update = {"view": None, **(await self._run(calls, state) if calls else {})}
         form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
         if form and self.speaker.remember and runtime.store is not None:
             await runtime.store.aput(namespace_of(runtime.context.user, "forms"), self.speaker.name, form)
         lead = self._hand_over if self.speaker.is_supervisor else self._give_back
-        whole, events = handover.sequence(state, lambda _: (update, []), *lead(passes, state, alone=not calls))
+        moves = lead(passes, state, alone=not calls)
+        if update.get("pending"):
+            # A question on the screen comes first; the model may pass the conversation on once it is answered.
+            moves = [*(partial(self._answer, call, "waits") for call in passes), asking.announce]
+        whole, events = handover.sequence(state, lambda _: (update, []), *moves)
         for event in events:
             runtime.stream_writer(event)
         return whole
@@ -53,24 +63,50 @@ class Acting:
     async def _run(self, calls: Sequence[ToolCall], state: State) -> Update:
         """Run ordinary tools; they see their speaker's form, the language and the message, as `runtime.state`."""
         form = dict(state["talks"][self.speaker.name].get("form") or {})
+        aliases = Aliases(state.get("aliases"))
         sight = {
             "messages": [AIMessage("", tool_calls=list(calls))],
             "form": form,
             "lang": state["lang"],
             "heard": state["heard"],
+            "aliases": aliases,
         }
-        outcome = await self.node.ainvoke(sight)
+        parts = await self.node.ainvoke(sight)
         update: Update = {}
         answers: list[AnyMessage] = []
-        for part in outcome if isinstance(outcome, list) else [outcome]:
+        pending: list[Pending] = []
+        for part in parts if isinstance(parts, list) else [parts]:
             change = (part.update or {}) if isinstance(part, Command) else part
-            answers += change["messages"]
+            for message in change["messages"]:
+                outcome: Outcome = message.artifact
+                update["view"] = _lasting(outcome.view)
+                if outcome.question is None:
+                    answers.append(message.model_copy(update={"artifact": None}))
+                else:
+                    call = next(call for call in calls if call["id"] == message.tool_call_id)
+                    pending.append(self._pending(call, outcome.question))
             form |= change.get("form", {})
             update |= {key: value for key, value in change.items() if key == "lang"}
         talk: TalkUpdate = {"add": answers}
         if self.speaker.form:
             talk["form"] = form
-        return {**update, "talks": {self.speaker.name: talk}}
+        kept = {"aliases": aliases.known} if aliases.known else {}
+        return {**update, **kept, "pending": pending, "talks": {self.speaker.name: talk}}
+
+    def _pending(self, call: ToolCall, question: Question) -> Pending:
+        found = next(traits_of(tool) for tool in self.speaker.tools if tool.name == call["name"])
+        return {
+            "call": call["id"] or "",
+            "speaker": self.speaker.name,
+            "tool": call["name"],
+            "args": call["args"],
+            "kind": found.kind,
+            "prompt": question.prompt,
+            "options": to_jsonable_python([asdict(option) for option in question.options]),
+            "url": question.url,
+            "fields": list(found.form.model_fields) if found.form else [],
+            "filled": {},
+        }
 
     def _hand_over(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Any]:
         """Let the first dialog called take over; further ones, and any called beside tools, wait as wishes."""
@@ -120,6 +156,11 @@ class Acting:
     def _decided(self, verdict: Verdict, state: State) -> Change:
         event: Event = Observed(observer=self.speaker.name, verdict=verdict.kind, reason=verdict.reason, by="dialog")
         return {"verdict": verdict.plain()}, [event]
+
+
+def _lasting(view: View | None) -> dict[str, Any] | None:
+    """Return a view that stands for the answer, as plain data; a notice has been shown beside it already."""
+    return None if view is None or isinstance(view, Notice) else view.body()
 
 
 def _queue(wish: Wish, state: State) -> Change:

@@ -28,6 +28,11 @@ class Event:
         head |= {"turn": fields.pop("turn"), "type": self.type}
         return head | {name.rstrip("_"): value for name, value in fields.items()}
 
+    def body(self) -> dict[str, Any]:
+        """Return what happened, as plain data, without its place in a conversation."""
+        head = ("v", "seq", "thread", "turn", "type")
+        return {name: value for name, value in self.plain().items() if name not in head}
+
 
 @dataclass(frozen=True, kw_only=True)
 class TurnStart(Event):
@@ -159,26 +164,40 @@ class Token(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class View(Event):
-    """Something for the screen, beside the text: a document to read or keep."""
+class Interrupt(Event):
+    """The turn waits for the user: to choose among options, to open a page, or to fill in fields."""
 
-    type: ClassVar[str] = "view"
+    type: ClassVar[str] = "interrupt"
+    id: str
     kind: str
-    title: str
-    text: str
+    prompt: str
+    options: Sequence[Mapping[str, str]] = ()
+    """Each with its `id` and `label`, and a `detail` where there is one."""
+    url: str = ""
+    fields: Sequence[Mapping[str, str]] = ()
+    """Each with its `name` and `label`."""
 
     def __str__(self) -> str:
-        return f"view: {self.kind} {self.title}"
+        offered = [option["label"] for option in self.options] or [field["name"] for field in self.fields]
+        return f"{self.kind}: {self.prompt} [{' | '.join([*offered, *([self.url] if self.url else [])])}]"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the event without what this interrupt does not have."""
+        return {name: value for name, value in super().plain().items() if value not in ((), [], "")}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Message(Event):
-    """What was said to the user, in full; `interrupted` when the user stopped it."""
+    """What was said to the user, in full; `interrupted` when the user stopped it.
+
+    `shown` when the view or the interrupt before it has put the same on the screen, for doors that can.
+    """
 
     type: ClassVar[str] = "message"
     speaker: str
     text: str
     interrupted: bool = False
+    shown: bool = False
 
     def __str__(self) -> str:
         return f"{self.speaker}: {self.text}{' ^C' if self.interrupted else ''}"
@@ -215,6 +234,8 @@ class TurnEnd(Event):
     type: ClassVar[str] = "turn.end"
     is_active: bool
     dialog: str | None
+    waiting: bool = False
+    """Whether a tool waits for the user."""
     model_calls: int = 0
     ms: int = 0
 
@@ -224,10 +245,15 @@ class TurnEnd(Event):
 
 def trace(events: Iterable[Event]) -> str:
     """Return the lines of a trace: what was said, who took over and why, what tools did."""
-    told = (TurnStart, Message, Handover, ToolEnd, View, Error)
-    lines = [str(event) for event in events if isinstance(event, told) or _decides(event)]
+    told = (TurnStart, Handover, ToolEnd, Interrupt, Error)
+    lines = [str(event) for event in events if isinstance(event, told) or _matters(event)]
     return "\n".join(lines)
 
 
-def _decides(event: Event) -> bool:
-    return isinstance(event, Observed) and event.verdict != "stay"
+def _matters(event: Event) -> bool:
+    match event:
+        case Observed(verdict=verdict):
+            return verdict != "stay"
+        case Message(shown=shown):
+            return not shown
+    return event.type == "view"

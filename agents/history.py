@@ -1,6 +1,6 @@
 """A speaker's history: cut in blocks so that prompts stay cacheable, mended so that no tool call dangles."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
@@ -32,9 +32,12 @@ def dangling(messages: Iterable[AnyMessage]) -> list[str]:
     return list(calls)
 
 
-def mend(messages: Sequence[AnyMessage], note: str) -> list[AnyMessage]:
-    """Answer every dangling tool call with `note`, right behind its reply; providers refuse such a history."""
-    open_calls = set(dangling(messages))
+def mend(messages: Sequence[AnyMessage], note: str, calls: Container[str] | None = None) -> list[AnyMessage]:
+    """Answer dangling tool calls (these, or all) with `note`, right behind their reply.
+
+    Providers refuse a history with an open call.
+    """
+    open_calls = dangling(messages) if calls is None else calls
     mended: list[AnyMessage] = []
     for message in messages:
         mended.append(message)

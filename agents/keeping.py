@@ -35,9 +35,10 @@ def keep_up(state: State, speakers: Speakers) -> list[Move]:
 def _mended(state: State) -> Change:
     """Answer the tool calls that a crash left open."""
     note = phrase("call_lost", state["lang"])
-    talks = state.get("talks", {})
-    broken = [name for name, talk in talks.items() if dangling(talk.get("messages", []))]
-    return {"talks": {name: {"messages": mend(talks[name]["messages"], note)} for name in broken}}, []
+    talks, waiting = state.get("talks", {}), {pending["call"] for pending in state.get("pending", [])}
+    lost = {name: set(dangling(talk.get("messages", []))) - waiting for name, talk in talks.items()}
+    broken = [name for name, calls in lost.items() if calls]
+    return {"talks": {name: {"messages": mend(talks[name]["messages"], note, lost[name])} for name in broken}}, []
 
 
 def _close(name: str, state: State) -> Change:

@@ -16,6 +16,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agents.handover import title
 from agents.scene import described, scene
+from agents.screen import worded
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Heard, State, Talk
 from agents.tools.help import assistant_help
@@ -68,6 +69,8 @@ class Prompting:
             parts.append(phrase("undone", state["lang"]))
         if state.get("wishes") and not speaker.is_supervisor:
             parts.append(phrase("another_wish", state["lang"]))
+        if screen := state.get("screen"):
+            parts.append(phrase("on_screen", state["lang"], screen=worded(screen)))
         parts.append(prompt("closing" if speaker.is_supervisor else "dialog_closing", state["lang"], now=now))
         return SystemMessage("\n".join(parts), additional_kwargs={"scene": self._scene(speaker, state, talk)})
 

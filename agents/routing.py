@@ -11,7 +11,7 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
-from agents import handover
+from agents import asking, handover
 from agents.events import Observed
 from agents.free import fits, named
 from agents.gate import HIGH, LOW, Gate
@@ -31,6 +31,7 @@ FRESH: Update = {
     "verdict": None,
     "said": None,
     "hops": 0,
+    "view": None,
 }
 
 
@@ -53,6 +54,15 @@ class Routing:
         return {**fresh, **update, "said": [None, *said]}
 
     def _decide(self, state: State) -> Change:
+        """Take the message for the answer to what a tool asked, if it is one; else find out whom it is for."""
+        if not state.get("pending"):
+            return self._choose(state)
+        if state["heard"]["text"] and (change := asking.answered(state, state["heard"], self.speakers)):
+            told = _decided("answer", "stay", None, "answers what a tool asked", "free")
+            return handover.sequence(state, told, lambda _: change)
+        return handover.sequence(state, asking.left, self._choose)
+
+    def _choose(self, state: State) -> Change:
         text = state["heard"]["text"]
         if text is None:
             return _heard_by(state.get("dialog") or SUPERVISOR)

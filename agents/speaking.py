@@ -12,9 +12,11 @@ from agents.events import Event, Message, Token
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener, reply
 from agents.prompting import Prompting, heard_message, heard_so_far
+from agents.screen import on_screen
 from agents.speaker import Speaker
 from agents.state import Context, State, TalkUpdate
 from agents.verdict import STAY, Verdict
+from agents.views import View, read_view
 
 
 class Draft:
@@ -49,20 +51,22 @@ class Speaking:
         if self.speaker.remember:
             state = await self._with_form(state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None
+        view = read_view(body) if (body := state.get("view")) else None
         emit: Callable[[Event], None] = runtime.stream_writer
-        draft = Draft(self.speaker.name, emit, held=waiting)
+        draft = Draft(self.speaker.name, emit, held=waiting or view is not None)
         task = asyncio.create_task(self._reply(state, runtime, draft))
         try:
             verdict = await self._verdict(state, runtime) if waiting else STAY
             if not verdict.stays:
                 return {"verdict": verdict.plain()}
-            draft.release()
+            if view is None:
+                draft.release()
             message = await task
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await task
-        return self._written(state, message, emit)
+        return self._written(state, message, emit, view)
 
     async def _reply(self, state: State, runtime: Runtime[Context], draft: Draft) -> AIMessage:
         if self.speaker.agent is not None:
@@ -79,7 +83,10 @@ class Speaking:
         runtime.context.ballot.open(state["asked"])
         return await runtime.context.ballot.verdict()
 
-    def _written(self, state: State, message: AIMessage, emit: Callable[[Event], None]) -> dict[str, Any]:
+    def _written(
+        self, state: State, message: AIMessage, emit: Callable[[Event], None], view: View | None
+    ) -> dict[str, Any]:
+        """Write the reply down; what the user sees is the view of the last tool, if it gave one."""
         talk = state.get("talks", {}).get(self.speaker.name, {})
         heard = heard_message(state["heard"], talk)
         added: list[AnyMessage] = [heard, message] if heard else [message]
@@ -88,11 +95,20 @@ class Speaking:
             update["form"] = talk["form"]
         if self.speaker.history == "summarise":
             update["summary"] = talk.get("summary", "")
-        said = []
+        whole: dict[str, Any] = {"talks": {self.speaker.name: update}, "verdict": STAY.plain(), "said": []}
+        if view is not None:
+            return {**whole, **self._shown(view, state, emit)} if not message.tool_calls else whole
         if message.text.strip():
-            said = [{"speaker": self.speaker.name, "text": message.text}]
+            whole["said"] = [{"speaker": self.speaker.name, "text": message.text}]
             emit(Message(speaker=self.speaker.name, text=message.text))
-        return {"talks": {self.speaker.name: update}, "verdict": STAY.plain(), "said": said}
+        return whole
+
+    def _shown(self, view: View, state: State, emit: Callable[[Event], None]) -> dict[str, Any]:
+        """Show a view in place of the reply."""
+        emit(view)
+        emit(Message(speaker=self.speaker.name, text=view.text(), shown=True))
+        said = [{"speaker": self.speaker.name, "text": view.text()}]
+        return {"said": said, "screen": on_screen(state, view.title, view.numbered())}
 
     async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
         """Begin with what long-term memory knows of the form."""

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
+from agents.aliases import Known
 from agents.history import GROW, cut
 from agents.memory.reminders import Reminders
 from agents.models import Models
@@ -61,6 +62,30 @@ class Switch(TypedDict):
 
     dialog: str
     heard: Heard
+
+
+class Pending(TypedDict):
+    """A tool call that waits for the user's choice, or for what they fill in: a `Question` as plain data."""
+
+    call: str
+    """The id of the tool call."""
+    speaker: str
+    tool: str
+    args: dict[str, Any]
+    kind: str
+    prompt: str
+    options: list[dict[str, Any]]
+    url: str
+    fields: list[str]
+    """The names of the form's fields."""
+    filled: dict[str, Any]
+
+
+class Shown(TypedDict):
+    """A view as the user saw it: its title and the lines that can be called by number."""
+
+    title: str
+    lines: list[str]
 
 
 class TalkUpdate(Talk, total=False):
@@ -117,6 +142,13 @@ class State(TypedDict, total=False):
     verdict: dict[str, Any] | None
     said: Annotated[list[Said], append_fresh]
     hops: int
+    pending: list[Pending]
+    """Tool calls that wait for the user; the first one is on the screen."""
+    view: dict[str, Any] | None
+    """The view of the last tool of this turn; it is shown in place of the reply."""
+    screen: list[Shown]
+    """What the user saw last."""
+    aliases: Known
 
 
 @dataclass(frozen=True)
@@ -130,3 +162,6 @@ class Context:
     reminders: Reminders | None = None
     zone: ZoneInfo = field(default_factory=machine_zone)
     """Where the user lived when the turn began."""
+    device: str = ""
+    """What the user speaks to: "terminal", "telegram"."""
+    permissions: frozenset[str] = frozenset()

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from agents.asking import ask
 from agents.events import Event, Message
 from agents.memory import Memory
 from agents.memory.transcript import Letter, Line, ThreadInfo
@@ -94,7 +95,7 @@ class Assistant:
             "dialog": values.get("dialog"),
             "paused": values.get("paused", []),
             "turn": values.get("turn", 0),
-            "pending": [interrupt.value for interrupt in snapshot.interrupts],
+            "pending": [ask(one, values["lang"]).body() for one in values.get("pending", [])],
             "lang": values.get("lang"),
             "wishes": values.get("wishes", []),
             "forms": {name: talk["form"] for name, talk in talks.items() if talk.get("form")},

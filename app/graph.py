@@ -14,6 +14,7 @@ from langgraph.types import Checkpointer
 
 from agents import summing
 from agents.acting import Acting
+from agents.asking import Asking
 from agents.gate import Gate, untrained_gate
 from agents.prompting import Prompting
 from agents.routing import Routing
@@ -39,7 +40,7 @@ class Wiring:
         """To the observers, with or without the dialog beside them; else straight to whoever listens."""
         listener = state["listener"]
         if listener is None:
-            return [END]
+            return ["ask" if state.get("pending") else END]
         asked = [f"{name}.pre_check" for name in state["asked"]]
         return [*asked, listener] if state["drafting"] or not asked else asked
 
@@ -69,11 +70,20 @@ class Wiring:
         return checks or (["settle"] if self.settling.due(state) else [END])
 
     async def after_tools(self, state: State) -> list[str]:
-        """Back to whoever holds the conversation now; to what is left if a dialog ended with a good word."""
+        """Back to whoever holds the conversation now; to what is left if a dialog ended with a good word.
+
+        To the user first, if a tool waits for them.
+        """
+        if state.get("pending"):
+            return ["ask"]
         verdict = state.get("verdict") or {}
         if verdict.get("kind") == "finished" and state["said"]:
             return ["settle"]
         return [state["dialog"] or SUPERVISOR]
+
+    async def after_asking(self, state: State) -> list[str]:
+        """To the next question, or back to whoever asked."""
+        return ["ask" if state.get("pending") else state["dialog"] or SUPERVISOR]
 
     async def after_settling(self, state: State) -> list[str]:
         """To the next wish's dialog, if there is one."""
@@ -105,6 +115,7 @@ def build_graph(
     graph.add_node("route", Routing(speakers, watchers, gate))
     graph.add_node("verdict", Judging(speakers))
     graph.add_node("settle", settling)
+    graph.add_node("ask", Asking(speakers))
     for name in everyone:
         speaker = speakers[name]
         after = [END, f"{name}.tools", "settle", *looks[name], *([] if speaker.is_supervisor else ["verdict"])]
@@ -114,7 +125,7 @@ def build_graph(
             graph.add_node(f"{name}.summary", Summing(speaker))
             graph.add_edge(f"{name}.summary", "settle")
         graph.add_conditional_edges(name, wiring.after_speaking(speaker), after)
-        holders = everyone if speaker.is_supervisor else [name, SUPERVISOR, "settle"]
+        holders = ["ask", *(everyone if speaker.is_supervisor else [name, SUPERVISOR, "settle"])]
         graph.add_conditional_edges(f"{name}.tools", wiring.after_tools, holders)
     for name, observer in observers.items():
         if observer.pre_check:
@@ -124,7 +135,9 @@ def build_graph(
             graph.add_node(f"{name}.post_check", Watching(name, observer.post_check, prompting))
             graph.add_edge(f"{name}.post_check", "settle")
     graph.add_edge(START, "route")
-    graph.add_conditional_edges("route", wiring.after_route, [END, *everyone, *(f"{n}.pre_check" for n in watchers)])
+    looks_first = [f"{name}.pre_check" for name in watchers]
+    graph.add_conditional_edges("route", wiring.after_route, [END, "ask", *everyone, *looks_first])
+    graph.add_conditional_edges("ask", wiring.after_asking, ["ask", *everyone])
     graph.add_conditional_edges("verdict", wiring.after_judging, [END, "settle", *everyone, *hands, *checks])
     graph.add_conditional_edges("settle", wiring.after_settling, [END, *speakers.dialogs])
     return graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")

@@ -48,7 +48,7 @@ class Outcome:
         messages: list[AnyMessage] = mend(talk.get("messages", []), phrase("call_stopped", state["lang"]))
         messages += [heard] if heard else []
         messages += [AIMessage(run.shown)] if run.shown else []
-        over: Update = {"listener": None, "asked": [], "votes": None, "turn": run.turn}
+        over: Update = {"listener": None, "asked": [], "votes": None, "pending": [], "turn": run.turn}
         caught_up = {name: {"messages": state["talks"][name]["messages"]} for name in missed}
         update = {**(given or {}), **over, "talks": {**caught_up, speaker: {"messages": messages}}}
         await self.graph.aupdate_state(run.config, update, as_node="settle")

@@ -57,7 +57,8 @@ class Playing:
                 yield Message(speaker=line.speaker, text=line.text, interrupted=stopped, thread=thread, turn=turn)
         state = cast(State, (await self.graph.aget_state(config_of(thread))).values)
         holder = state.get("dialog")
-        yield TurnEnd(is_active=holder is None, dialog=holder, thread=thread, turn=turn)
+        waiting = bool(state.get("pending"))
+        yield TurnEnd(is_active=holder is None, dialog=holder, waiting=waiting, thread=thread, turn=turn)
 
     async def answer(self, letter: Letter, lang: str | None) -> AsyncGenerator[Event, None]:
         """Run the graph for a message, from its beginning or from where a crash or a failure left it."""
@@ -86,7 +87,8 @@ class Playing:
             del self._runs[letter.thread]
         ms = round((time.perf_counter() - begun) * 1000)
         holder = run.state.get("dialog")
-        end = TurnEnd(is_active=holder is None, dialog=holder, model_calls=run.model_calls, ms=ms)
+        about: dict[str, Any] = {"waiting": bool(run.state.get("pending")), "model_calls": run.model_calls, "ms": ms}
+        end = TurnEnd(is_active=holder is None, dialog=holder, **about)
         yield replace(end, thread=letter.thread, turn=run.turn)
 
     async def _events(
@@ -120,7 +122,7 @@ class Playing:
         lines = await self.memory.transcript.lines(letter.thread, limit=REMEMBERED)
         told = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
         said = lines[: len(lines) - len(told)]
-        if snapshot.tasks and "heard" in state:
+        if snapshot.tasks and not snapshot.interrupts and "heard" in state:
             holder = state.get("dialog") or SUPERVISOR
             unheard = heard_message(state["heard"], state.get("talks", {}).get(holder, {}))
             return {**given, "talks": _caught_up(state, told, unheard)}

@@ -6,11 +6,12 @@ import time
 from typing import Protocol, TextIO
 
 from rich.console import Console, RenderableType
-from rich.markdown import Markdown
 from rich.text import Text
 
-from agents.events import Error, Event, Message, Token, ToolStart, TurnStart, View
+from agents.events import Error, Event, Interrupt, Message, Token, ToolStart, TurnStart
 from agents.state import SUPERVISOR
+from agents.views import Notice, View
+from app.drawing import asked, drawn, markdown
 from app.terminal import Canvas, clean
 from app.wording import say
 
@@ -59,8 +60,8 @@ class PlainText:
                 self._write(self._answers, text)
                 if interrupted:
                     self._write(self._remarks, f"⏹ {say('stopped', self._lang)}")
-            case View(text=text):
-                self._write(self._answers, text)
+            case Notice(message=text):
+                self._write(self._remarks, text)
             case Error(code=code, text=text) if code != RETRY:
                 self._write(self._remarks, text)
 
@@ -94,12 +95,12 @@ class LiveMarkdown:
                 self._waits(f"… {speaker}: {tool}")
             case Token(speaker=speaker, text=text):
                 self._take(speaker, text)
-            case Message():
+            case Message(shown=False):
                 self._say(event)
-            case View(title=title, text=text) if title.endswith(".md"):
-                self._settle(Text(clean(title), "bold"), _markdown(text))
-            case View(title=title, text=text):
-                self._settle(Text(clean(title), "bold"), Text(clean(text)))
+            case Interrupt():
+                self._settle(*asked(event, self.lang))
+            case View():
+                self._settle(*drawn(event))
             case Error(code=code) if code == RETRY:
                 self._preview = ""
                 self._waits("↻ …")
@@ -157,10 +158,4 @@ class LiveMarkdown:
 def _answer(speaker: str, text: str) -> list[RenderableType]:
     """Name a dialog above what it says; the supervisor needs no name."""
     named = [Text(clean(speaker), "bold cyan")] if speaker != SUPERVISOR else []
-    return [*named, _markdown(text)]
-
-
-def _markdown(text: str) -> Markdown:
-    # In a talk a new line is a new line; two spaces make it one in Markdown, too.
-    # A link shows its address: one that hides behind other words could lead anywhere.
-    return Markdown(clean(text).replace("\n", "  \n"), hyperlinks=False)
+    return [*named, markdown(text)]

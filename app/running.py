@@ -17,6 +17,10 @@ GRACE = 1.0
 """Seconds that a run may take to end by itself when it is stopped with its answer already given."""
 
 
+INTERRUPT = "__interrupt__"
+"""The key under which LangGraph reports, among the values of the state, that it waits."""
+
+
 class Run:
     """Drive the graph in a task of its own, so that it can be stopped while its events are being read."""
 
@@ -83,7 +87,7 @@ class Run:
             async for part in stream:
                 mode, what = cast(tuple[str, Any], part)
                 if mode == "values":
-                    self.state = what
+                    self.state = cast(State, {name: value for name, value in what.items() if name != INTERRUPT})
                 else:
                     self._events.put_nowait(what)
             self.ended = True

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 
-from agents.events import Error, Event, Message, View
+from agents.asking import worded
+from agents.events import Error, Event, Interrupt, Message
+from agents.views import Document, View
 from app.assistant import Assistant, Turn
 from app.render import RETRY
 from app.telegram_chats import Chats
@@ -93,12 +95,16 @@ class Door:
 
     async def _show(self, chat: int, event: Event) -> None:
         match event:
-            case Message(text=text, interrupted=interrupted):
+            case Message(text=text, interrupted=interrupted, shown=False):
                 await self.sender.say(chat, text)
                 if interrupted:
                     await self.remark(Place(chat), "stopped")
-            case View(title=title, text=text):
+            case Document(title=title, content=text):
                 await self.sender.hand(chat, title, text)
+            case View():
+                await self.sender.say(chat, event.text(), is_markdown=False)
+            case Interrupt():
+                await self.sender.say(chat, worded(event, self._lang), is_markdown=False)
             case Error(code=code, text=text) if code != RETRY:
                 await self.sender.say(chat, text, is_markdown=False)
 

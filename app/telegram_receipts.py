@@ -2,8 +2,9 @@
 
 import hashlib
 
-from agents.events import Event, Message, View
+from agents.events import Event, Message
 from agents.memory.store import Store, namespace_of
+from agents.views import View
 from app.telegram_place import DOOR
 
 
@@ -42,5 +43,5 @@ class Receipts:
 
 
 def _digest(event: Event) -> str:
-    whole = f"{event.title}\n{event.text}" if isinstance(event, View) else str(event)
+    whole = f"{event.title}\n{event.text()}" if isinstance(event, View) else str(event)
     return hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()

@@ -20,8 +20,8 @@ from agents.events import (
     ToolStart,
     TurnEnd,
     TurnStart,
-    View,
 )
+from agents.views import View
 from app.terminal import clean
 
 LONGEST = 160

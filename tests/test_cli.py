@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from agents.errors import ConfigError, UsageError
-from agents.events import Error, Event, View
+from agents.events import Error, Event
+from agents.views import Notice
 from app import cli
 from app.assistant import Turn
 from tests.stand_in import StandIn, line, says
@@ -48,10 +49,10 @@ def feed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Feed]:
 
 
 def test_ask_prints_the_answer_only(stage: Stage, capsys: Captured) -> None:
-    """What the assistant says, views included, is all that goes to stdout."""
-    stage([*says("Hello there"), View(kind="markdown", title="Profile", text="# Ann")])
+    """What the assistant says is all that goes to stdout; a notice is a remark."""
+    stage([*says("Hello there"), Notice(message="The shop is closed.")])
     assert cli.main(["ask", "hi"]) == 0
-    assert capsys.readouterr() == ("Hello there\n# Ann\n", "")
+    assert capsys.readouterr() == ("Hello there\n", "The shop is closed.\n")
 
 
 def test_ask_tells_every_event_as_json(stage: Stage, capsys: Captured) -> None:

@@ -6,8 +6,9 @@ from typing import Any, Literal
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
-from agents.events import View
 from agents.state import Context
+from agents.tools.outcome import Answer, result
+from agents.views import Document
 from prompts import phrase, table
 
 Runtime = ToolRuntime[Context, Any]
@@ -20,14 +21,14 @@ async def show_profile(runtime: Runtime) -> str:
 
 
 @tool(response_format="content_and_artifact")
-async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) -> tuple[str, View | None]:
+async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) -> Answer:
     """Give the user their profile as a document. The document is shown to them; do not repeat it."""
     form, lang = runtime.state["form"], runtime.state["lang"]
     if not form:
-        return phrase("profile_empty", lang), None
+        return result(message=phrase("profile_empty", lang))
     text = json.dumps(form, ensure_ascii=False, indent=2) if format == "json" else _markdown(form, lang)
     name = "profile.json" if format == "json" else "profile.md"
-    return phrase("profile_exported", lang, name=name), View(kind="document", title=name, text=text)
+    return result(message=phrase("profile_exported", lang, name=name), view=Document(title=name, content=text))
 
 
 def _markdown(form: dict[str, Any], lang: str) -> str:

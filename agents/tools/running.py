@@ -1,6 +1,7 @@
-"""Run tools so that nothing they do ends a turn: every call is announced, timed, bounded and answered."""
+"""Run tools so that nothing they do ends a turn: every call is announced, guarded, timed, bounded and answered."""
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,48 +14,59 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 from langgraph.types import Command
 
-from agents.events import ToolEnd, ToolStart, View
+from agents.aliases import Aliases
+from agents.events import ToolEnd, ToolStart
 from agents.speaker import Speaker
+from agents.tools.guarding import guarded
+from agents.tools.outcome import Outcome, Refused, schema_of, written
+from agents.tools.traits import traits_of
+from agents.views import Notice
 from prompts import phrase
 
 TIMEOUT = 60
 """Seconds a tool may take."""
 LOG = logging.getLogger(__name__)
-Answer = ToolMessage | Command[Any]
+Reply = ToolMessage | Command[Any]
+Execute = Callable[[ToolCallRequest], Awaitable[Reply]]
 
 
 def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
-    """Return a node that runs a speaker's tools and tells the model, in words, what went wrong."""
-    known = {tool.name for tool in tools}
+    """Return a node that runs a speaker's tools and tells the model, in words, what went wrong.
 
-    async def watch(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Answer]]) -> Answer:
+    The artifact of each of its messages is the call's `Outcome`.
+    """
+    known = {tool.name: tool for tool in tools}
+
+    async def watch(request: ToolCallRequest, execute: Execute) -> Reply:
         call, emit = request.tool_call, request.runtime.stream_writer
         about: dict[str, Any] = {"speaker": speaker.name, "tool": call["name"], "args": call["args"], "id": call["id"]}
         emit(ToolStart(**about))
         begun = time.perf_counter()
         answer = await _answer(request, execute, known)
         message = _message(answer, call["id"])
+        outcome = _presented(message, known.get(call["name"]), request.state["aliases"])
         ms = round((time.perf_counter() - begun) * 1000)
-        emit(ToolEnd(**about, ok=message.status != "error", object=message.text, ms=ms))
-        if isinstance(message.artifact, View):
-            emit(message.artifact)
-            message.artifact = None
+        if outcome.question is None:
+            emit(ToolEnd(**about, ok=message.status != "error", object=message.text, ms=ms))
+        if isinstance(outcome.view, Notice):
+            emit(outcome.view)
         return answer
 
     return ToolNode(tools, handle_tool_errors=False, awrap_tool_call=watch)
 
 
-async def _answer(
-    request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Answer]], known: set[str]
-) -> Answer:
+async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, BaseTool]) -> Reply:
     call, lang = request.tool_call, request.state["lang"]
-    if call["name"] not in known:
+    tool = known.get(call["name"])
+    if tool is None:
         return _trouble(request, phrase("tool_unknown", lang, tool=call["name"], known=", ".join(sorted(known))))
     try:
         async with asyncio.timeout(TIMEOUT):
-            return await execute(request)
+            return await execute(await guarded(request, tool))
     except GraphBubbleUp:
         raise
+    except Refused as refusal:
+        return _trouble(request, str(refusal), Outcome(view=refusal.view))
     except ToolInvocationError as wrong:
         return _trouble(request, phrase("tool_arguments", lang, tool=call["name"], problem=_problems(wrong)))
     except Exception:
@@ -62,9 +74,28 @@ async def _answer(
         return _trouble(request, phrase("tool_failed", lang, tool=call["name"]))
 
 
-def _trouble(request: ToolCallRequest, text: str) -> ToolMessage:
+def _presented(message: ToolMessage, tool: BaseTool | None, aliases: Aliases) -> Outcome:
+    """Write what the model reads: the object with small numbers for long identifiers."""
+    outcome = message.artifact if isinstance(message.artifact, Outcome) else Outcome(_parsed(message, tool))
+    message.artifact = outcome
+    if outcome.object is not None and tool is not None and message.status != "error":
+        message.content = written(aliases.hide(outcome.object, schema_of(traits_of(tool).result)))
+    return outcome
+
+
+def _parsed(message: ToolMessage, tool: BaseTool | None) -> Any:
+    """Return the object that a tool wrote as JSON itself; None if it gives sentences."""
+    if tool is None or traits_of(tool).result is None:
+        return None
+    try:
+        return json.loads(message.text)
+    except ValueError:
+        return None
+
+
+def _trouble(request: ToolCallRequest, text: str, outcome: Outcome | None = None) -> ToolMessage:
     call = request.tool_call
-    return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
+    return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error", artifact=outcome)
 
 
 def _problems(wrong: ToolInvocationError) -> str:
@@ -72,6 +103,6 @@ def _problems(wrong: ToolInvocationError) -> str:
     return "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
 
 
-def _message(answer: Answer, call_id: str | None) -> ToolMessage:
+def _message(answer: Reply, call_id: str | None) -> ToolMessage:
     messages = [answer] if isinstance(answer, ToolMessage) else (answer.update or {})["messages"]
     return next(m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id)

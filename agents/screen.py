@@ -1,0 +1,30 @@
+"""What the user saw last, numbered as they saw it, so that "the second one" means something."""
+
+from collections.abc import Sequence
+
+from agents.state import Shown, State
+
+VIEWS = 2
+"""Views that are remembered."""
+LINES = 20
+LONGEST = 120
+"""Characters of a line that are remembered."""
+
+
+def on_screen(state: State, title: str, lines: Sequence[str]) -> list[Shown]:
+    """Return what is on the screen once a view with these lines was shown; one without any changes nothing."""
+    before = state.get("screen", [])
+    if not lines:
+        return before
+    shown: Shown = {"title": title[:LONGEST], "lines": [line[:LONGEST] for line in lines[:LINES]]}
+    return [*before, shown][-VIEWS:]
+
+
+def worded(screen: Sequence[Shown]) -> str:
+    """Return the screen in words, the latest view last."""
+    return "\n".join(_view(shown) for shown in screen)
+
+
+def _view(shown: Shown) -> str:
+    lines = [f"{number}. {line}" for number, line in enumerate(shown["lines"], 1)]
+    return "\n".join([*([f"{shown['title']}:"] if shown["title"] else []), *lines])

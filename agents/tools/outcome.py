@@ -1,0 +1,103 @@
+"""What a tool gives back: an object for the model, a view for the screen, or a question to the user.
+
+A tool that gives more than a sentence has `response_format="content_and_artifact"` and returns what `result`,
+`choice` or `request` makes.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from agents.views import View
+
+LONGEST = 8_000
+"""Characters of an object that the model is shown."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One candidate of a choice: `value` is what the model gets when the user takes it.
+
+    `facts` are what the user may tell it by ("the cheap one"): price, rating, date and the like.
+    """
+
+    label: str
+    value: Any = None
+    detail: str = ""
+    id: str = ""
+    facts: Mapping[str, float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the user has to choose, open or fill in before the tool has its result."""
+
+    prompt: str
+    options: Sequence[Option] = ()
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The parts of a result."""
+
+    object: Any = None
+    view: View | None = None
+    question: Question | None = None
+
+
+class Refused(Exception):
+    """Tells the model why a call was not carried out, and what to do; `view` is a notice for the user."""
+
+    def __init__(self, message: str, view: View | None = None) -> None:
+        super().__init__(message)
+        self.view = view
+
+
+Answer = tuple[str, Outcome]
+
+
+def result(object: Any = None, *, message: str | None = None, view: View | None = None) -> Answer:
+    """Return a result: the model reads the object, else the message, else what the view shows.
+
+    An empty list is a result and is read as `[]`.
+    """
+    plain = to_jsonable_python(object)
+    text = written(plain) if plain is not None else message or (view.text() if view else "")
+    return text, Outcome(plain, view)
+
+
+def choice(prompt: str, options: Sequence[Option]) -> Answer:
+    """Let the user choose; of one candidate there is no choice, of none an empty result."""
+    if len(options) > 1:
+        return "", Outcome(question=Question(prompt, options))
+    return result(taken(options[0]) if options else [])
+
+
+def request(prompt: str, *, url: str = "") -> Answer:
+    """Send the user to a page, or have them fill in the form of the tool's traits."""
+    return "", Outcome(question=Question(prompt, url=url))
+
+
+def taken(option: Option) -> Any:
+    """Return what the model gets for an option."""
+    return option.value if option.value is not None else {"id": option.id or option.label, "label": option.label}
+
+
+def written(plain: Any) -> str:
+    """Write an object for the model: compact JSON, the same for the same object; a long one is cut and says so."""
+    text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}… ({len(text) - LONGEST} more characters were left out)"
+
+
+def schema_of(wanted: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the JSON schema of a result; empty for a sentence."""
+    if wanted is None:
+        return {}
+    return wanted if isinstance(wanted, Mapping) else wanted.model_json_schema()

@@ -1,0 +1,170 @@
+"""Tools that wait for the user: what answers them, what does not, and that nothing runs twice."""
+
+import pytest
+from langgraph.types import Command
+
+from agents.events import Interrupt, TurnEnd
+from agents.history import dangling
+from agents.models.script import Call, Line
+from agents.state import Context
+from app.running import config_of
+from prompts import phrase
+from tests.conftest import Chat, told
+from tests.shop import ORDERS, with_shop
+
+SHOES, HAT, COAT = ORDERS
+ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"
+BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
+CHOSEN = {
+    "2": '{"id":1,"name":"Red hat","price":15.0}',
+    "red hat": '{"id":1,"name":"Red hat","price":15.0}',
+    "the second one": '{"id":1,"name":"Red hat","price":15.0}',
+    "I'll take the cheapest one, please": '{"id":1,"name":"Red hat","price":15.0}',
+    "the expensive one": '{"id":1,"name":"Green coat","price":140.0}',
+    "the last one": '{"id":1,"name":"Green coat","price":140.0}',
+    "the blue one": '{"id":1,"name":"Blue shoes","price":60.0}',
+    HAT: '{"id":1,"name":"Red hat","price":15.0}',
+}
+
+
+@pytest.fixture(autouse=True)
+def shop(chat: Chat) -> None:
+    """Give the conversation a shop."""
+    chat.speakers = with_shop(chat.speakers)
+
+
+@pytest.mark.parametrize("answer", CHOSEN)
+async def test_a_choice_is_answered(chat: Chat, answer: str) -> None:
+    """A number, a label, words or a tap choose; the tool is not run again, in whatever process the answer comes."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+
+    assert told(f"""
+        user: I want to return something
+        supervisor -> planner
+        {ASKED}
+        user: {answer}
+        planner.choose_order() = {CHOSEN[answer]}
+        planner: Sent back.
+    """) == await chat.says("I want to return something", answer)
+    assert (await chat.state())["pending"] == []
+
+
+async def test_while_a_choice_is_open_the_thread_says_so(chat: Chat) -> None:
+    """The state names what is waited for, and the turn ends waiting."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order")])
+    await chat.says("I want to return something")
+
+    [pending] = (await chat.state())["pending"]
+    assert (pending["kind"], pending["prompt"], pending["options"][1]["label"]) == (
+        "selector",
+        "Which order?",
+        "Red hat",
+    )
+    assert [event.waiting for event in chat.events if isinstance(event, TurnEnd)] == [True]
+    assert [event.options[1]["id"] for event in chat.events if isinstance(event, Interrupt)] == [HAT]
+
+
+async def test_a_switch_abandons_a_choice(chat: Chat) -> None:
+    """A change of subject leaves the choice; its call is answered, and the supervisor hears the message."""
+    chat.expects(supervisor=[*BEGIN, "It is sunny."], planner=[Call("choose_order"), "…"], observer=["own"])
+
+    assert told(f"""
+        user: I want to return something
+        supervisor -> planner
+        {ASKED}
+        user: What's the weather like tomorrow in Rome?
+        planner.choose_order() ! {phrase("not_chosen", "en")}
+        supervisor (observer): supervisor
+        planner -> supervisor
+        supervisor: It is sunny.
+        supervisor: Shall we go on with your to-dos?
+    """) == await chat.says("I want to return something", "What's the weather like tomorrow in Rome?")
+    state = await chat.state()
+    assert (state["pending"], state["paused"], dangling(await chat.messages("planner"))) == ([], ["planner"], [])
+
+
+async def test_a_question_about_the_options_goes_to_the_dialog(chat: Chat) -> None:
+    """What is no answer and no change of subject is for the dialog, which sees what is on the screen."""
+    chat.expects(
+        supervisor=BEGIN,
+        planner=[Call("choose_order"), "The coat is of wool.", Call("choose_order"), "Sent back."],
+        observer=["stay"],
+    )
+    await chat.says("I want to return something", "Is the coat of wool or of cotton?")
+
+    [*_, asked] = [asked for asked in chat.script.asked if asked.role == "planner"]
+    assert "1. Blue shoes\n2. Red hat\n3. Green coat" in asked.messages[-1].text
+    chat.expects(observer=["stay"])
+    assert (await chat.says("Then let me see them again", "3")).endswith("planner: Sent back.")
+
+
+async def test_two_questions_are_asked_one_after_the_other(chat: Chat) -> None:
+    """Of parallel calls those that need nobody run at once; the others wait for their turn with the user."""
+    calls = [Call("choose_order"), Call("find_orders", {"name": "hat"}), Call("ask_address")]
+    chat.expects(supervisor=BEGIN, planner=[calls, "All done."])
+
+    assert told("""
+        user: I want to return something
+        supervisor -> planner
+        planner.find_orders(name='hat') = [{"id":1,"name":"Red hat","price":15.0}]
+        selector: Which order? [Blue shoes | Red hat | Green coat]
+        user: 1
+        planner.choose_order() = {"id":2,"name":"Blue shoes","price":60.0}
+        breaker: Where shall we fetch it? [street | zip]
+        user: street: Elm Street 5
+        breaker: Thank you. What is still missing: [zip]
+        user: 8001
+        planner.ask_address() = {"street":"Elm Street 5","zip":8001}
+        planner: All done.
+    """) == await chat.says("I want to return something", "1", "street: Elm Street 5", "8001")
+
+
+async def test_a_form_says_what_does_not_fit(chat: Chat) -> None:
+    """A value that the form refuses is asked for again, with the reason; what fits is kept."""
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "Fetched there."])
+    trace = await chat.says("Fetch it", '{"street": "Elm Street 5", "zip": "near"}', '{"street": "Elm St", "zip": 7}')
+
+    assert "breaker: That does not fit (zip: Input should be a valid integer" in trace
+    assert trace.endswith('planner.ask_address() = {"street":"Elm St","zip":7}\nplanner: Fetched there.')
+
+
+async def test_a_page_to_open_waits_until_the_user_is_back(chat: Chat) -> None:
+    """A breaker gives an address; "done" goes on."""
+    chat.expects(supervisor=BEGIN, planner=[Call("sign_in"), "Welcome."])
+
+    assert told("""
+        user: Sign me in
+        supervisor -> planner
+        breaker: Please sign in. [https://shop.example/sign-in]
+        user: done
+        planner.sign_in() = {"done":true,"answer":"done"}
+        planner: Welcome.
+    """) == await chat.says("Sign me in", "done")
+
+
+async def test_a_client_of_the_graph_may_resume_it(chat: Chat) -> None:
+    """The question is a LangGraph interrupt; a resume value is an answer, and no node before it runs again."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    await chat.says("I want to return something")
+    async with chat.assistant() as assistant:
+        config = config_of("ann")
+        [waiting] = (await assistant.graph.aget_state(config)).interrupts
+        models = chat.script.models(["supervisor", "observer", *chat.speakers.dialogs])
+        context = Context("ann", "ann", models)
+        values = await assistant.graph.ainvoke(Command(resume="the red one"), config, context=context)
+
+    assert waiting.value["prompt"] == "Which order?"
+    assert values["said"][-1]["text"] == "Sent back."
+    assert sum(asked.role == "supervisor" for asked in chat.script.asked) == 1
+
+
+async def test_of_one_candidate_there_is_no_choice(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A selector with one candidate takes it; with none it has an empty result."""
+    monkeypatch.setattr("tests.shop.ORDERS", {HAT: ORDERS[HAT]})
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back.", Call("choose_order"), "No orders."])
+    trace = await chat.says("I want to return something")
+    assert 'planner.choose_order() = {"id":1,"name":"Red hat","price":15.0}' in trace
+
+    monkeypatch.setattr("tests.shop.ORDERS", {})
+    chat.expects(observer=["stay"])
+    assert "planner.choose_order() = []" in await chat.says("And now the next one of my orders")

@@ -61,7 +61,7 @@ class Acting:
         return whole
 
     async def _run(self, calls: Sequence[ToolCall], state: State) -> Update:
-        """Run ordinary tools; they see their speaker's form, the language and the message, as `runtime.state`."""
+        """Run ordinary tools; `runtime.state` has the speaker's form and talk, the language and the message."""
         form = dict(state["talks"][self.speaker.name].get("form") or {})
         aliases = Aliases(state.get("aliases"))
         sight = {
@@ -70,6 +70,7 @@ class Acting:
             "lang": state["lang"],
             "heard": state["heard"],
             "aliases": aliases,
+            "talk": state["talks"][self.speaker.name]["messages"],
         }
         parts = await self.node.ainvoke(sight)
         update: Update = {}

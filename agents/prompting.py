@@ -117,11 +117,12 @@ class Prompting:
 
 def bound(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
     """Return every tool a speaker's model may call, in an order that never changes."""
+    help = speakers.help or assistant_help
     if speaker.is_supervisor:
         entries = [entry_tool(dialog.tool, dialog.description) for dialog in speakers.dialogs.values()]
-        return [*speaker.tools, *entries, assistant_help]
+        return [*speaker.tools, *entries, help]
     form = [form_tool(speaker.form)] if speaker.form else []
-    return [*speaker.tools, *form, hand_back, assistant_help]
+    return [*speaker.tools, *form, hand_back, help]
 
 
 def heard_so_far(speaker: Speaker, state: State) -> list[AnyMessage]:

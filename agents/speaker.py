@@ -43,6 +43,8 @@ class Speakers:
 
     supervisor: Speaker
     dialogs: Mapping[str, Speaker] = field(default_factory=dict)
+    help: BaseTool | None = None
+    """What stands in for `assistant_help`, if anything does."""
 
     def __getitem__(self, name: str) -> Speaker:
         """Return a speaker by name."""

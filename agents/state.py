@@ -12,6 +12,7 @@ from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from agents.aliases import Known
+from agents.help.chain import HelpChain
 from agents.history import GROW, cut
 from agents.memory.reminders import Reminders
 from agents.models import Models
@@ -165,3 +166,4 @@ class Context:
     device: str = ""
     """What the user speaks to: "terminal", "telegram"."""
     permissions: frozenset[str] = frozenset()
+    help: HelpChain = field(default_factory=HelpChain)

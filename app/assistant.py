@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from agents.asking import ask
 from agents.events import Event, Message
+from agents.help.chain import HelpChain
 from agents.memory import Memory
 from agents.memory.transcript import Letter, Line, ThreadInfo
 from agents.models import Models
@@ -37,9 +38,11 @@ class Turn:
 class Assistant:
     """The conversation, for doors: play a turn, stop it, look at a thread, forget it."""
 
-    def __init__(self, graph: Graph, memory: Memory, models: Models, languages: Languages) -> None:
+    def __init__(
+        self, graph: Graph, memory: Memory, models: Models, languages: Languages, help: HelpChain | None = None
+    ) -> None:
         self.graph, self.memory = graph, memory
-        self._playing = Playing(graph, memory, models, languages)
+        self._playing = Playing(graph, memory, models, languages, help or HelpChain())
 
     async def play(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Take one message through the conversation and yield what happens, one turn at a time per thread.

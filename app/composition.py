@@ -16,6 +16,7 @@ from agents.tools.clock import current_time
 from agents.tools.language import change_language
 from app.assistant import Assistant
 from app.graph import build_graph
+from app.help import check_help, make_help
 from app.language import Languages
 from app.settings import Settings
 from prompts import PromptError, card, languages
@@ -33,13 +34,14 @@ async def open_assistant(settings: Settings, *, model: str | None = None) -> Asy
     """
     speakers, watching = discover()
     models = settings.models(model)
+    check_help(settings)
     unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
     if unknown:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown)}")
     async with open_memory(settings.database_url) as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         known = Languages(settings.app_lang, tuple(languages()), memory.store)
-        yield Assistant(graph, memory, models, known)
+        yield Assistant(graph, memory, models, known, await make_help(settings, memory.store, memory.notes))
 
 
 def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
@@ -66,6 +68,10 @@ def report(settings: Settings) -> dict[str, Any]:
         chosen = settings.models()
         models = {"default": chosen.default.name} | {role: model.name for role, model in chosen.roles.items()}
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
+    except ConfigError as wrong:
+        faults.append(str(wrong))
+    try:
+        check_help(settings)
     except ConfigError as wrong:
         faults.append(str(wrong))
     try:

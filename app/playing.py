@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.types import StateSnapshot
 
 from agents.events import Event, Message, TurnEnd, TurnStart
+from agents.help.chain import HelpChain
 from agents.keeping import from_transcript
 from agents.memory import Memory
 from agents.memory.transcript import Letter, Line
@@ -35,8 +36,9 @@ REMEMBERED = 20
 class Playing:
     """Carry messages through the graph."""
 
-    def __init__(self, graph: Graph, memory: Memory, models: Models, languages: Languages) -> None:
-        self.graph, self.memory, self.models, self.languages = graph, memory, models, languages
+    def __init__(self, graph: Graph, memory: Memory, models: Models, languages: Languages, help: HelpChain) -> None:
+        self.graph, self.memory, self.models = graph, memory, models
+        self.languages, self.help = languages, help
         self.outcome = Outcome(graph, memory, languages.default)
         self._runs: dict[str, Run] = {}
 
@@ -71,7 +73,7 @@ class Playing:
         routed = known and not {"route", "__start__"} & ahead
         zone = await zone_of_user(self.memory.store, letter.user)
         ballot = Ballot(_votes(snapshot))
-        context = Context(letter.thread, letter.user, self.models, ballot, self.memory.reminders, zone)
+        context = Context(letter.thread, letter.user, self.models, ballot, self.memory.reminders, zone, help=self.help)
         run = Run(self.graph, context, state, state.get("turn", 0) + (0 if routed else 1))
         self._runs[letter.thread] = run
         try:

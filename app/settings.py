@@ -1,13 +1,15 @@
 """Settings, read once from the environment and `.env`; `.env.example` explains each."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agents.errors import ConfigError
 from agents.models import Models
 from agents.models.making import Endpoint, make_models
+
+HelpLink = Literal["pages", "model", "webhook", "person"]
 
 
 class Settings(BaseSettings):
@@ -29,6 +31,14 @@ class Settings(BaseSettings):
     telegram_bot_token: SecretStr | None = None
     telegram_api_url: str = "https://api.telegram.org"
     telegram_allowed_users: Annotated[frozenset[int], NoDecode] = frozenset()
+    help_chain: Annotated[tuple[HelpLink, ...], NoDecode] = ("pages",)
+    help_timeout: float = Field(default=10, gt=0, le=20)
+    help_model: str | None = None
+    help_base_url: str | None = None
+    help_api_key: SecretStr | None = None
+    help_webhook_url: AnyHttpUrl | None = None
+    help_webhook_secret: SecretStr | None = None
+    help_operator_chat: int | None = None
 
     @field_validator("role_models", mode="before")
     @classmethod
@@ -46,6 +56,17 @@ class Settings(BaseSettings):
     def _numbers(cls, value: object) -> object:
         """Read "12345, 67890"."""
         return value.replace(",", " ").split() if isinstance(value, str) else value
+
+    @field_validator("help_chain", mode="before")
+    @classmethod
+    def _links(cls, value: object) -> object:
+        """Read "pages, webhook, person"."""
+        links = value.replace(",", " ").split() if isinstance(value, str) else value
+        if isinstance(links, list) and len(set(links)) < len(links):
+            raise ValueError("name each link once")
+        if isinstance(links, list) and "person" in links[:-1]:
+            raise ValueError("person answers whatever is left, and comes last")
+        return links
 
     def models(self, override: str | None = None) -> Models:
         """Make the models of all roles; `override` takes the place of every role's.

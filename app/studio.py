@@ -15,13 +15,13 @@ from langgraph.runtime import Runtime
 
 from agents.errors import UsageError
 from agents.memory.transcript import Letter
-from agents.models import Models
 from agents.state import Context
 from app.composition import discover
 from app.graph import Graph, build_graph
+from app.help import check_help, make_help
 from app.language import Languages
 from app.running import STEPS
-from app.settings import read_settings
+from app.settings import Settings, read_settings
 from prompts import languages
 
 
@@ -41,17 +41,19 @@ def make_graph() -> ChatGraph:
         ConfigError: a setting is wrong.
     """
     settings = read_settings()
+    check_help(settings)
     # With True its checkpoints live in the thread of the graph around it, and last from turn to turn.
     conversation = build_graph(*discover(), saver=True, store=None)
     graph = StateGraph(ChatState)
-    graph.add_node("conversation", _turn(conversation, settings.models(), settings.app_lang))
+    graph.add_node("conversation", _turn(conversation, settings))
     graph.add_edge(START, "conversation")
     graph.add_edge("conversation", END)
     return graph.compile(name="dialog-supervisor")
 
 
-def _turn(conversation: Graph, models: Models, default: str) -> Callable[..., Awaitable[dict[str, Any]]]:
+def _turn(conversation: Graph, settings: Settings) -> Callable[..., Awaitable[dict[str, Any]]]:
     """Return the node; a function, since that is where Studio looks for the graph within."""
+    models, default = settings.models(), settings.app_lang
 
     async def turn(state: ChatState, runtime: Runtime[None]) -> dict[str, Any]:
         """Take the last message through the conversation; without one the assistant speaks first."""
@@ -62,7 +64,7 @@ def _turn(conversation: Graph, models: Models, default: str) -> Callable[..., Aw
         outcome = await conversation.ainvoke(
             {"heard": {"id": letter.message_id, "text": letter.text, "source": letter.source}, "lang": lang},
             {"recursion_limit": STEPS},
-            context=Context(letter.thread, letter.user, models),
+            context=Context(letter.thread, letter.user, models, help=await make_help(settings, runtime.store, None)),
         )
         said = [AIMessage(one["text"], name=one["speaker"]) for one in outcome["said"]]
         return {"messages": said, "lang": outcome["lang"]}

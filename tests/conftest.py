@@ -10,6 +10,7 @@ import pytest
 
 from agents.events import Event, trace
 from agents.gate import Gate, untrained_gate
+from agents.help.chain import HelpChain
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
 from agents.speaker import Speakers
@@ -17,7 +18,9 @@ from agents.tools.recorded import with_answers
 from app.assistant import Assistant, Turn
 from app.composition import discover
 from app.graph import build_graph
+from app.help import make_help
 from app.language import Languages
+from app.settings import Settings
 from observers import Observer
 
 
@@ -28,6 +31,7 @@ class Chat:
         self.path, self.script = path, Script()
         self.speakers, self.observers = discover()
         self.gate: Gate = untrained_gate
+        self.settings = Settings(_env_file=None)
         self.events: list[Event] = []
 
     def expects(self, **lines: list[Line]) -> None:
@@ -50,7 +54,8 @@ class Chat:
     async def assistant(self) -> AsyncIterator[Assistant]:
         """Open the database anew, as a fresh process would."""
         async with open_memory(f"sqlite:///{self.path}") as memory:
-            yield compose(memory, self.script, self.speakers, self.observers, self.gate)
+            help = await make_help(self.settings, memory.store, memory.notes)
+            yield compose(memory, self.script, self.speakers, self.observers, gate=self.gate, help=help)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -69,12 +74,14 @@ def compose(
     script: Script,
     speakers: Speakers,
     observers: Mapping[str, Observer],
+    *,
     gate: Gate = untrained_gate,
+    help: HelpChain | None = None,
 ) -> Assistant:
     """Put an assistant together whose models play a script."""
     graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store, gate=gate)
     models = script.models(["supervisor", "observer", *speakers.dialogs])
-    return Assistant(graph, memory, models, Languages("en", ("en", "ru"), memory.store))
+    return Assistant(graph, memory, models, Languages("en", ("en", "ru"), memory.store), help)
 
 
 def told(text: str) -> str:

@@ -46,7 +46,7 @@ class Provider:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            self.bodies.append(await _body(reader))
+            self.bodies.append((await read_request(reader))[1])
             chunks = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
             writer.write(HEAD)
             for chunk in [*chunks, "[DONE]"]:
@@ -62,11 +62,12 @@ class Provider:
             writer.close()
 
 
-async def _body(reader: asyncio.StreamReader) -> dict[str, Any]:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
-    length = next(line for line in head if line.startswith("content-length:"))
+async def read_request(reader: asyncio.StreamReader) -> tuple[str, dict[str, Any]]:
+    """Return the head of a request, and its JSON."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
     body: dict[str, Any] = json.loads(await reader.readexactly(int(length.partition(":")[2])))
-    return body
+    return head, body
 
 
 def words(text: str) -> list[Chunk]:

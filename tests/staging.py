@@ -17,20 +17,23 @@ from agents.state import State
 from app.assistant import Assistant, Turn
 from app.composition import discover
 from app.graph import build_graph
+from app.help import make_help
 from app.language import Languages
 from app.running import config_of
+from app.settings import Settings
 
 THREAD = "t"
 ROLES = ("supervisor", "profile", "planner", "observer")
 
 
 @asynccontextmanager
-async def stage(path: Path, models: Models) -> AsyncIterator[Assistant]:
+async def stage(path: Path, models: Models, settings: Settings | None = None) -> AsyncIterator[Assistant]:
     """Open the application as it is, with these models, on the database file at `path`."""
     speakers, watching = discover()
     async with open_memory(f"sqlite:///{path}") as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
-        yield Assistant(graph, memory, models, Languages("en", ("en", "ru"), memory.store))
+        help = await make_help(settings or Settings(_env_file=None), memory.store, memory.notes)
+        yield Assistant(graph, memory, models, Languages("en", ("en", "ru"), memory.store), help)
 
 
 async def play(assistant: Assistant, text: str | None, message_id: str | None = None) -> list[Event]:

@@ -348,7 +348,7 @@ async def test_an_unknown_tool_is_explained_to_the_model(mock: LLMock, tmp_path:
     mock.add(calls("order_pizza", size=3), says("That I cannot do."), says("Gladly."))
     async with talk(tmp_path, mock.base_url()) as assistant:
         events = await turn(assistant, "a pizza, please")
-        assert tools(events) == [("order_pizza", False)]
+        assert tools(events) == [("order_pizza", False), ("assistant_help", True)]
         assert said(events) == ["That I cannot do."]
         assert said(await turn(assistant, "thanks")) == ["Gladly."]
     told = heard(bodies(mock)[1], "tool")

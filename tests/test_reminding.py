@@ -33,7 +33,7 @@ class FridayChat(Chat):
     async def assistant(self) -> AsyncIterator[Assistant]:
         """Open the database anew."""
         async with open_memory(f"sqlite:///{self.path}", NOW.timestamp) as memory:
-            yield compose(memory, self.script, self.speakers, self.observers, self.gate)
+            yield compose(memory, self.script, self.speakers, self.observers, gate=self.gate)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What outlives a turn: checkpoints, long-term items, inbox, transcript and reminders, in one SQLite file."""
+"""What outlives a turn: checkpoints, long-term items, inbox, transcript, reminders and notes, in one SQLite file."""
 
 import sqlite3
 import time
@@ -13,6 +13,7 @@ from agents.errors import ConfigError, UsageError
 from agents.memory.checkpoints import Saver
 from agents.memory.connection import truncate
 from agents.memory.locks import ThreadLocks
+from agents.memory.notes import Notes
 from agents.memory.reminders import Reminders
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
@@ -29,6 +30,7 @@ class Memory:
     store: Store
     transcript: Transcript
     reminders: Reminders
+    notes: Notes
     locks: ThreadLocks
 
     async def forget(self, thread: str) -> bool:
@@ -46,6 +48,7 @@ class Memory:
             for user in alone:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
+            await self.notes.erase(thread)
             await self.saver.adelete_thread(thread)
             # Last, since it is what a forget that was killed half-way is known by.
             await self.transcript.erase(thread)
@@ -94,7 +97,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float]) -
         transcript = await stack.enter_async_context(Transcript.from_conn_string(str(path)))
         reminders = await stack.enter_async_context(Reminders.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
-    return Memory(saver, store, transcript, reminders, locks)
+    return Memory(saver, store, transcript, reminders, Notes(path), locks)
 
 
 async def _empty_log(saver: Saver) -> None:

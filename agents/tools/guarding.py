@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.aliases import AliasError, Aliases
 from agents.state import Context
-from agents.tools.outcome import Refused
+from agents.tools.outcome import Misused, Refused
 from agents.tools.traits import traits_of
 from prompts import phrase
 
@@ -17,14 +17,14 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
     """Return the call with real identifiers in place of the model's numbers.
 
     Raises:
-        Refused: an argument is not the model's to set, a number stands for nothing, the user may not do this,
-            or the state of things forbids it.
+        Misused: an argument is not the model's to set, or a number stands for nothing.
+        Refused: the user may not do this, or the state of things forbids it.
     """
     lang, call = request.state["lang"], request.tool_call
     known = parameters(tool)
     if forged := sorted(set(call["args"]) - set(known.get("properties", {}))):
         allowed = ", ".join(known.get("properties", {})) or "-"
-        raise Refused(phrase("tool_forged", lang, names=", ".join(forged), allowed=allowed))
+        raise Misused(phrase("tool_forged", lang, names=", ".join(forged), allowed=allowed))
     found = traits_of(tool)
     context: Context = cast(Context, request.runtime.context)
     if found.permission and found.permission not in context.permissions:
@@ -33,7 +33,7 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
         args = _aliases(request).restore(call["args"], known)
     except AliasError as wrong:
         numbers = ", ".join(wrong.known[-20:]) or "-"
-        raise Refused(phrase("alias_unknown", lang, kind=wrong.kind, given=wrong.given, known=numbers)) from None
+        raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=wrong.given, known=numbers)) from None
     if found.check and _valid(tool, args) and (problem := await found.check(args, request.runtime)):
         raise Refused(problem)
     return request.override(tool_call={**call, "args": args})

@@ -58,6 +58,10 @@ class Refused(Exception):
         self.view = view
 
 
+class Misused(Refused):
+    """The arguments are wrong: a name or a number that there is not."""
+
+
 Answer = tuple[str, Outcome]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool
 
 from agents.speaker import Speaker, Speakers
+from agents.tools.help import assistant_help
 
 OUTSIDE = "outside"
 """The tag of a tool that tells of the world outside (the time, the weather): tomorrow it answers differently."""
@@ -23,7 +24,9 @@ def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[str]]) -> Sp
         return replace(speaker, tools=[stand_ins.get(tool.name, tool) for tool in speaker.tools])
 
     dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
-    return Speakers(changed(speakers.supervisor), dialogs)
+    help = assistant_help.name
+    asked = recorded(assistant_help, answers[help]) if help in answers else speakers.help
+    return Speakers(changed(speakers.supervisor), dialogs, asked)
 
 
 def recorded(tool: BaseTool, answers: Sequence[str]) -> BaseTool:

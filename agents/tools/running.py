@@ -18,7 +18,9 @@ from agents.aliases import Aliases
 from agents.events import ToolEnd, ToolStart
 from agents.speaker import Speaker
 from agents.tools.guarding import guarded
-from agents.tools.outcome import Outcome, Refused, schema_of, written
+from agents.tools.help import assistant_help
+from agents.tools.outcome import Misused, Outcome, Refused, schema_of, written
+from agents.tools.rescue import Rescue, Trouble, trouble
 from agents.tools.traits import traits_of
 from agents.views import Notice
 from prompts import phrase
@@ -36,6 +38,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
     The artifact of each of its messages is the call's `Outcome`.
     """
     known = {tool.name: tool for tool in tools}
+    rescue = Rescue(speaker.name, known.get(assistant_help.name, assistant_help))
 
     async def watch(request: ToolCallRequest, execute: Execute) -> Reply:
         call, emit = request.tool_call, request.runtime.stream_writer
@@ -48,6 +51,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         ms = round((time.perf_counter() - begun) * 1000)
         if outcome.question is None:
             emit(ToolEnd(**about, ok=message.status != "error", object=message.text, ms=ms))
+            await rescue(request, message, execute)
         if isinstance(outcome.view, Notice):
             emit(outcome.view)
         return answer
@@ -59,19 +63,22 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
     call, lang = request.tool_call, request.state["lang"]
     tool = known.get(call["name"])
     if tool is None:
-        return _trouble(request, phrase("tool_unknown", lang, tool=call["name"], known=", ".join(sorted(known))))
+        there_are = ", ".join(sorted(known))
+        return trouble(request, "unknown", phrase("tool_unknown", lang, tool=call["name"], known=there_are))
     try:
         async with asyncio.timeout(TIMEOUT):
             return await execute(await guarded(request, tool))
     except GraphBubbleUp:
         raise
     except Refused as refusal:
-        return _trouble(request, str(refusal), Outcome(view=refusal.view))
+        kind: Trouble = "arguments" if isinstance(refusal, Misused) else "refused"
+        return trouble(request, kind, str(refusal), Outcome(view=refusal.view))
     except ToolInvocationError as wrong:
-        return _trouble(request, phrase("tool_arguments", lang, tool=call["name"], problem=_problems(wrong)))
+        problem = _problems(wrong)
+        return trouble(request, "arguments", phrase("tool_arguments", lang, tool=call["name"], problem=problem))
     except Exception:
         LOG.exception("tool %s failed", call["name"])
-        return _trouble(request, phrase("tool_failed", lang, tool=call["name"]))
+        return trouble(request, "failed", phrase("tool_failed", lang, tool=call["name"]))
 
 
 def _presented(message: ToolMessage, tool: BaseTool | None, aliases: Aliases) -> Outcome:
@@ -91,11 +98,6 @@ def _parsed(message: ToolMessage, tool: BaseTool | None) -> Any:
         return json.loads(message.text)
     except ValueError:
         return None
-
-
-def _trouble(request: ToolCallRequest, text: str, outcome: Outcome | None = None) -> ToolMessage:
-    call = request.tool_call
-    return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error", artifact=outcome)
 
 
 def _problems(wrong: ToolInvocationError) -> str:

@@ -39,7 +39,7 @@ def with_weather(chat: Chat) -> None:
 
 
 async def test_a_raising_tool_does_not_end_the_turn(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:
-    """The model is told that the tool failed and what to do; it does not learn the cause, the log does."""
+    """The model is told that the tool failed and what help says; it does not learn the cause, the log does."""
     with_weather(chat)
     chat.expects(supervisor=[PLAN], planner=[Call("weather", {"city": "Ulm"}), "I could not find out."])
 
@@ -47,8 +47,11 @@ async def test_a_raising_tool_does_not_end_the_turn(chat: Chat, caplog: pytest.L
         user: Will it rain in Ulm?
         supervisor -> planner
         planner.weather(city='Ulm') ! $failed
+        planner.assistant_help(query='milk on the list\\nWill it rain in Ulm?') = $unknown
         planner: I could not find out.
-    """).replace("$failed", phrase("tool_failed", "en", tool="weather")) == await chat.says("Will it rain in Ulm?")
+    """).replace("$failed", phrase("tool_failed", "en", tool="weather")).replace(
+        "$unknown", phrase("help_unknown", "en")
+    ) == await chat.says("Will it rain in Ulm?")
     assert "is on fire" in caplog.text
 
 

@@ -1,0 +1,40 @@
+"""Help for a question that no other tool answers: links that are asked in turn, one file a link."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Protocol
+
+LONGEST_QUESTION = 500
+LONGEST_ANSWER = 1500
+"""Characters."""
+_SPACES = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r"\s*\n\s*\n\s*")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that can be understood by itself; `key` is the same when the same call is made again."""
+
+    text: str
+    lang: str
+    thread: str = ""
+    key: str = ""
+
+
+class Link(Protocol):
+    """One who may know."""
+
+    @property
+    def name(self) -> str:
+        """The name of the setting, and of the mark on the answers."""
+
+    async def answer(self, question: Question) -> str | None:
+        """Return what is known, as plain text; None when nothing is. May raise: then the next link is asked."""
+
+
+def plain(text: str, longest: int) -> str:
+    """Return a text that was not written here without control and format characters, cut to so many characters."""
+    kept = "".join(char for char in text if char == "\n" or char.isspace() or unicodedata.category(char)[0] != "C")
+    short = _LINES.sub("\n\n", _SPACES.sub(" ", kept)).strip()
+    return short if len(short) <= longest else f"{short[: longest - 1].rstrip()}…"

@@ -1,0 +1,37 @@
+"""The chain of help: links are asked in turn until one knows; what it says is marked with where it is from."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from agents.help import LONGEST_ANSWER, LONGEST_QUESTION, Link, Question, plain
+from agents.help.pages import Pages
+from prompts import phrase
+
+LOG = logging.getLogger(__name__)
+
+
+class HelpChain:
+    """The links in their order, our own pages if none are given; `timeout` is in seconds, for each link."""
+
+    def __init__(self, links: Sequence[Link] | None = None, timeout: float = 10) -> None:
+        self.links = (Pages(),) if links is None else tuple(links)
+        self.timeout = timeout
+
+    async def ask(self, question: Question) -> str:
+        """Return what the first link that knows says, marked; or that nobody knows. Never raises."""
+        text = plain(question.text, LONGEST_QUESTION)
+        asked = Question(text, question.lang, question.thread, question.key)
+        for link in self.links if text else ():
+            if answer := await self._answer(link, asked):
+                return phrase(f"help_{link.name}", question.lang, answer=answer)
+        return phrase("help_unknown", question.lang)
+
+    async def _answer(self, link: Link, question: Question) -> str:
+        try:
+            async with asyncio.timeout(self.timeout):
+                return plain(await link.answer(question) or "", LONGEST_ANSWER)
+        except Exception as failure:
+            # No traceback: it may quote the question, or an address with a password.
+            LOG.warning("help: %s does not answer (%s)", link.name, type(failure).__name__)
+            return ""

@@ -1,0 +1,50 @@
+"""Our own help pages (`prompts/<lang>/help.md`): the section that answers, or nothing."""
+
+from functools import cache
+
+from agents.fulltext import Entry, Hit, Index
+from agents.help import Question
+from agents.ideas import small_words
+from agents.lexical import stems
+from prompts import prompt
+
+FEW = 2
+LOOKED_AT = 3
+
+
+class Pages:
+    """Look a question up in the help pages."""
+
+    name = "pages"
+
+    async def answer(self, question: Question) -> str | None:
+        """Return the section that fits best, without its title."""
+        return look_up(question.text, question.lang)
+
+
+def look_up(query: str, lang: str) -> str | None:
+    """Return the section of the help pages that fits a query best; None when none does.
+
+    It has to have half of the query's words, or more than half if none is in its title; those count twice.
+    """
+    index, titles = _index(lang)
+    wanted = len(index.wanted(query))
+
+    def overlap(hit: Hit) -> int:
+        return len(hit.words) + len(hit.words & titles[hit.key])
+
+    best = max(index.search(query, LOOKED_AT), key=overlap, default=None)
+    if best is None:
+        return None
+    # Texts are full of everyday words ("show", "tomorrow"); a title says what its section is about.
+    is_titled = bool(best.words & titles[best.key]) or wanted <= FEW
+    return best.key if 2 * overlap(best) >= wanted + (0 if is_titled else 1) else None
+
+
+@cache
+def _index(lang: str) -> tuple[Index, dict[str, frozenset[str]]]:
+    """Return the index of the sections and the stems of their titles, by text."""
+    parts = [page.partition("\n") for page in prompt("help", lang).split("\n## ")[1:]]
+    sections = [Entry(text.strip(), title, text) for title, _, text in parts]
+    titles = {entry.key: frozenset(stems(entry.title, lang)) for entry in sections}
+    return Index(sections, lang, ignored=small_words(lang)), titles

@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     _on_thread(command("forget", upkeep.forget, "remove every trace of a thread"))
     _demonstrating(command("demo", demo.demo, "watch a conversation that shows what it can do"))
     _setting_up(command("setup", setup.setup, "connect a language model and write .env"))
+    _json(command("notes", upkeep.notes, "list what was passed on to a person"))
     command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped")
     command("graph", upkeep.graph, "draw the graph, as mermaid")
     _json(command("check", upkeep.check, "show everything that is discovered; exit 2 if something is wrong"))

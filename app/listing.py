@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from agents.memory.notes import Note
 from agents.memory.transcript import Line, ThreadInfo
 from agents.state import SUPERVISOR
 from app.terminal import clean
@@ -32,6 +33,15 @@ def thread_lines(threads: Sequence[ThreadInfo]) -> list[str]:
     """Return the threads, one a line, below a headline."""
     head = ("THREAD", "USER", "TURNS", "LAST ACTIVITY")
     return columns([head, *((info.thread, info.user, info.turns, moment(info.active_ms)) for info in threads)])
+
+
+def note_lines(notes: Sequence[Note]) -> list[str]:
+    """Return what was passed on to a person, one a line, below a headline."""
+    rows = (
+        (moment(one.at_ms), one.thread, moment(one.delivered_ms) if one.delivered_ms else "-", one.text)
+        for one in notes
+    )
+    return columns([("ASKED", "THREAD", "DELIVERED", "QUESTION"), *rows])
 
 
 def history_lines(lines: Sequence[Line], lang: str) -> list[str]:

@@ -25,6 +25,7 @@ from app.telegram_bot import ServiceBot, silent_libraries
 from app.telegram_commands import offer_menus
 from app.telegram_door import Door
 from app.telegram_inbox import WANTED, Inbox
+from app.telegram_notes import delivering
 from app.telegram_place import PREFIX
 from app.telegram_sending import Sender
 from app.wording import sentence
@@ -88,6 +89,9 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             await offer_menus(bot, settings.app_lang)
             await door.recover()
             await stack.enter_async_context(ringing(assistant.memory, deliver, threads=f"{PREFIX}*"))
+            if (chat := settings.help_operator_chat) is not None:
+                notes = assistant.memory.notes
+                await stack.enter_async_context(delivering(notes, bot, chat, settings.app_lang))
             stack.push_async_callback(_stop_polling, updater)
             await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=_note)
             yield door

@@ -10,7 +10,7 @@ from typing import Any
 from agents.errors import UsageError
 from app.assistant import Assistant
 from app.composition import open_assistant, report, system_prompt
-from app.listing import history_lines, report_lines, state_lines, thread_lines
+from app.listing import history_lines, note_lines, report_lines, state_lines, thread_lines
 from app.running import config_of
 from app.settings import Settings
 from app.wording import say
@@ -50,6 +50,14 @@ async def forget(options: Namespace, settings: Settings) -> int:
             raise UsageError(say("no_thread", settings.app_lang, thread=repr(options.thread)))
     answer = say("forgotten", settings.app_lang, thread=options.thread)
     return _print(options, {"thread": options.thread, "forgotten": True}, [answer])
+
+
+async def notes(options: Namespace, settings: Settings) -> int:
+    """Print what was passed on to a person."""
+    async with open_assistant(settings) as assistant:
+        found = await assistant.memory.notes.all()
+    lines = note_lines(found) if found else [say("no_notes", settings.app_lang)]
+    return _print(options, [asdict(note) for note in found], lines)
 
 
 async def graph(options: Namespace, settings: Settings) -> int:

@@ -1,0 +1,89 @@
+"""Notes for a person, delivered to the operators' chat: in their order, each until Telegram has taken it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+
+from telegram import Bot, LinkPreviewOptions
+from telegram.error import RetryAfter, TelegramError
+
+from agents.memory.notes import Note, Notes
+from app.listing import moment
+from app.wording import sentence
+
+LOG = logging.getLogger(__name__)
+LOOK = 10.0
+"""Seconds between looks: other processes leave notes, too."""
+RETRY = 30.0
+"""Seconds until a note that Telegram did not take is tried again."""
+PATIENCE = 10.0
+"""Seconds that a note on its way has at the end, so that it is not sent again at the next start."""
+NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+
+
+class Courier:
+    """Carry notes to a chat; `lang` is the operators' language."""
+
+    def __init__(self, notes: Notes, bot: Bot, chat: int, lang: str) -> None:
+        self._notes, self._bot, self._chat, self._lang = notes, bot, chat, lang
+        self._is_closing = asyncio.Event()
+
+    async def run(self) -> None:
+        """Deliver what waits and what comes, until closed."""
+        while not self._is_closing.is_set():
+            self._notes.changed.clear()
+            await self._pause(await self._round())
+
+    def close(self) -> None:
+        """Begin with no further note."""
+        self._is_closing.set()
+
+    async def _round(self) -> float:
+        """Deliver what waits; return the seconds until the next look."""
+        try:
+            for note in await self._notes.waiting():
+                if self._is_closing.is_set():
+                    break
+                await self._send(note)
+                await self._notes.delivered(note)
+        except RetryAfter as limit:
+            after = limit.retry_after
+            return after.total_seconds() if isinstance(after, timedelta) else after
+        except TelegramError as failure:
+            LOG.warning("HELP_OPERATOR_CHAT: a note could not be delivered (%s)", type(failure).__name__)
+            return RETRY
+        except Exception:
+            LOG.exception("notes could not be delivered")
+            return RETRY
+        return LOOK
+
+    async def _send(self, note: Note) -> None:
+        about = {"thread": note.thread, "when": moment(note.at_ms), "text": note.text}
+        text = sentence("telegram", "note", self._lang, **about)
+        await self._bot.send_message(self._chat, text, link_preview_options=NO_PREVIEW)
+
+    async def _pause(self, seconds: float) -> None:
+        # A note that comes while Telegram refuses others would only be refused, too.
+        events = [self._is_closing.wait(), *([self._notes.changed.wait()] if seconds == LOOK else [])]
+        waiting = [asyncio.create_task(event) for event in events]
+        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+@asynccontextmanager
+async def delivering(notes: Notes, bot: Bot, chat: int, lang: str) -> AsyncIterator[None]:
+    """Let a courier run during the block; at its end wait for the note on its way."""
+    courier = Courier(notes, bot, chat, lang)
+    task = asyncio.create_task(courier.run())
+    try:
+        yield
+    finally:
+        courier.close()
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task], timeout=PATIENCE)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

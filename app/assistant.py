@@ -5,6 +5,7 @@ import uuid
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, cast
 
 from agents.asking import ask
@@ -21,6 +22,7 @@ from app.language import Languages
 from app.outcome import FAILURE
 from app.playing import UNASKED, Playing
 from app.running import config_of
+from app.typed import forget_typed, typed_beside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,11 @@ class Assistant:
     ) -> None:
         self.graph, self.memory = graph, memory
         self._playing = Playing(graph, memory, models, languages, help or HelpChain())
+
+    @property
+    def typed(self) -> Path:
+        """The file of what was typed at the prompt."""
+        return typed_beside(self.memory.path)
 
     async def play(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Take one message through the conversation and yield what happens, one turn at a time per thread.
@@ -124,7 +131,10 @@ class Assistant:
 
     async def forget(self, thread: str) -> bool:
         """Remove every trace of a thread; False if there was none."""
-        return await self.memory.forget(thread)
+        try:
+            return await self.memory.forget(thread)
+        finally:
+            forget_typed(self.typed, thread)
 
     def drawing(self) -> str:
         """Return the graph as a mermaid drawing."""

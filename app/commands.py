@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from agents.errors import UsageError
-from app.listing import history_lines, state_lines, thread_lines
+from app.listing import columns, history_lines, moment, state_lines, thread_lines
 from app.visit import Visit
 from app.wording import say
 from prompts import languages
@@ -15,6 +15,12 @@ YES = "yes"
 
 Handler = Callable[[Visit, str, str], Awaitable[str]]
 """Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
+Choices = Callable[[Visit], Awaitable[Mapping[str, str]]]
+"""Returns what may stand behind a command's name, each with a word about it."""
+
+
+async def _anything(visit: Visit) -> Mapping[str, str]:
+    return {}
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class Command:
     """Where it is offered."""
     yes: str = ""
     """The argument without which it only asks whether it should; a door may offer a button for it."""
+    choices: Choices = _anything
+    """What may stand behind its name; a door may complete it."""
 
     def description(self, lang: str) -> str:
         """Return one line on what the command does."""
@@ -44,6 +52,12 @@ def offered(door: str) -> list[Command]:
     return [command for command in COMMANDS.values() if door in command.doors]
 
 
+async def choices(name: str, visit: Visit) -> Mapping[str, str]:
+    """Return what may stand behind a command's name, each with a word about it; empty if it could be anything."""
+    command = COMMANDS.get(name)
+    return await command.choices(visit) if command and visit.door in command.doors else {}
+
+
 async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
     """Run a command by name and return its answer as plain text; empty when there is nothing to say."""
     command = COMMANDS.get(name)
@@ -53,7 +67,7 @@ async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
 
 
 async def _help(visit: Visit, argument: str, lang: str) -> str:
-    return "\n".join(f"/{command.name:<9} {command.description(lang)}" for command in offered(visit.door))
+    return "\n".join(columns((f"/{command.name}", command.description(lang)) for command in offered(visit.door)))
 
 
 async def _start(visit: Visit, argument: str, lang: str) -> str:
@@ -68,7 +82,7 @@ async def _stop(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def _dialogs(visit: Visit, argument: str, lang: str) -> str:
-    return "\n".join(f"{name:<10} {description}" for name, description in visit.dialogs.items())
+    return "\n".join(columns(visit.dialogs.items()))
 
 
 async def _go(visit: Visit, argument: str, lang: str) -> str:
@@ -139,19 +153,31 @@ async def _quit(visit: Visit, argument: str, lang: str) -> str:
     return ""
 
 
+async def _any_dialog(visit: Visit) -> Mapping[str, str]:
+    return visit.dialogs
+
+
+async def _any_thread(visit: Visit) -> Mapping[str, str]:
+    return {info.thread: moment(info.active_ms) for info in await visit.assistant.threads()}
+
+
+async def _any_language(visit: Visit) -> Mapping[str, str]:
+    return dict.fromkeys(languages(), "")
+
+
 COMMANDS: Mapping[str, Command] = {
     command.name: command
     for command in (
         Command("start", _start, doors=("telegram",)),
         Command("help", _help),
         Command("stop", _stop, doors=("telegram",)),
-        Command("go", _go),
+        Command("go", _go, choices=_any_dialog),
         Command("dialogs", _dialogs),
         Command("state", _state),
         Command("history", _history),
         Command("threads", _threads, doors=("repl",)),
-        Command("new", _new, doors=("repl",)),
-        Command("lang", _lang),
+        Command("new", _new, doors=("repl",), choices=_any_thread),
+        Command("lang", _lang, choices=_any_language),
         Command("forget", _forget, yes=YES),
         Command("trace", _trace, doors=("repl",)),
         Command("quit", _quit, doors=("repl",)),

@@ -45,7 +45,7 @@ async def demo(options: Namespace, settings: Settings) -> int:
 async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, *, at_pace: bool) -> int:
     code = 0
     for step in steps:
-        console.print(Text(f"── {step['shows']}", "green"))
+        console.print(Text(f"── {step['shows']}", "yellow"))
         await asyncio.sleep(READING * len(step["shows"]) * at_pace)
         await _type(step.get("says"), console, KEY * at_pace)
         ended = await visit.play(visit.turn(step.get("says")))
@@ -60,7 +60,7 @@ async def _type(text: str | None, console: Console, pace: float) -> None:
     """Show how the user types."""
     if text is None:
         return
-    console.print(Text("> ", "bold"), end="")
+    console.print(Text("> ", "bold green"), end="")
     for char in text:
         console.file.write(char)
         console.file.flush()

@@ -1,16 +1,13 @@
 """The REPL: a prompt, answers as streaming Markdown, slash commands."""
 
 import asyncio
+import signal
 import sys
 import time
-from collections.abc import Iterable
 
-from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.document import Document
-from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.history import History
 from prompt_toolkit.input import Input
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding import KeyPressEvent
 from prompt_toolkit.output import Output
 from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console
@@ -19,8 +16,9 @@ from rich.text import Text
 from agents.events import Message
 from app import commands
 from app.clock import Ring
+from app.input_line import CommandCompleter, input_line
 from app.render import LiveMarkdown
-from app.terminal import clean, silent_keys
+from app.terminal import clean, on_signal, plain_line, silent_keys
 from app.visit import Visit
 from app.wording import say
 
@@ -36,6 +34,7 @@ class Repl:
         lang: str,
         *,
         console: Console,
+        history: History,
         terminal: tuple[Input, Output] | None = None,
     ) -> None:
         self._visit = visit
@@ -43,15 +42,13 @@ class Repl:
         self._console = console
         self._screen = LiveMarkdown(console, lang)
         self._interrupted_at = -TWICE_WITHIN
-        self._terminal = terminal or (None, None)
+        completer = CommandCompleter(visit, lambda: self.lang)
+        # The line editor sends escape sequences as soon as it is made.
+        plain = console.is_dumb_terminal
+        self._line = None if plain else input_line(completer, history, self._interrupt, terminal or (None, None))
         self._is_prompting = False
         self._rung: list[Message] = []
         visit.screens = [self._screen, *visit.screens]
-
-    @property
-    def door(self) -> str:
-        """Where the visit takes place."""
-        return self._visit.door
 
     @property
     def lang(self) -> str:
@@ -62,17 +59,18 @@ class Repl:
         """Greet in a new thread, take messages and commands until the user leaves; return the exit code."""
         state = await self._visit.state()
         self._visit.speaker = state.get("dialog")
-        if not state:
-            await self._play(None)
-        thread, session = self._visit.thread, await self._session()
-        while self._visit.is_open:
-            try:
-                text = await self._prompt(session)
-            except EOFError:
-                break
-            await self._take(text.strip())
-            if self._visit.thread != thread:
-                thread, session = self._visit.thread, await self._session()
+        # A Ctrl-C between an answer and the prompt comes too late for the one and too early for the other.
+        with on_signal(signal.SIGINT, lambda: None):
+            if not state:
+                await self._play(None)
+            while self._visit.is_open:
+                try:
+                    text = await self._prompt()
+                except EOFError:
+                    break
+                if text.strip():
+                    self._interrupted_at = -TWICE_WITHIN
+                    await self._take(text.strip())
         self._remark(say("bye", self.lang))
         return 0
 
@@ -82,14 +80,25 @@ class Repl:
         if self._is_prompting:
             self._show_rung()
 
-    async def _prompt(self, session: PromptSession[str]) -> str:
+    async def _prompt(self) -> str:
         self._show_rung()
-        with patch_stdout(raw=True):
-            self._is_prompting = True
-            try:
-                return await session.prompt_async("> ", bottom_toolbar=self._toolbar)
-            finally:
-                self._is_prompting = False
+        self._is_prompting = True
+        try:
+            if self._line is None:
+                return await self._plain()
+            with patch_stdout(raw=True):
+                return await self._line.prompt_async([("bold ansigreen", "> ")], bottom_toolbar=self._toolbar)
+        finally:
+            self._is_prompting = False
+
+    async def _plain(self) -> str:
+        try:
+            return await plain_line(self._console, sys.stdin)
+        except KeyboardInterrupt:
+            self._console.print()
+            if self._leaves():
+                raise EOFError from None
+            return ""
 
     def _show_rung(self) -> None:
         for message in self._rung:
@@ -100,8 +109,7 @@ class Repl:
     async def _take(self, text: str) -> None:
         call = commands.parse(text)
         if call is None:
-            if text:
-                await self._play(text)
+            await self._play(text)
             return
         with silent_keys(sys.stdin):
             answer = await commands.run(*call, self._visit, self.lang)
@@ -113,20 +121,6 @@ class Repl:
         with silent_keys(sys.stdin):
             await self._visit.play(self._visit.turn(text))
 
-    async def _session(self) -> PromptSession[str]:
-        lines = await self._visit.assistant.history(self._visit.thread)
-        typed = [line.text for line in lines if line.role == "user" and line.text]
-        return PromptSession(
-            history=InMemoryHistory(typed),
-            completer=CommandCompleter(self),
-            complete_while_typing=True,
-            key_bindings=self._keys(),
-            multiline=True,
-            prompt_continuation="… ",
-            input=self._terminal[0],
-            output=self._terminal[1],
-        )
-
     def _toolbar(self) -> str:
         if time.monotonic() - self._interrupted_at < TWICE_WITHIN:
             return f" {say('leave_hint', self.lang)} "
@@ -135,52 +129,19 @@ class Repl:
         spent = {"input": visit.input_tokens, "output": visit.output_tokens}
         return clean(say("toolbar", self.lang, speaker=speaker, thread=visit.thread, **spent))
 
-    def _keys(self) -> KeyBindings:
-        keys = KeyBindings()
-        keys.add("enter")(_send)
-        keys.add("escape", "enter")(_new_line)
-        keys.add("c-c")(self._interrupt)
-        keys.add("<sigint>")(self._interrupt)
-        return keys
-
     def _interrupt(self, event: KeyPressEvent) -> None:
-        now = time.monotonic()
-        if now - self._interrupted_at < TWICE_WITHIN and not event.current_buffer.text:
-            event.app.exit(exception=EOFError)
-        self._interrupted_at = now
+        """Clear the line; the second time leave, if nothing was typed in between."""
+        was_empty = not event.current_buffer.text
         event.current_buffer.reset()
+        if self._leaves() and was_empty:
+            event.app.exit(exception=EOFError)
         # The hint in the toolbar goes away by itself.
         asyncio.get_running_loop().call_later(TWICE_WITHIN, event.app.invalidate)
 
+    def _leaves(self) -> bool:
+        """Note an interrupt at the prompt; return whether it follows close upon another."""
+        before, self._interrupted_at = self._interrupted_at, time.monotonic()
+        return self._interrupted_at - before < TWICE_WITHIN
+
     def _remark(self, text: str) -> None:
         self._console.print(Text(clean(text), "dim"))
-
-
-class CommandCompleter(Completer):
-    """Complete the name of a slash command."""
-
-    def __init__(self, repl: Repl) -> None:
-        self._repl = repl
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Yield the commands that begin with what was typed."""
-        typed = document.text
-        if typed.startswith("/") and " " not in typed:
-            for command in commands.offered(self._repl.door):
-                if command.name.startswith(typed[1:]):
-                    about = command.description(self._repl.lang)
-                    yield Completion(f"/{command.name}", start_position=-len(typed), display_meta=about)
-
-
-def _send(event: KeyPressEvent) -> None:
-    """Send the message; behind a backslash, begin a new line instead."""
-    buffer = event.current_buffer
-    if buffer.document.text_before_cursor.endswith("\\"):
-        buffer.delete_before_cursor()
-        _new_line(event)
-    else:
-        buffer.validate_and_handle()
-
-
-def _new_line(event: KeyPressEvent) -> None:
-    event.current_buffer.insert_text("\n")

@@ -17,6 +17,7 @@ from app.repl import Repl
 from app.settings import Settings
 from app.terminal import clean, incoming_lines
 from app.trace import TraceTree
+from app.typed import Typed
 from app.visit import INTERRUPTED, Visit
 from app.wording import say
 
@@ -57,7 +58,7 @@ async def chat(options: Namespace, settings: Settings) -> int:
             if at_terminal:
                 visit.screens = [log]
                 visit.dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
-                repl = Repl(visit, lang, console=console)
+                repl = Repl(visit, lang, console=console, history=Typed(assistant.typed, lambda: visit.thread))
                 async with assistant.reminding(repl.ring, user=visit.user or visit.thread):
                     return await repl.run()
             visit.screens = _screens(options, lang)

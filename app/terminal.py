@@ -4,12 +4,15 @@ import asyncio
 import codecs
 import os
 import re
+import signal
 import termios
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from itertools import takewhile
-from typing import TextIO
+from math import ceil
+from typing import Any, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 
 # A string of the terminal (title, clipboard, link) goes with its payload, as far as its line reaches.
@@ -39,17 +42,17 @@ class Canvas:
         with self.console.capture() as captured:
             # One column stays free: a full line followed by a newline is two lines on some terminals.
             self.console.print(Group(*parts), width=self.console.width - 1)
-        return captured.get().rstrip("\n").split("\n")
+        # Blanks at the end would be wrapped when the window gets narrower, and copied with the text.
+        return [line.rstrip(" ") for line in captured.get().rstrip("\n").split("\n")]
 
     def draw(self, lines: list[str], *, last: bool = False) -> None:
         """Show these lines in place of those shown; the `last` drawing stays on the screen for good.
 
         Lines that have left the screen cannot be redrawn: a preview then waits, a last drawing comes anew.
         """
-        pairs = zip(self._shown, lines, strict=False)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        back = len(self._shown) - same
-        within_reach = back < self.console.height and self.console.width == self._width
+        same = self._same(lines)
+        back = sum(self._rows(line) for line in self._shown[same:])
+        within_reach = back < self.console.height
         if not within_reach and not last:
             return
         if not within_reach:
@@ -62,6 +65,17 @@ class Canvas:
     def keep(self) -> None:
         """Leave what is shown on the screen for good."""
         self._shown = []
+
+    def _same(self, lines: list[str]) -> int:
+        """Return how many lines from the top are shown already; in another width none is."""
+        if self.console.width != self._width:
+            return 0
+        pairs = zip(self._shown, lines, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    def _rows(self, line: str) -> int:
+        # Terminals wrap the lines they show when their window gets narrower.
+        return max(1, ceil(cell_len(clean(line)) / self.console.width))
 
     def _write(self, text: str) -> None:
         self.console.file.write(text)
@@ -85,6 +99,19 @@ def silent_keys(stream: TextIO) -> Iterator[None]:
         termios.tcsetattr(descriptor, termios.TCSANOW, before)
 
 
+@contextmanager
+def on_signal(number: signal.Signals, handler: Callable[[], None]) -> Iterator[None]:
+    """Call the handler at a signal during the block, and put back what was set before."""
+    loop = asyncio.get_running_loop()
+    before = signal.getsignal(number)
+    loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(number)
+        signal.signal(number, before)
+
+
 async def incoming_lines(stream: TextIO) -> AsyncIterator[str]:
     """Yield the lines of a stream as they come, the event loop running on; bad bytes become U+FFFD."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
@@ -95,6 +122,44 @@ async def incoming_lines(stream: TextIO) -> AsyncIterator[str]:
             yield line
     if rest := rest + decoder.decode(b"", final=True):
         yield rest
+
+
+async def plain_line(console: Console, stream: TextIO) -> str:
+    """Ask for a message on a terminal that can only show text; a trailing backslash goes on with another line.
+
+    Raises EOFError at the end of the input, KeyboardInterrupt at Ctrl-C, which throws the line away.
+    """
+    text, prompt = "", "> "
+    while True:
+        line = await _interruptible(_asked(console, prompt, stream))
+        if not line.endswith("\\"):
+            return text + line
+        text, prompt = f"{text}{line[:-1]}\n", "… "
+
+
+async def _asked(console: Console, prompt: str, stream: TextIO) -> str:
+    console.print(prompt, end="")
+    async for line in incoming_lines(stream):
+        return line
+    raise EOFError
+
+
+async def _interruptible(reading: Coroutine[Any, Any, str]) -> str:
+    # It begins to run when the signal is taken care of.
+    task = asyncio.ensure_future(reading)
+    interrupted = []
+
+    def interrupt() -> None:
+        interrupted.append(True)
+        task.cancel()
+
+    with on_signal(signal.SIGINT, interrupt):
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not interrupted:
+                raise
+    raise KeyboardInterrupt
 
 
 async def _chunk(descriptor: int) -> bytes:

@@ -2,14 +2,15 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from agents.events import Error, Event, ModelEnd, TurnEnd
 from app.assistant import Assistant, Turn
 from app.render import RETRY, Screen
+from app.terminal import on_signal
 
 INTERRUPTED = 130
 FAILED = 1
@@ -65,7 +66,7 @@ class Visit:
         playing = asyncio.create_task(self._show(turn))
         interrupt = _Interrupt(self.assistant, turn.thread, playing)
         try:
-            with _on_signal(signal.SIGINT, interrupt):
+            with on_signal(signal.SIGINT, interrupt):
                 await asyncio.shield(playing)
         except asyncio.CancelledError:
             if not playing.cancelled():
@@ -127,16 +128,3 @@ class _Interrupt:
                     await asyncio.wait([self._playing], timeout=STOP_AGAIN)
                 await asyncio.wait([self._playing])
         self._playing.cancel()
-
-
-@contextmanager
-def _on_signal(number: signal.Signals, handler: Callable[[], None]) -> Iterator[None]:
-    """Call the handler at a signal during the block, and put back what was set before."""
-    loop = asyncio.get_running_loop()
-    before = signal.getsignal(number)
-    loop.add_signal_handler(number, handler)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(number)
-        signal.signal(number, before)

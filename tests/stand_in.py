@@ -1,9 +1,11 @@
 """An assistant that plays what a test lays out, for the doors: turn in, events out."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 from agents.events import Event, Message, Token, TurnEnd, TurnStart
@@ -26,6 +28,8 @@ class StandIn:
         self.heard: list[Turn] = []
         self.lines = list(lines)
         self.dialog: str | None = None
+        self.typed = Path(os.devnull)
+        """Where the REPL keeps what is typed."""
         self._turns = list(turns)
         self._pace = pace
         self._stopped = asyncio.Event()

@@ -9,6 +9,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
@@ -156,7 +157,7 @@ async def test_a_reminder_is_shown_above_the_prompt() -> None:
     with create_pipe_input() as keys:
         visit = Visit(stand_in.assistant, "me")
         console = Console(file=screen, width=80)
-        repl = Repl(visit, "en", console=console, terminal=(keys, DummyOutput()))
+        repl = Repl(visit, "en", console=console, history=InMemoryHistory(), terminal=(keys, DummyOutput()))
         await repl.ring(ring("before the prompt"))
         assert "before" not in screen.getvalue()
         running = asyncio.ensure_future(repl.run())

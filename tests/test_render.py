@@ -100,3 +100,15 @@ def test_only_what_differs_is_written() -> None:
     assert stream.getvalue() == "one\ntwo\nthree\n"
     canvas.draw(["one", "TWO"])
     assert stream.getvalue() == "one\ntwo\nthree\n\x1b[2A\r\x1b[JTWO\n"
+
+
+async def test_a_narrower_window_is_reckoned_with() -> None:
+    """Lines that the terminal has wrapped since take more rows to go back over; blanks at their ends take none."""
+    stream = StringIO()
+    console = Console(file=stream, force_terminal=True, width=41, height=20, color_system=None)
+    canvas = Canvas(console)
+    canvas.draw(canvas.lines("x" * 30, "漢" * 15, "y" + " " * 30))
+    console.width = 20
+    stream.truncate(0)
+    canvas.draw(["z"], last=True)
+    assert stream.getvalue().lstrip("\0") == "\x1b[5A\r\x1b[Jz\n"

@@ -4,19 +4,24 @@ import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
+from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
-from app.repl import CommandCompleter, Repl
+from app.input_line import CommandCompleter
+from app.repl import Repl
+from app.typed import Typed
 from app.visit import Visit
 from tests.stand_in import StandIn, line, says
 
 ENTER, ALT_ENTER, CTRL_C, CTRL_D, UP = "\r", "\x1b\r", "\x03", "\x04", "\x1b[A"
+SAID = [line("user", "hi")]
 
 
 @pytest.fixture
@@ -27,12 +32,17 @@ def keys() -> Iterator[PipeInput]:
 
 
 async def talk(
-    stand_in: StandIn, keys: PipeInput, *typed: str, dialogs: Sequence[str] = ("profile",)
+    stand_in: StandIn,
+    keys: PipeInput,
+    *typed: str,
+    dialogs: Sequence[str] = ("profile",),
+    history: Typed | None = None,
 ) -> tuple[str, Visit]:
     """Type these keys at the REPL, one after the other; return what was shown, and the visit."""
     screen = StringIO()
+    console = Console(file=screen, width=80)
     visit = Visit(stand_in.assistant, "me", dialogs=dict.fromkeys(dialogs, "gets to know you"))
-    repl = Repl(visit, "en", console=Console(file=screen, width=80), terminal=(keys, DummyOutput()))
+    repl = Repl(visit, "en", console=console, history=history or InMemoryHistory(), terminal=(keys, DummyOutput()))
     running = asyncio.ensure_future(repl.run())
     for text in typed:
         keys.send_text(text)
@@ -52,7 +62,7 @@ async def test_a_new_thread_greets_first(keys: PipeInput) -> None:
 
 async def test_a_dialog_is_named_when_it_speaks(keys: PipeInput) -> None:
     """The supervisor needs no name, a dialog shows its own."""
-    stand_in = StandIn(says("One"), says("Two", "profile"), lines=[line("user", "hi")])
+    stand_in = StandIn(says("One"), says("Two", "profile"), lines=SAID)
     shown, _ = await talk(stand_in, keys, "a" + ENTER, "b" + ENTER, CTRL_D)
     assert "supervisor" not in shown
     assert re.search(r"profile\s+Two", shown)
@@ -60,29 +70,33 @@ async def test_a_dialog_is_named_when_it_speaks(keys: PipeInput) -> None:
 
 async def test_a_message_may_have_several_lines(keys: PipeInput) -> None:
     """A trailing backslash and Alt-Enter begin a new line, Enter sends."""
-    stand_in = StandIn(says("Fine"), lines=[line("user", "hi")])
+    stand_in = StandIn(says("Fine"), lines=SAID)
     await talk(stand_in, keys, "one\\" + ENTER, "two", ALT_ENTER, "three" + ENTER, ENTER, CTRL_D)
     assert [turn.text for turn in stand_in.heard] == ["one\ntwo\nthree"]
 
 
 async def test_ctrl_c_clears_the_line_and_twice_leaves(keys: PipeInput) -> None:
-    """Ctrl-C at the prompt throws the line away; a second one soon after leaves."""
-    stand_in = StandIn(says("Fine"), lines=[line("user", "hi")])
-    shown, _ = await talk(stand_in, keys, "wrong", CTRL_C, "right" + ENTER, CTRL_C, CTRL_C)
-    assert [turn.text for turn in stand_in.heard] == ["right"]
+    """Ctrl-C at the prompt throws the line away; a second one soon after leaves, if nothing was sent in between."""
+    stand_in = StandIn(says("Fine"), says("Good"), lines=SAID)
+    typed = ["wrong", CTRL_C, "right" + ENTER, CTRL_C, "yes" + ENTER, CTRL_C, CTRL_C]
+    shown, _ = await talk(stand_in, keys, *typed)
+    assert [turn.text for turn in stand_in.heard] == ["right", "yes"]
     assert "See you" in shown
 
 
-async def test_typed_messages_come_back_from_the_transcript(keys: PipeInput) -> None:
-    """The arrow up brings back what was said in this thread, in an earlier visit as well."""
-    stand_in = StandIn(says("Fine"), lines=[line("user", "find boots"), line("assistant", "ok")])
-    await talk(stand_in, keys, UP + ENTER, CTRL_D)
-    assert [turn.text for turn in stand_in.heard] == ["find boots"]
+async def test_what_was_typed_comes_back_in_the_next_visit(keys: PipeInput, tmp_path: Path) -> None:
+    """The arrow up brings back messages and commands of earlier visits, several lines at once."""
+    history = Typed(tmp_path / "typed", lambda: "me")
+    await talk(StandIn(says("Ok"), lines=SAID), keys, "one", ALT_ENTER, "two" + ENTER, CTRL_D, history=history)
+    stand_in = StandIn(says("Fine"), lines=SAID)
+    later = Typed(tmp_path / "typed", lambda: "me")
+    await talk(stand_in, keys, "/state" + ENTER, UP, UP, UP + ENTER, CTRL_D, history=later)
+    assert [turn.text for turn in stand_in.heard] == ["one\ntwo"]
 
 
 async def test_slash_commands_are_not_messages(keys: PipeInput) -> None:
     """Commands answer at once; a path or an unknown command never becomes one by mistake."""
-    stand_in = StandIn(says("A path"), lines=[line("user", "hi")])
+    stand_in = StandIn(says("A path"), lines=SAID)
     typed = [f"/{name}{ENTER}" for name in ("help", "state", "history", "threads", "dialogs", "nonsense")]
     shown, _ = await talk(stand_in, keys, *typed, "/etc/passwd?" + ENTER, "/quit" + ENTER)
     assert [turn.text for turn in stand_in.heard] == ["/etc/passwd?"]
@@ -93,7 +107,7 @@ async def test_slash_commands_are_not_messages(keys: PipeInput) -> None:
 async def test_lang_trace_and_new_change_the_visit(keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:
     """/lang, /trace and /new hold for the turns that follow."""
     monkeypatch.setattr("app.commands.languages", lambda: ["en", "ru"])
-    stand_in = StandIn(says("Fine"), lines=[line("user", "hi")])
+    stand_in = StandIn(says("Fine"), lines=SAID)
     typed = ["/lang ru", "/lang qq", "/trace", "/new work", "hi"]
     shown, visit = await talk(stand_in, keys, *(text + ENTER for text in typed), CTRL_D)
     turn = stand_in.heard[0]
@@ -105,7 +119,7 @@ async def test_lang_trace_and_new_change_the_visit(keys: PipeInput, monkeypatch:
 
 async def test_go_asks_for_a_dialog(keys: PipeInput) -> None:
     """/go names a dialog, or lets the assistant go on by itself."""
-    stand_in = StandIn(says("Here"), says("Well"), lines=[line("user", "hi")])
+    stand_in = StandIn(says("Here"), says("Well"), lines=SAID)
     shown, _ = await talk(stand_in, keys, *(t + ENTER for t in ("/go profile", "/go", "/go away")), CTRL_D)
     assert [(turn.text, turn.source) for turn in stand_in.heard] == [
         ("profile", "command"),
@@ -114,13 +128,20 @@ async def test_go_asks_for_a_dialog(keys: PipeInput) -> None:
     assert "There is no dialog away" in shown
 
 
-def test_commands_are_completed() -> None:
-    """The beginning of a command is completed, anything else is not."""
-    visit = Visit(StandIn().assistant, "me")
-    completer = CommandCompleter(Repl(visit, "en", console=Console(file=StringIO())))
+async def test_commands_and_what_may_follow_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The beginning of a command is completed, and behind it a dialog, a language or a thread; nothing else is."""
+    monkeypatch.setattr("app.commands.languages", lambda: ["en", "ru"])
+    visit = Visit(StandIn(lines=SAID).assistant, "me", dialogs={"planner": "your day", "profile": "you"})
+    completer = CommandCompleter(visit, lambda: "en")
 
-    def found(typed: str) -> list[str]:
-        return [one.text for one in completer.get_completions(Document(typed), CompleteEvent())]
+    async def found(typed: str) -> list[str]:
+        asked = completer.get_completions_async(Document(typed), CompleteEvent())
+        return [typed[: len(typed) + one.start_position] + one.text async for one in asked]
 
-    assert found("/h") == ["/help", "/history"]
-    assert found("h") == found("/lang r") == []
+    assert await found("/h") == ["/help", "/history"]
+    assert await found("/go ") == ["/go planner", "/go profile"]
+    assert await found("/go PR") == ["/go profile"]
+    assert await found("/lang r") == ["/lang ru"]
+    assert await found("/new ") == ["/new me"]
+    for typed in ("h", "/start", "/stop ", "/nonsense ", "/state ", "/go\n"):
+        assert await found(typed) == []

@@ -26,6 +26,8 @@ CLOSING_MS = 1000
 class Memory:
     """The parts of one database."""
 
+    path: Path
+    """The database's file; what else is kept lies beside it."""
     saver: Saver
     store: Store
     transcript: Transcript
@@ -73,7 +75,7 @@ async def open_memory(url: str, now: Callable[[], float] = time.time) -> AsyncIt
     path = _path(url)
     async with AsyncExitStack() as stack:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _prepare(path)
             memory = await _opened(path, stack, now)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(
@@ -83,10 +85,16 @@ async def open_memory(url: str, now: Callable[[], float] = time.time) -> AsyncIt
         yield memory
 
 
-async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float]) -> Memory:
+def _prepare(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # What people said is nobody else's to read; SQLite gives its log the mode of its file.
+    path.touch(0o600)
     # A file that cannot be opened is found here: after a failed opening aiosqlite's thread lives on for a
     # moment, and may meet an event loop that is closed.
     sqlite3.connect(path).close()
+
+
+async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float]) -> Memory:
     locks = ThreadLocks(path)
     # Two processes that create the same file at once would run the same migrations.
     async with locks.hold(""):
@@ -97,7 +105,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float]) -
         transcript = await stack.enter_async_context(Transcript.from_conn_string(str(path)))
         reminders = await stack.enter_async_context(Reminders.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
-    return Memory(saver, store, transcript, reminders, Notes(path), locks)
+    return Memory(path, saver, store, transcript, reminders, Notes(path), locks)
 
 
 async def _empty_log(saver: Saver) -> None:

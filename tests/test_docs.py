@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.settings import Settings
+from tests import screenshots
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
@@ -62,6 +63,21 @@ def test_make_targets_exist(document: Path) -> None:
     """A `make` target that a document names has a rule."""
     for target in re.findall(r"`make (\w+)", document.read_text("utf-8")):
         assert re.search(rf"^{target}:", read("Makefile"), re.MULTILINE), target
+
+
+@pytest.mark.slow
+def test_the_screenshots_can_be_drawn_again(tmp_path: Path) -> None:
+    """Each picture of the README is drawn by `python -m tests.screenshots`, shows a talk and needs nothing else."""
+    screenshots.main(tmp_path)
+
+    drawn = sorted(path.name for path in tmp_path.iterdir())
+    assert drawn == sorted(path.name for path in screenshots.FOLDER.iterdir())
+    assert drawn == sorted(re.findall(r"\(docs/screens/(.*?)\)", read("README.md")))
+    for folder, name in itertools.product((tmp_path, screenshots.FOLDER), drawn):
+        text = (folder / name).read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert "profile" in text, name
+        assert "://" not in text, name
+        assert "@import" not in text, name
 
 
 def test_the_repository_names_no_machine() -> None:

@@ -151,6 +151,11 @@ IN_REMINDERS: list[tuple[Lang, str, list[str]]] = [
         "перенеси его на десять минут позже",
         [LOOK, call("planner.change_reminder", number=2, when="на десять минут позже")],
     ),
+    (
+        "ru",
+        "сделай на десять минут позже",
+        [LOOK, call("planner.change_reminder", number=2, when="десять минут позже")],
+    ),
     ("ru", "отложи на 5 минут", [LOOK, call("planner.change_reminder", number=2, when="на 5 минут")]),
     (
         "ru",

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from agents.events import Event, Message
 from app.composition import open_assistant
 from app.logs import log_on_stderr
 from app.render import LiveMarkdown
@@ -21,8 +22,10 @@ from prompts import table
 THREAD = "demo"
 KEY = 0.03
 """Seconds between two keys."""
-READING = 0.012
+READING = 0.025
 """Seconds a reader takes for a character."""
+GLANCE = 1.0
+"""Seconds an answer stands at least before the talk goes on."""
 
 
 async def demo(options: Namespace, settings: Settings) -> int:
@@ -35,24 +38,41 @@ async def demo(options: Namespace, settings: Settings) -> int:
         async with open_assistant(_alone(settings, folder)) as assistant:
             trace = Console(stderr=True, highlight=False, width=None if console.is_terminal else WIDE)
             visit = Visit(assistant, THREAD, lang=lang, tracer=TraceTree(trace), traced=options.trace)
-            visit.screens = [LiveMarkdown(console, lang)]
-            code = await _play(play["steps"], visit, console, at_pace=console.is_terminal and not options.fast)
+            heard = _Heard()
+            visit.screens = [LiveMarkdown(console, lang), heard]
+            pace = READING if console.is_terminal and not options.fast else 0
+            code = await _play(play["steps"], visit, console, heard, pace)
     if not code:
         console.print(Text(play["closing"], "dim"))
     return code
 
 
-async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, *, at_pace: bool) -> int:
+class _Heard:
+    """A screen that counts how much there is to read."""
+
+    length = 0
+
+    def show(self, event: Event) -> None:
+        """Count what is said."""
+        self.length += len(event.text) if isinstance(event, Message) else 0
+
+    def close(self) -> None:
+        """Do nothing: the reader begins anew when the answer has been read."""
+
+
+async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, heard: _Heard, pace: float) -> int:
+    """Play the steps; `pace` is the seconds a reader takes for a character."""
     code = 0
     for step in steps:
         console.print(Text(f"── {step['shows']}", "yellow"))
-        await asyncio.sleep(READING * len(step["shows"]) * at_pace)
-        await _type(step.get("says"), console, KEY * at_pace)
+        await asyncio.sleep(pace * len(step["shows"]))
+        await _type(step.get("says"), console, KEY if pace else 0)
+        heard.length = 0
         ended = await visit.play(visit.turn(step.get("says")))
         if ended == INTERRUPTED:
             return ended
         code = ended or code
-        await asyncio.sleep(READING * 100 * at_pace)
+        await asyncio.sleep(max(GLANCE, pace * heard.length) if pace else 0)
     return code
 
 

@@ -53,7 +53,7 @@ async def chat(options: Namespace, settings: Settings) -> int:
             state = await visit.state()
             lang = options.lang or state.get("lang") or settings.app_lang
             console = Console(stderr=not at_terminal, highlight=False)
-            for remark in _welcome(options, settings, lang, at_terminal=at_terminal):
+            for remark in _welcome(options, settings, lang, greets=not state, at_terminal=at_terminal):
                 console.print(Text(clean(remark), "dim"), soft_wrap=not at_terminal)
             if at_terminal:
                 visit.screens = [log]
@@ -94,10 +94,11 @@ def _screens(options: Namespace, lang: str) -> Sequence[Screen]:
     return [JsonLines(sys.stdout) if options.json else PlainText(sys.stdout, sys.stderr, lang)]
 
 
-def _welcome(options: Namespace, settings: Settings, lang: str, *, at_terminal: bool) -> list[str]:
+def _welcome(options: Namespace, settings: Settings, lang: str, *, greets: bool, at_terminal: bool) -> list[str]:
     model = options.model or settings.llm_model
     remarks = [say("welcome", lang, thread=options.thread, model=model)]
-    if model == RULES:
+    # In a new thread the model says itself what it is.
+    if model == RULES and not greets:
         remarks.append(say("rules_notice", lang))
     return [*remarks, say("keys", lang), ""] if at_terminal else remarks
 

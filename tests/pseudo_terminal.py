@@ -90,6 +90,13 @@ class Terminal:
             assert time.monotonic() < until, f"{text!r} was not shown, but:\n{self.text}"
             self._read()
 
+    def misses(self, text: str, within: float = 20) -> None:
+        """Read until a text no longer stands on the screen."""
+        until = time.monotonic() + within
+        while text in self.text:
+            assert time.monotonic() < until, f"{text!r} is still shown:\n{self.text}"
+            self._read()
+
     def resize(self, columns: int, rows: int) -> None:
         """Make the window larger or smaller."""
         self.screen.resize(rows, columns)

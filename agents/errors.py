@@ -10,7 +10,8 @@ DialogSupervisorError
 
 from typing import Literal
 
-Trouble = Literal["busy", "key_refused", "unavailable"]
+Trouble = Literal["busy", "key_refused", "too_long", "unavailable"]
+"""What a model suffers from; "too_long": it takes less text than it was given."""
 
 
 class DialogSupervisorError(Exception):

@@ -21,6 +21,27 @@ def cut(messages: list[AnyMessage]) -> list[AnyMessage]:
     return messages[start:]
 
 
+def cut_harder(messages: list[AnyMessage]) -> list[AnyMessage]:
+    """Keep about the last quarter of what was said, by its characters, beginning with a user message.
+
+    At least the last user message and what follows stay; a long message goes with all that is before it.
+    """
+    room = sum(map(_size, messages)) // 4
+    start, place = 0, len(messages)
+    for place in range(len(messages) - 1, -1, -1):
+        room -= _size(messages[place])
+        if isinstance(messages[place], HumanMessage):
+            if start and room < 0:
+                break
+            start = place
+    return messages[start:]
+
+
+def _size(message: AnyMessage) -> int:
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return len(message.text) + sum(len(str(call["args"])) for call in calls)
+
+
 def dangling(messages: Iterable[AnyMessage]) -> list[str]:
     """Return the ids of tool calls that no tool message answers."""
     calls: dict[str, None] = {}

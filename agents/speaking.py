@@ -1,6 +1,7 @@
 """The node in which a speaker's model is asked: the draft, held back while observers still vote."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -8,7 +9,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 
-from agents.events import Event, Message, Token
+from agents.errors import ModelUnavailable
+from agents.events import Error, Event, Message, Token
+from agents.history import cut_harder
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener, reply
 from agents.prompting import Prompting, heard_message, heard_so_far
@@ -17,6 +20,8 @@ from agents.speaker import Speaker
 from agents.state import Context, State, TalkUpdate
 from agents.verdict import STAY, Verdict
 from agents.views import View, read_view
+
+LOG = logging.getLogger(__name__)
 
 
 class Draft:
@@ -61,23 +66,43 @@ class Speaking:
                 return {"verdict": verdict.plain()}
             if view is None:
                 draft.release()
-            message = await task
+            message, lost = await task
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await task
-        return self._written(state, message, emit, view)
+        written = self._written(state, message, emit, view)
+        if lost:
+            written["talks"][self.speaker.name]["messages"] = state["talks"][self.speaker.name]["messages"][lost:]
+        return written
 
-    async def _reply(self, state: State, runtime: Runtime[Context], draft: Draft) -> AIMessage:
+    async def _reply(self, state: State, runtime: Runtime[Context], draft: Draft) -> tuple[AIMessage, int]:
+        """Return the reply, and how many messages had to be cut from the history before the model took it."""
         if self.speaker.agent is not None:
             outcome = await self.speaker.agent.ainvoke({"messages": heard_so_far(self.speaker, state)})
             answer = AIMessage(outcome["messages"][-1].text)
             draft.hear(answer.text)
-            return answer
+            return answer, 0
+        try:
+            return await self._ask(state, runtime, draft), 0
+        except ModelUnavailable as failure:
+            whole = heard_so_far(self.speaker, state)
+            lost = len(whole) - len(cut_harder(whole))
+            if failure.trouble != "too_long" or not lost:
+                raise
+        LOG.warning("thread %s: %s goes on with a shorter history", runtime.context.thread, self.speaker.name)
+        draft.emit(Error(code="model_retry", text=""))
+        return await self._ask(self._without(lost, state), runtime, draft), lost
+
+    async def _ask(self, state: State, runtime: Runtime[Context], draft: Draft) -> AIMessage:
         listener = Listener(self.speaker.name, draft.emit, draft.hear)
         messages = self.prompting.messages(self.speaker, state, runtime.context.zone)
         tools = self.prompting.tools(self.speaker, state["lang"])
         return await reply(runtime.context.models.chain(self.speaker.name), messages, tools, listener)
+
+    def _without(self, lost: int, state: State) -> State:
+        talks, name = state["talks"], self.speaker.name
+        return {**state, "talks": {**talks, name: {**talks[name], "messages": talks[name]["messages"][lost:]}}}
 
     async def _verdict(self, state: State, runtime: Runtime[Context]) -> Verdict:
         runtime.context.ballot.open(state["asked"])

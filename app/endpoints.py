@@ -45,7 +45,7 @@ async def servers_here() -> list[Server]:
 async def verdict(model: str, base_url: str | None, key: str | None, timeout: float = 60) -> str:
     """Ask the model once to call a tool; return "good", "no_tools", or what is in the way.
 
-    That is "busy", "key_refused", "unavailable" as for a turn, or "no_key" where one is needed.
+    That is "busy", "key_refused", "too_long", "unavailable" as for a turn, or "no_key" where one is needed.
     """
     endpoint = Endpoint(key=SecretStr(key) if key else None, base_url=base_url, timeout=timeout, retries=0)
     question = HumanMessage("What time is it? Call the tool current_time.")

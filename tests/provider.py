@@ -2,13 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 Chunk = dict[str, Any] | str
 """One event of a stream: an object, or raw text in its place."""
+Reply = Sequence[Chunk] | bytes
+"""A stream, or all that is sent before the connection ends."""
+Answer = Callable[[dict[str, Any]], Reply]
+"""Chooses the reply to a request."""
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
 
@@ -16,7 +20,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close
 class Provider:
     """Answer every request with the next of `replies`, a chunk every `pace` seconds; the last reply stays."""
 
-    replies: list[Sequence[Chunk]]
+    replies: list[Reply | Answer]
     pace: float
     url: str = ""
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -29,7 +33,7 @@ class Provider:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, *replies: Sequence[Chunk], pace: float = 0) -> AsyncIterator[Self]:
+    async def open(cls, *replies: Reply | Answer, pace: float = 0) -> AsyncIterator[Self]:
         """Listen on a port of its own."""
         provider = cls(list(replies), pace)
         server = await asyncio.start_server(provider._serve, "127.0.0.1", 0)
@@ -47,7 +51,11 @@ class Provider:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             self.bodies.append((await read_request(reader))[1])
-            chunks = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+            reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+            chunks = reply(self.bodies[-1]) if callable(reply) else reply
+            if isinstance(chunks, bytes):
+                writer.write(chunks)
+                return
             writer.write(HEAD)
             for chunk in [*chunks, "[DONE]"]:
                 writer.write(f"data: {chunk if isinstance(chunk, str) else json.dumps(chunk)}\n\n".encode())
@@ -68,6 +76,14 @@ async def read_request(reader: asyncio.StreamReader) -> tuple[str, dict[str, Any
     length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
     body: dict[str, Any] = json.loads(await reader.readexactly(int(length.partition(":")[2])))
     return head, body
+
+
+def refuse(status: int, problem: dict[str, str]) -> bytes:
+    """Return a refusal with a status and what is wrong."""
+    text = json.dumps({"error": problem}).encode()
+    return (
+        f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
+    )
 
 
 def words(text: str) -> list[Chunk]:

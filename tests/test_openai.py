@@ -203,7 +203,7 @@ async def test_a_passing_fault_is_got_over(
         pytest.param(Fail(401, times=None), "key_refused", 1, 0, id="401"),
         pytest.param(Fail(403, times=None), "key_refused", 1, 0, id="403"),
         pytest.param(Fail(404, code="model_not_found", times=None), "unavailable", 1, 0, id="no such model"),
-        pytest.param(Fail(400, code="context_length_exceeded", times=None), "unavailable", 1, 0, id="too long"),
+        pytest.param(Fail(400, code="context_length_exceeded", times=None), "too_long", 1, 0, id="too long"),
         pytest.param(Fail(400, times=None), "unavailable", 1, 0, id="400"),
     ],
 )

@@ -10,21 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_core.exceptions import (
-    ModelAuthenticationError,
-    ModelConnectionError,
-    ModelError,
-    ModelPermissionDeniedError,
-)
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
-from openai import APIError, OpenAIError
 
 from agents.errors import BrokenReply, ModelUnavailable, Trouble
 from agents.events import Error, Event, ModelEnd, ModelStart, Replied
 from agents.models import Model
+from agents.models.failures import FAILURES, broke, diagnose
 
 TRIES = 3
-FAILURES = (ModelError, OpenAIError)
 LOG = logging.getLogger(__name__)
 
 
@@ -72,21 +65,23 @@ async def _first_sound(
     tools: Sequence[dict[str, Any]],
     listener: Listener,
 ) -> AIMessage:
-    trouble: Trouble | None = None
+    troubles: list[Trouble] = []
     for model in chain:
         for attempt in range(TRIES):
-            if trouble:
+            if troubles:
                 listener.emit(Error(code="model_retry", text=""))
             try:
                 return await _ask(model, messages, tools, listener)
             except BrokenReply as broken:
                 LOG.warning("%s sent a broken reply (attempt %d): %s", model.name, attempt + 1, broken)
-                trouble = "busy"
+                troubles.append("busy")
             except FAILURES as failure:
                 LOG.warning("%s failed: %s", model.name, type(failure).__name__)
-                trouble = diagnose(failure)
+                troubles.append(diagnose(failure))
                 break
-    raise ModelUnavailable(trouble or "unavailable", chain[-1].name)
+    # Of all troubles this is the one that the caller can do something about.
+    trouble = "too_long" if "too_long" in troubles else troubles[-1]
+    raise ModelUnavailable(trouble, chain[-1].name)
 
 
 async def _ask(
@@ -106,18 +101,11 @@ async def _ask(
         message = sound(whole)
     except (Exception, asyncio.CancelledError) as failure:
         listener.emit(_ended(model, listener, begun, None))
-        if _broke(failure, begun=whole is not None):
+        if broke(failure, begun=whole is not None):
             raise BrokenReply(type(failure).__name__) from failure
         raise
     listener.emit(_ended(model, listener, begun, message))
     return message
-
-
-def _broke(failure: BaseException, *, begun: bool) -> bool:
-    """Tell whether a reply was garbled, or broke off once it had begun: a provider's client does not retry that."""
-    # Only a stream raises these two as they are: a silence before its first piece, an error sent in its place.
-    in_stream = isinstance(failure, TimeoutError) or type(failure) is APIError
-    return isinstance(failure, ValueError) or in_stream or (begun and isinstance(failure, FAILURES))
 
 
 def sound(whole: AIMessageChunk | None) -> AIMessage:
@@ -159,14 +147,6 @@ def _call_id() -> str:
     The ledger of done work goes by it. Nine letters and digits are the form that every provider takes back.
     """
     return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
-
-
-def diagnose(failure: Exception) -> Trouble:
-    """Say what a provider's failure means for whoever runs the application."""
-    if isinstance(failure, ModelAuthenticationError | ModelPermissionDeniedError):
-        return "key_refused"
-    retryable = getattr(failure, "is_retryable", False) and not isinstance(failure, ModelConnectionError)
-    return "busy" if retryable else "unavailable"
 
 
 def _ended(model: Model, listener: Listener, begun: float, message: AIMessage | None) -> ModelEnd:

@@ -102,9 +102,10 @@ class Clock:
             LOG.exception("reminder %s could not be delivered", reminder.id)
             await asyncio.sleep(RETRY / self._speed)
 
-    async def _ring(self, reminder: Reminder) -> None:
-        async with self._memory.locks.hold(reminder.thread):
-            if not await self._memory.reminders.is_due(reminder):
+    async def _ring(self, found: Reminder) -> None:
+        async with self._memory.locks.hold(found.thread):
+            reminder = await self._memory.reminders.still_due(found)
+            if reminder is None:
                 return
             late = self._now() * 1000 - reminder.at_ms > GRACE_MS
             await self._deliver(_ring_of(reminder, late=late))

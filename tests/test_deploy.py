@@ -145,6 +145,20 @@ async def test_studio_can_talk(graph: ChatGraph) -> None:
     assert "молоко" in (await talk(graph, "покажи мой список"))[0][1]
 
 
+async def test_studio_promises_no_reminder(graph: ChatGraph) -> None:
+    """Nothing rings there, so the user is told instead; to-dos and the time zone work, and nothing breaks."""
+    for text in (
+        "remind me of the tea in 20 minutes",
+        "show my reminders",
+        "delete reminder 1",
+        "set a timer for 5 min",
+    ):
+        said = " ".join(text for _, text in await talk(graph, text))
+        assert "Nothing can ring here" in said, said
+    assert "milk" in (await talk(graph, "add milk to my list"))[0][1]
+    assert "Europe/Berlin" in (await talk(graph, "my time zone is Europe/Berlin"))[0][1]
+
+
 async def test_studio_shows_the_drawing(graph: ChatGraph) -> None:
     """The nodes of the conversation can be seen from outside."""
     assert "planner.tools" in graph.get_graph(xray=True).draw_mermaid().replace("\\2e", ".")

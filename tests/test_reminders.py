@@ -19,6 +19,7 @@ from agents.memory import Memory, open_memory
 from agents.memory.reminders import Reminder
 from agents.memory.transcript import Letter
 from agents.moments import Moment
+from agents.moments.moving import rezoned
 from agents.moments.reading import moment
 from app.clock import GRACE_MS, Clock, Ring
 
@@ -145,6 +146,21 @@ async def test_what_was_changed_or_deleted_does_not_ring(room: Room) -> None:
         assert texts(room) == []
         await room.until(memory, FRIDAY + timedelta(minutes=31))
     assert texts(room) == ["⏰ changed"]
+
+
+async def test_what_was_changed_rings_as_it_is_now(room: Room) -> None:
+    """A turn during which a reminder comes due may still change its text and its zone."""
+    async with room.open() as memory:
+        tea = await set_reminder(memory, "tea", "every day at 11")
+        room.at = FRIDAY + timedelta(hours=1)
+        async with memory.locks.hold("ann"):  # as a turn does
+            await room.settle(memory)
+            there = rezoned(tea.moment, room.at, ZoneInfo("Europe/Moscow"))
+            await memory.reminders.change(tea, "call", text="green tea", moment=there)
+        await room.settle(memory)
+        assert texts(room) == ["⏰ green tea"]
+        (left,) = await memory.reminders.live("ann")
+        assert left.moment.at.isoformat() == "2026-11-21T11:00:00+03:00"
 
 
 async def test_one_that_has_rung_can_be_put_off(room: Room) -> None:

@@ -79,8 +79,7 @@ async def test_reminders_are_set_changed_and_deleted(friday: Chat) -> None:
         Call("delete_reminders", {"numbers": [1]}),
         Call("list_reminders"),
     ) == [
-        "The time zone is Europe/Berlin now: it is Fri, 2026-11-20, 10:00 there. Reminders that were set before "
-        "keep theirs.",
+        "The time zone is Europe/Berlin now: it is Fri, 2026-11-20, 10:00 there.",
         "Set: 1. oven: Fri, 2026-11-20, 10:20.",
         "Set: 2. call mom: Sat, 2026-11-21, 09:00.",
         "Set: 3. Time is up: Mon, 2026-11-23, 09:00 (every week on Mon).",
@@ -89,6 +88,34 @@ async def test_reminders_are_set_changed_and_deleted(friday: Chat) -> None:
         "Set: 3. Time is up: Mon, 2026-11-23, 10:00 (every week on Mon).",
         "2. visit mom: Sun, 2026-11-22, 09:10\n3. Time is up: Mon, 2026-11-23, 10:00 (every week on Mon)",
         "2. visit mom: Sun, 2026-11-22, 09:10\n3. Time is up: Mon, 2026-11-23, 10:00 (every week on Mon)",
+    ]
+
+
+async def test_reminders_move_with_the_user(friday: Chat) -> None:
+    """In another zone what repeats by the day keeps its time on the clock, all else its moment; the user sees both."""
+    answers = await plans(
+        friday,
+        Call("set_time_zone", {"zone": "Europe/Berlin"}),
+        Call("add_reminder", {"when": "every day at 9", "text": "pills"}),
+        Call("add_reminder", {"when": "tomorrow at 9", "text": "call mom"}),
+        Call("add_reminder", {"when": "every 3 hours", "text": "stretch"}),
+        Call("set_time_zone", {"zone": "America/New_York"}),
+        Call("set_time_zone", {"zone": "America/New_York"}),
+    )
+    assert answers[-1] == answers[-2]
+    assert answers[-1].splitlines() == [
+        "The time zone is America/New_York now: it is Fri, 2026-11-20, 04:00 there. What repeats by the day keeps "
+        "its time on the clock; what comes once or by the hour keeps its moment:",
+        "1. pills: Sat, 2026-11-21, 09:00 (every day)",
+        "2. call mom: Sat, 2026-11-21, 03:00",
+        "3. stretch: Fri, 2026-11-20, 07:00 (every 3 h)",
+    ]
+    async with friday.assistant() as assistant:
+        due = await assistant.memory.reminders.due(2**53, None, "*")
+    assert [(one.text, one.moment.at.isoformat()) for one in due] == [
+        ("stretch", "2026-11-20T07:00:00-05:00"),
+        ("call mom", "2026-11-21T03:00:00-05:00"),
+        ("pills", "2026-11-21T09:00:00-05:00"),
     ]
 
 
@@ -102,8 +129,7 @@ async def test_reminders_are_set_in_russian(friday: Chat) -> None:
         Call("change_reminder", {"number": 1, "when": "каждый будний день"}),
         lang="ru",
     ) == [
-        "Теперь часовой пояс Europe/Moscow: там сейчас пт, 2026-11-20, 12:00. Поставленные раньше напоминания "
-        "остаются в своём.",
+        "Теперь часовой пояс Europe/Moscow: там сейчас пт, 2026-11-20, 12:00.",
         "Установлено: 1. зарядка: сб, 2026-11-21, 08:30.",
         "Установлено: 1. зарядка: сб, 2026-11-21, 08:40.",
         "Установлено: 1. зарядка: пн, 2026-11-23, 08:40 (каждую неделю: пн, вт, ср, чт, пт).",

@@ -139,10 +139,11 @@ class Reminders:
         async with self._lock:
             return await self._select(rest, until_ms, user, threads)
 
-    async def is_due(self, reminder: Reminder) -> bool:
-        """Say whether a reminder is still due when it was, that is, was not changed, deleted or rung meanwhile."""
+    async def still_due(self, reminder: Reminder) -> Reminder | None:
+        """Return a reminder as it is now; None if its time was changed, it was deleted or has rung meanwhile."""
         async with self._lock:
-            return bool(await self._select("WHERE id = ? AND due_ms = ?", reminder.id, reminder.due_ms))
+            found = await self._select("WHERE id = ? AND due_ms = ?", reminder.id, reminder.due_ms)
+        return found[0] if found else None
 
     async def rang(self, reminder: Reminder, following: datetime | None) -> None:
         """Take note that a reminder rang, and when it shall the next time; do nothing if it was changed meanwhile."""

@@ -38,6 +38,21 @@ def moved(text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment) -
     return meant(pieces, now, zone)
 
 
+def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
+    """Return a moment as it is for somebody who lives in `zone` now.
+
+    What repeats by the calendar keeps its place on the clock; what comes once, or by elapsed time, its instant.
+    """
+    at, repeat = former.at.astimezone(zone), former.repeat
+    if repeat is None:
+        return Moment(at)
+    if repeat.parts["FREQ"] in STEPS:
+        return Moment(at, Repeat(repeat.rule, repeat.start.astimezone(zone)))
+    repeat = Repeat(repeat.rule, repeat.start.replace(tzinfo=zone, fold=0))
+    # One that is due by now rings first.
+    return Moment(repeat.following(now) if at > now else at, repeat)
+
+
 def _amount(said: Any) -> Amount:
     amount: Amount = said.get("amount") or repeating.UNITS[said["unit"]]
     return amount.times(int(said["direction"]))

@@ -3,6 +3,7 @@
 A reminder's number never changes, and a call that is repeated after a crash finds its work done.
 """
 
+import time
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, available_timezones
@@ -13,10 +14,11 @@ from pydantic import Field
 
 from agents.errors import UsageError
 from agents.memory.reminders import MOST, Reminder, Reminders
-from agents.moments.moving import moved
+from agents.moments.moving import moved, rezoned
 from agents.moments.reading import moment
 from agents.moments.wording import worded, worded_instant
 from agents.state import Context
+from agents.tools.outcome import Refused
 from agents.zone import keep_zone, zone_of_user
 from prompts import phrase
 
@@ -33,14 +35,14 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -
     when: the user's own words for the time, in their language ("in 20 minutes", "tomorrow at 9", "every Monday
     at 9"). text: what to remind of, in the user's words; leave it out for an alarm or a timer.
     """
-    lang = runtime.state["lang"]
+    lang, table = runtime.state["lang"], _reminders(runtime)
     named = moment(when, lang, _now(runtime), await _zone(runtime))
     if named is None:
         return phrase("reminder_when", lang, when=when)
     text = text or phrase("reminder_time_is_up", lang)
     context = runtime.context
     try:
-        added = await _reminders(runtime).add(
+        added = await table.add(
             context.user, context.thread, runtime.tool_call_id or "", text=text, lang=lang, moment=named
         )
     except UsageError:
@@ -97,7 +99,23 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
         return phrase("zone_unknown", lang, zone=zone)
     await keep_zone(runtime.store, runtime.context.user, name)
     now = _now(runtime).astimezone(ZoneInfo(name))
-    return phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
+    told = phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
+    if not await _taken_along(runtime, ZoneInfo(name)):
+        return told
+    return f"{told} {phrase('zone_reminders', lang)}\n{await _listed(runtime)}"
+
+
+async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:
+    """Bring the reminders to come into a new time zone; say whether there are any."""
+    table, call = runtime.context.reminders, runtime.tool_call_id or ""
+    if table is None:
+        return False
+    coming = [one for one in await table.live(runtime.context.user) if one.due_ms is not None]
+    for reminder in coming:
+        if reminder.zone != zone.key:
+            there = rezoned(reminder.moment, _now(runtime), zone)
+            await table.change(reminder, call, text=reminder.text, moment=there)
+    return bool(coming)
 
 
 async def _zone(runtime: Runtime) -> ZoneInfo:
@@ -105,7 +123,8 @@ async def _zone(runtime: Runtime) -> ZoneInfo:
 
 
 def _now(runtime: Runtime) -> datetime:
-    return datetime.fromtimestamp(int(_reminders(runtime).now()), UTC)
+    table = runtime.context.reminders
+    return datetime.fromtimestamp(int(table.now() if table else time.time()), UTC)
 
 
 async def _numbered(number: int, runtime: Runtime) -> Reminder | None:
@@ -130,5 +149,7 @@ async def _no_such(numbers: list[int], runtime: Runtime) -> str:
 
 def _reminders(runtime: Runtime) -> Reminders:
     reminders = runtime.context.reminders
-    assert reminders is not None  # the application always has a table of them
+    if reminders is None:
+        # Where nothing rings, none may be promised.
+        raise Refused(phrase("reminders_nowhere", runtime.state["lang"]))
     return reminders

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from agents.aliases import Known
 from agents.help.chain import HelpChain
 from agents.history import GROW, cut
+from agents.memory.locks import ThreadLocks
 from agents.memory.reminders import Reminders
 from agents.models import Models
 from agents.verdict import Ballot
@@ -161,6 +162,8 @@ class Context:
     models: Models
     ballot: Ballot = field(default_factory=Ballot)
     reminders: Reminders | None = None
+    locks: ThreadLocks = field(default_factory=lambda: ThreadLocks(None))
+    """Whoever reads and then writes what a user has in long-term memory holds a name of its own here."""
     zone: ZoneInfo = field(default_factory=machine_zone)
     """Where the user lived when the turn began."""
     device: str = ""

@@ -73,7 +73,10 @@ class Playing:
         routed = known and not {"route", "__start__"} & ahead
         zone = await zone_of_user(self.memory.store, letter.user)
         ballot = Ballot(_votes(snapshot))
-        context = Context(letter.thread, letter.user, self.models, ballot, self.memory.reminders, zone, help=self.help)
+        memory = self.memory
+        context = Context(
+            letter.thread, letter.user, self.models, ballot, memory.reminders, memory.locks, zone, help=self.help
+        )
         run = Run(self.graph, context, state, state.get("turn", 0) + (0 if routed else 1))
         self._runs[letter.thread] = run
         try:

@@ -14,6 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from agents.errors import UsageError
+from agents.memory.locks import ThreadLocks
 from agents.memory.transcript import Letter
 from agents.state import Context
 from app.composition import discover
@@ -53,7 +54,7 @@ def make_graph() -> ChatGraph:
 
 def _turn(conversation: Graph, settings: Settings) -> Callable[..., Awaitable[dict[str, Any]]]:
     """Return the node; a function, since that is where Studio looks for the graph within."""
-    models, default = settings.models(), settings.app_lang
+    models, default, locks = settings.models(), settings.app_lang, ThreadLocks(None)
 
     async def turn(state: ChatState, runtime: Runtime[None]) -> dict[str, Any]:
         """Take the last message through the conversation; without one the assistant speaks first."""
@@ -61,10 +62,11 @@ def _turn(conversation: Graph, settings: Settings) -> Callable[..., Awaitable[di
             raise UsageError("The conversation keeps what it knows of a person in a store, and there is none.")
         letter = _letter(state, get_config()["configurable"])
         lang = await Languages(default, tuple(languages()), runtime.store).choose(letter, None, state.get("lang"))
+        helping = await make_help(settings, runtime.store, None)
         outcome = await conversation.ainvoke(
             {"heard": {"id": letter.message_id, "text": letter.text, "source": letter.source}, "lang": lang},
             {"recursion_limit": STEPS},
-            context=Context(letter.thread, letter.user, models, help=await make_help(settings, runtime.store, None)),
+            context=Context(letter.thread, letter.user, models, locks=locks, help=helping),
         )
         said = [AIMessage(one["text"], name=one["speaker"]) for one in outcome["said"]]
         return {"messages": said, "lang": outcome["lang"]}

@@ -4,9 +4,8 @@ A to-do's number never changes, and its key comes from the call that made it: a 
 a crash finds its work done and does nothing twice.
 """
 
-import asyncio
+from contextlib import AbstractAsyncContextManager
 from typing import Annotated, Any
-from weakref import WeakKeyDictionary
 
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
@@ -22,7 +21,6 @@ Text = Annotated[str, Field(min_length=1, max_length=500)]
 Number = Annotated[int, Field(ge=1)]
 MOST = 200
 """To-dos a user may keep."""
-_locks: WeakKeyDictionary[BaseStore, asyncio.Lock] = WeakKeyDictionary()
 
 
 @tool
@@ -74,9 +72,10 @@ async def delete_todos(numbers: Annotated[list[Number], Field(min_length=1)], ru
         return await _no_such(gone, runtime) if gone else await _listed(runtime)
 
 
-def _alone(runtime: Runtime) -> asyncio.Lock:
-    """Return the lock to write under: calls of one reply run side by side, and would give one number twice."""
-    return _locks.setdefault(_store(runtime), asyncio.Lock())
+def _alone(runtime: Runtime) -> AbstractAsyncContextManager[None]:
+    """Hold the list: calls of one reply, and processes, write side by side and would give one number twice."""
+    # No thread's name begins so: the turn holds its thread already.
+    return runtime.context.locks.hold(f"\0todos {runtime.context.user}")
 
 
 async def _stored(runtime: Runtime) -> list[Item]:

@@ -1,0 +1,49 @@
+"""The Telegram door, end to end: people write through a Bot API server, the assistant answers over HTTP."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agents.models import Models
+from agents.models.script import Script
+from app import telegram
+from app.settings import Settings
+from app.telegram_bot import ServiceBot
+from app.telegram_door import Door
+from tests.bot_api import TOKEN, BotApi
+from tests.staging import ROLES, stage
+from tests.telegram.people import Open
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BotApi]:
+    """A Bot API server; a request that it forbids fails the test."""
+    api = BotApi()
+    async with api.serving():
+        yield api
+    assert api.violations == []
+
+
+@pytest.fixture
+def script() -> Script:
+    """Lay out what the models say."""
+    return Script()
+
+
+@pytest.fixture
+def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
+    """Open the door on a database file that stays; `allowed` are the ids of those who may talk."""
+
+    @asynccontextmanager
+    async def opened(models: Models | None = None, allowed: Sequence[int] = ()) -> AsyncIterator[Door]:
+        settings = Settings(_env_file=None, telegram_allowed_users=frozenset(allowed))
+        bot = ServiceBot(TOKEN, world.url)
+        async with (
+            stage(tmp_path / "telegram.db", models or script.models(ROLES)) as assistant,
+            telegram.open_door(assistant, bot, settings) as one,
+        ):
+            yield one
+
+    return opened

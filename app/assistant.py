@@ -84,7 +84,7 @@ class Assistant:
         told = await self.memory.transcript.tell(thread, line)
         return Message(speaker=told.speaker, text=told.text, thread=thread, turn=told.turn)
 
-    def reminding(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[None]:
+    def reminding(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
         """Let the reminders of one user, or of all, ring during a block."""
         return ringing(self.memory, deliver, user=user)
 

@@ -20,6 +20,12 @@ GRACE_MS = 60_000
 """How late a reminder may ring and still be on time."""
 RETRY = 30.0
 """Seconds until a reminder that could not be delivered is tried again."""
+AWAY = 3600.0
+"""Seconds until a user who could not be reached is tried again, unless they are heard of before."""
+
+
+class Unreachable(Exception):
+    """Raised by `deliver` when the user cannot be reached: the reminder stays due, and is told as missed later."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,13 @@ class Clock:
         self._now = memory.reminders.now
         self._user, self._threads = user, threads
         self._ringing: dict[int, asyncio.Task[None]] = {}
+        self._away: dict[str, asyncio.Event] = {}
+        """By thread, what tells that its user can be reached again."""
+
+    def reached(self, thread: str) -> None:
+        """Ring what waits for the user of a thread, who was just heard of."""
+        if waiting := self._away.pop(thread, None):
+            waiting.set()
 
     async def run(self) -> None:
         """Ring what becomes due until cancelled; a ring that is being delivered is then cut off and comes again."""
@@ -97,10 +110,26 @@ class Clock:
 
     async def _attempt(self, reminder: Reminder) -> None:
         try:
-            await self._ring(reminder)
+            while not await self._has_rung(reminder):
+                await self._return_to(reminder.thread)
         except Exception:
             LOG.exception("reminder %s could not be delivered", reminder.id)
             await asyncio.sleep(RETRY / self._speed)
+
+    async def _has_rung(self, reminder: Reminder) -> bool:
+        """Ring a reminder; False if its user cannot be reached."""
+        try:
+            await self._ring(reminder)
+        except Unreachable:
+            LOG.warning("reminder %s waits: its user cannot be reached", reminder.id)
+            return False
+        return True
+
+    async def _return_to(self, thread: str) -> None:
+        waiting = self._away.setdefault(thread, asyncio.Event())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(AWAY / self._speed):
+                await waiting.wait()
 
     async def _ring(self, found: Reminder) -> None:
         async with self._memory.locks.hold(found.thread):
@@ -117,11 +146,12 @@ class Clock:
 @asynccontextmanager
 async def ringing(
     memory: Memory, deliver: Deliver, *, user: str | None = None, threads: str = "*"
-) -> AsyncIterator[None]:
+) -> AsyncIterator[Clock]:
     """Let a clock run during the block."""
-    task = asyncio.create_task(Clock(memory, deliver, user=user, threads=threads).run())
+    clock = Clock(memory, deliver, user=user, threads=threads)
+    task = asyncio.create_task(clock.run())
     try:
-        yield
+        yield clock
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -17,7 +17,7 @@ from telegram.ext import Updater
 
 from agents.errors import ConfigError
 from app.assistant import Assistant
-from app.clock import Ring, ringing
+from app.clock import ringing
 from app.composition import open_assistant, report
 from app.logs import log_on_stderr
 from app.settings import Settings
@@ -75,10 +75,6 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
     dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
     door = Door(assistant, Sender(bot), lang=settings.app_lang, dialogs=dialogs)
 
-    async def deliver(ring: Ring) -> None:
-        message = await assistant.tell(ring.thread, ring.text, ring.id)
-        await door.tell(ring.thread, message.text)
-
     with silent_libraries():
         async with AsyncExitStack() as stack:
             stack.push_async_callback(bot.shutdown)
@@ -88,7 +84,8 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             stack.push_async_callback(door.chats.close, PATIENCE)
             await offer_menus(bot, settings.app_lang)
             await door.recover()
-            await stack.enter_async_context(ringing(assistant.memory, deliver, threads=f"{PREFIX}*"))
+            clock = await stack.enter_async_context(ringing(assistant.memory, door.remind, threads=f"{PREFIX}*"))
+            door.reached = clock.reached
             if (chat := settings.help_operator_chat) is not None:
                 notes = assistant.memory.notes
                 await stack.enter_async_context(delivering(notes, bot, chat, settings.app_lang))

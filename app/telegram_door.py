@@ -10,6 +10,7 @@ from agents.asking import worded
 from agents.events import Error, Event, Interrupt, Message
 from agents.views import Document, View
 from app.assistant import Assistant, Turn
+from app.clock import Ring, Unreachable
 from app.render import RETRY
 from app.telegram_chats import Chats
 from app.telegram_place import Place, chat_of
@@ -28,19 +29,31 @@ class Door:
     def __init__(self, assistant: Assistant, sender: Sender, *, lang: str, dialogs: Mapping[str, str]) -> None:
         self.assistant, self.sender, self.dialogs = assistant, sender, dialogs
         self.chats = Chats()
+        self.reached: Callable[[str], None] = lambda thread: None
+        """Is told of each thread whose user writes."""
         self._lang = lang
 
     async def tell(self, thread: str, text: str) -> bool:
-        """Say something unasked; False if the thread is not of this door or its chat cannot be written to."""
+        """Say something unasked; False if the thread is not of this door, or it does not reach its chat."""
         chat = chat_of(thread)
         if chat is None:
             return False
         try:
-            await self.sender.say(chat, text)
+            return await self.sender.say(chat, text)
         except Gone:
             LOG.warning("chat %s cannot be written to", chat)
             return False
-        return True
+
+    async def remind(self, ring: Ring) -> None:
+        """Tell a reminder, and write down that it was told; one that was written down has arrived before.
+
+        Raises:
+            Unreachable: it did not reach the chat.
+        """
+        known = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
+        if not known and not await self.tell(ring.thread, ring.text):
+            raise Unreachable
+        await self.assistant.tell(ring.thread, ring.text, ring.id)
 
     async def recover(self) -> None:
         """Take up the messages that were received and not answered before the process ended."""

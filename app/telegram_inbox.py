@@ -67,6 +67,7 @@ class Inbox(asyncio.Queue[object]):
         if self._allowed and user.id not in self._allowed:
             self._refuse(place, user.id)
             return
+        self._door.reached(place.thread)
         if query:
             self._door.chats.start(_settle(query))
         if call := parse(text):

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from typing import Literal
 from weakref import WeakValueDictionary
 
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, InputFile, LinkPreviewOptions
@@ -25,6 +26,8 @@ NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 Buttons = Sequence[tuple[str, str]]
 """Labels with what a tap on them sends back."""
 
+Fate = Literal["sent", "refused", "lost"]
+
 
 class Gone(Exception):
     """The chat cannot be written to: the user has blocked the bot, or it was thrown out."""
@@ -38,8 +41,10 @@ class Sender:
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._slowed: set[int] = set()
 
-    async def say(self, chat: int, text: str, *, is_markdown: bool = True, buttons: Buttons = ()) -> None:
+    async def say(self, chat: int, text: str, *, is_markdown: bool = True, buttons: Buttons = ()) -> bool:
         """Send a text in as many messages as it takes; the last one carries the buttons.
+
+        Returns False if Telegram was out of reach for too long. What Telegram refuses as it is counts as sent.
 
         Raises:
             Gone: the chat cannot be written to.
@@ -47,8 +52,8 @@ class Sender:
         found = pages(text, is_markdown=is_markdown)
         keyboard = InlineKeyboardMarkup([[InlineKeyboardButton(label, callback_data=data) for label, data in buttons]])
         async with self._lock(chat):
-            for page in found:
-                await self._page(chat, page, keyboard if buttons and page is found[-1] else None)
+            sent = [await self._page(chat, page, keyboard if buttons and page is found[-1] else None) for page in found]
+        return "lost" not in sent
 
     async def hand(self, chat: int, name: str, text: str) -> None:
         """Send a document.
@@ -69,14 +74,13 @@ class Sender:
     def _lock(self, chat: int) -> asyncio.Lock:
         return self._locks.setdefault(chat, asyncio.Lock())
 
-    async def _page(self, chat: int, page: Page, keyboard: InlineKeyboardMarkup | None) -> None:
+    async def _page(self, chat: int, page: Page, keyboard: InlineKeyboardMarkup | None) -> Fate:
         send = partial(self._bot.send_message, chat, page.text, link_preview_options=NO_PREVIEW, reply_markup=keyboard)
-        if page.entities and await self._deliver(chat, partial(send, entities=page.entities)):
-            return
-        await self._deliver(chat, send)
+        fate = await self._deliver(chat, partial(send, entities=page.entities or None))
+        return await self._deliver(chat, send) if fate == "refused" and page.entities else fate
 
-    async def _deliver(self, chat: int, send: Callable[[], Awaitable[object]]) -> bool:
-        """Send until it is sent, or cannot be reached for too long; False if Telegram refuses what is sent."""
+    async def _deliver(self, chat: int, send: Callable[[], Awaitable[object]]) -> Fate:
+        """Send until it is sent or refused, or Telegram was out of reach for too long."""
         wait, until = FIRST_WAIT, time.monotonic() + PATIENCE
         while True:
             try:
@@ -87,15 +91,15 @@ class Sender:
                 raise Gone from gone
             except BadRequest:
                 LOG.warning("chat %s: Telegram refuses a message as it is", chat)
-                return False
+                return "refused"
             except NetworkError as failure:
                 if time.monotonic() > until:
                     LOG.error("chat %s: a message could not be sent (%s)", chat, type(failure).__name__)
-                    return True
+                    return "lost"
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT)
             else:
-                return True
+                return "sent"
 
     async def _slow_down(self, chat: int, limit: RetryAfter) -> None:
         after = limit.retry_after

@@ -10,6 +10,22 @@ from app.telegram_pages import LIMIT, Page, pages
 from tests.bot_api_rules import request_faults
 
 Shown = list[tuple[str, str]]
+KINDS: list[tuple[str, str, Shown]] = [
+    ("a **b** *c* ~~d~~", "a b c d", [("bold", "b"), ("italic", "c"), ("strikethrough", "d")]),
+    ("# Голова 😀\nтело", "Голова 😀\nтело", [("bold", "Голова 😀"), ("underline", "Голова 😀")]),
+    ("- a\n  - b\n    1. c", "• a\n  • b\n    1. c", []),
+    ("- [x] done\n- [ ] open", "✅ done\n⬜ open", []),
+    ("> тихо\n> идёт", "тихо\nидёт", [("blockquote", "тихо\nидёт")]),
+    ("[here](https://a.b/c_(d))", "here", [("https://a.b/c_(d)", "here")]),
+    ("[here](javascript:alert(1))", "here", []),
+    ("`a < b` and a<b, b>c", "a < b and a<b, b>c", [("code", "a < b")]),
+    ("```python\nif a<b: pass\n```", "if a<b: pass", [("pre", "if a<b: pass")]),
+    ("|имя|n|\n|---|--:|\n|Анна|1|", "имя  | n\n-----+--\nАнна | 1", [("pre", "имя  | n\n-----+--\nАнна | 1")]),
+    ("5 * 3 * 2, snake_case_name, **unclosed `marks", "5 * 3 * 2, snake_case_name, **unclosed `marks", []),
+    ("<div>\nkept\n</div>", "<div>\nkept\n</div>", []),
+    ("one\ntwo", "one\ntwo", []),
+    ("a\x1b[31m\ud800b", "ab", []),
+]
 
 
 def faults(page: Page) -> list[str]:
@@ -27,30 +43,20 @@ def shown(text: str) -> tuple[str, Shown]:
     return page.text, [(one.type if one.url is None else one.url, part) for one, part in spans]
 
 
-@pytest.mark.parametrize(
-    ("text", "plain", "entities"),
-    [
-        ("a **b** *c* ~~d~~", "a b c d", [("bold", "b"), ("italic", "c"), ("strikethrough", "d")]),
-        ("# Голова 😀\nтело", "Голова 😀\nтело", [("bold", "Голова 😀"), ("underline", "Голова 😀")]),
-        ("- a\n  - b\n    1. c", "• a\n  • b\n    1. c", []),
-        ("- [x] done\n- [ ] open", "✅ done\n⬜ open", []),
-        ("> тихо\n> идёт", "тихо\nидёт", [("blockquote", "тихо\nидёт")]),
-        ("[here](https://a.b/c_(d))", "here", [("https://a.b/c_(d)", "here")]),
-        ("[here](javascript:alert(1))", "here", []),
-        ("`a < b` and a<b, b>c", "a < b and a<b, b>c", [("code", "a < b")]),
-        ("```python\nif a<b: pass\n```", "if a<b: pass", [("pre", "if a<b: pass")]),
-        ("|имя|n|\n|---|--:|\n|Анна|1|", "имя  | n\n-----+--\nАнна | 1", [("pre", "имя  | n\n-----+--\nАнна | 1")]),
-        ("5 * 3 * 2, snake_case_name, **unclosed `marks", "5 * 3 * 2, snake_case_name, **unclosed `marks", []),
-        ("<div>\nkept\n</div>", "<div>\nkept\n</div>", []),
-        ("one\ntwo", "one\ntwo", []),
-        ("a\x1b[31m\ud800b", "ab", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "plain", "entities"), KINDS)
 def test_every_kind_of_markdown(text: str, plain: str, entities: Shown) -> None:
     """Marks become formatting; what is no mark stays as it was written."""
     found, spans = shown(text)
     assert found == plain
     assert sorted(spans) == sorted(entities)
+
+
+def test_more_marks_than_a_message_may_have() -> None:
+    """Beyond a hundred entities the text stays and the formatting goes."""
+    (page,) = pages("**a** b " * 300)
+    assert faults(page) == []
+    assert page.text == ("a b " * 300).strip()
+    assert len(page.entities) == 100
 
 
 def test_a_blank_text_is_no_message() -> None:

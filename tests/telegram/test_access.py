@@ -37,6 +37,18 @@ async def test_a_stranger_is_refused_once(door: Open, world: BotApi) -> None:
     assert str(BOB) in world.texts(BOB)[0]
 
 
+async def test_a_strangers_tap_does_nothing(door: Open, world: BotApi) -> None:
+    """A button that was forwarded, or made up, is refused like a message."""
+    buttons = {"inline_keyboard": [[{"text": "Yes", "callback_data": "/forget yes"}]]}
+    async with door(Echo().models(ROLES), allowed=[ANN]) as one:
+        world.says(ANN, "keep this")
+        await world.until_sent(ANN, 1)
+        world.taps({**world.sent[0], "chat": {"id": BOB, "type": "private"}, "reply_markup": buttons}, "Yes")
+        assert str(BOB) in (await world.until_sent(BOB, 1))[0]
+        assert await one.assistant.history(f"telegram-{ANN}")
+    assert "answerCallbackQuery" not in world.methods()
+
+
 async def test_what_is_no_text_is_told(door: Open, world: BotApi) -> None:
     """A voice message gets a sentence, an album gets one; a service message gets none."""
     sound = {"file_id": "1", "file_unique_id": "1", "duration": 3}

@@ -5,6 +5,7 @@ from tests.bot_api import BotApi
 from tests.bot_api_http import Upload
 from tests.staging import ROLES, Gate
 from tests.telegram.people import ANN, BOB, MEET, PLAN, Echo, Open
+from tests.test_telegram_pages import KINDS
 
 
 async def test_first_contact_greets(door: Open, world: BotApi, script: Script) -> None:
@@ -52,6 +53,25 @@ async def test_a_long_answer_comes_in_several_messages(door: Open, world: BotApi
     texts = world.texts(ANN)
     assert len(texts) == 4
     assert "\n".join(texts).split() == " ".join(lines).split()
+
+
+async def test_markdown_of_every_kind_arrives(door: Open, world: BotApi) -> None:
+    """Answers in Markdown come as text with entities, long ones in several messages, none that Telegram forbids."""
+    count = 0
+    async with door(Echo().models(ROLES)):
+        # The last one is no Markdown: what cannot be printed a message loses when it is stored.
+        for text, plain, entities in KINDS[:-1]:
+            world.says(ANN, text)
+            count += 1
+            assert (await world.until_sent(ANN, count))[-1] == plain
+            kinds = {one.get("url", one["type"]) for one in world.sent[-1].get("entities", [])}
+            assert kinds == {kind for kind, _ in entities}
+        marked, code = "**bold** and `code`, " * 300, "x = 1\n" * 900
+        world.says(ANN, f"# Long\n\n{marked}\n\n```py\n{code}```")
+        texts = (await world.until_sent(ANN, count + 4))[count:]
+        assert all(len(text) <= 4096 for text in texts)
+        assert sum(text.count("x = 1") for text in texts) == 900
+        assert sum(text.count("bold") for text in texts) == sum(text.count("code") for text in texts) == 300
 
 
 async def test_two_chats_do_not_wait_for_each_other(door: Open, world: BotApi, script: Script) -> None:

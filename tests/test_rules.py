@@ -143,7 +143,7 @@ IN_REMINDERS: list[tuple[Lang, str, list[str]]] = [
     ("en", "delete the second reminder", [LOOK, call("planner.delete_reminders", numbers=[2])]),
     ("en", "delete the oven reminder", [LOOK, call("planner.delete_reminders", numbers=[1])]),
     ("en", "delete all reminders", [LOOK, call("planner.delete_reminders", numbers=[1, 2])]),
-    ("en", "delete the second one", [call("planner.list_todos"), call("planner.delete_todos", numbers=[2])]),
+    ("en", "delete the second one", [LOOK, call("planner.delete_reminders", numbers=[2])]),
     ("en", "what reminders do I have?", [LOOK]),
     ("en", "my time zone is Europe/Berlin", [call("planner.set_time_zone", zone="Europe/Berlin")]),
     (
@@ -163,7 +163,7 @@ IN_REMINDERS: list[tuple[Lang, str, list[str]]] = [
         [LOOK, call("planner.change_reminder", number=2, when="на пятницу")],
     ),
     ("ru", "удали первое напоминание", [LOOK, call("planner.delete_reminders", numbers=[1])]),
-    ("ru", "удали второе", [call("planner.list_todos"), call("planner.delete_todos", numbers=[2])]),
+    ("ru", "удали второе", [LOOK, call("planner.delete_reminders", numbers=[2])]),
     ("ru", "какие у меня напоминания?", [LOOK]),
     ("ru", "мой часовой пояс Europe/Moscow", [call("planner.set_time_zone", zone="Europe/Moscow")]),
 ]
@@ -183,6 +183,59 @@ def test_reminders_are_changed_by_their_own_numbers(lang: Lang, text: str, calls
     # A number by itself needs no list.
     assert [line for line in acted(room) if line in calls] == acted(room)
     assert acted(room)[-1] == calls[-1]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "deleted"),
+    [("en", "delete the second one", "bread"), ("ru", "удали второе", "хлеб")],
+)
+def test_a_number_by_itself_goes_by_the_last_list(lang: Lang, text: str, deleted: str) -> None:
+    """Once to-dos were spoken of again, "the second one" is a to-do."""
+    room = Room(lang)
+    for line in [*SET[lang], {"en": "show my list", "ru": "покажи список"}[lang], text]:
+        room.says(line)
+    assert deleted not in str(room.todos)
+    assert len(room.reminders) == 2
+
+
+SEVERAL: list[tuple[Lang, str, list[dict[str, str]]]] = [
+    (
+        "en",
+        "remind me to call mom tomorrow at 9 and to feed the cat at 6 pm",
+        [{"when": "tomorrow at 9", "text": "call mom"}, {"when": "at 6 pm", "text": "feed the cat"}],
+    ),
+    (
+        "en",
+        "remind me at 9 to call mom, at 10 to call dad and at 11 to sleep",
+        [
+            {"when": "at 9", "text": "call mom"},
+            {"when": "at 10", "text": "call dad"},
+            {"when": "at 11", "text": "sleep"},
+        ],
+    ),
+    ("en", "set a timer for 10 minutes and an alarm for 7", [{"when": "10 minutes"}, {"when": "at 7"}]),
+    ("en", "wake me up at 7 and at 8", [{"when": "at 7"}, {"when": "at 8"}]),
+    (
+        "en",
+        "remind me at 9 to call mom and dad",
+        [{"when": "at 9", "text": "call mom and dad"}],
+    ),
+    (
+        "ru",
+        "напомни завтра в 9 позвонить маме и в 18 покормить кота",
+        [{"when": "завтра в 9", "text": "позвонить маме"}, {"when": "в 18", "text": "покормить кота"}],
+    ),
+    ("ru", "поставь таймер на 10 минут и будильник на 7", [{"when": "на 10 минут"}, {"when": "на 7"}]),
+    ("ru", "каждый понедельник в 9 напоминай бегать", [{"when": "каждый понедельник в 9", "text": "бегать"}]),
+]
+
+
+@pytest.mark.parametrize(("lang", "text", "args"), SEVERAL)
+def test_several_reminders_in_one_message(lang: Lang, text: str, args: list[dict[str, str]]) -> None:
+    """Each time is a reminder of its own, though the verb is said once."""
+    room = Room(lang)
+    room.says(text)
+    assert acted(room) == [call("planner.add_reminder", **one) for one in args]
 
 
 @pytest.mark.parametrize(

@@ -52,5 +52,14 @@ def latest(now: Situation, tool: str) -> int | None:
     return None
 
 
+def of_last(now: Situation, tool: str) -> str:
+    """Return the tool that does the same to the things that were spoken of last; the tool itself if there is none."""
+    lists = {_things(name) for name in readings(now)}
+    spoken = (_things(result.call.name) for result in reversed(results(now.before)))
+    things = next((one for one in spoken if one in lists), None)
+    same = [name for name in now.tools if name.partition("_")[0] == tool.partition("_")[0] and _things(name) == things]
+    return same[0] if same else tool
+
+
 def _things(tool: str) -> str:
     return tool.partition("_")[2].removesuffix("s")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from agents.rules.actions import Filler, Plan, correction
+from agents.rules.listings import of_last
 from agents.rules.parts import HELP, Call
 from agents.rules.patterns import Match
 from agents.rules.references import plain_number
@@ -95,9 +96,15 @@ def _follow(now: Situation, filler: Filler, plan: Plan, matches: tuple[Match, ..
         elif match.tool == HELP:
             plan.calls.append(Call(HELP, {"query": match.text}))
         elif match.tool in now.tools:
-            filler.add(plan, match.tool, match.slots)
+            filler.add(plan, of_last(now, match.tool) if _only_points(now, match) else match.tool, match.slots)
         else:
             plan.begun = True
+
+
+def _only_points(now: Situation, match: Match) -> bool:
+    """Whether a wish does not say of what it is a number: "delete the second one"."""
+    numbers = [raw for raw in match.slots.values() if plain_number(raw, now.words) is not None]
+    return match.exact and len(numbers) == len(match.slots) == len(match.pattern.literals) == 1
 
 
 def cancelled(now: Situation) -> str | None:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 
 from agents.lexical import plain
 from agents.rules.patterns import Match
-from agents.rules.slots import QUOTED, clean
+from agents.rules.slots import QUOTED, WHEN, clean
 from agents.rules.wording import Vocabulary
 
+LONGEST_OPENING = 4
+"""Words that two wishes may have in common at their beginning ("wake me up")."""
 _SOCIAL = ("yes", "no", "thanks", "greeting", "goodbye", "how_are_you", "cancel")
 
 
@@ -25,8 +27,11 @@ def wishes(text: str, words: Vocabulary, find: Callable[[str], Match | None]) ->
     flat = plain(text)
     pieces: list[tuple[int, int, Match]] = []
     lead_end = 0
+    whole = find(flat)
     for start, end in _parts(flat, words):
         found = find(flat[start:end])
+        if found is None and pieces and not (whole and WHEN in whole.slots):
+            found = _continued(pieces[-1][2], flat[start:end], find)
         if found is not None:
             pieces.append((start, end, found))
         elif pieces:
@@ -34,11 +39,23 @@ def wishes(text: str, words: Vocabulary, find: Callable[[str], Match | None]) ->
             pieces[-1] = begin, end, find(flat[begin:end]) or replace(core, text=flat[begin:end])
         else:
             lead_end = end
-    whole = find(flat)
     if whole and (not pieces or (len(pieces) == 1 and whole.pattern.weight >= pieces[0][2].pattern.weight)):
         return Wishes((whole,))
     lead = flat[:lead_end]
     return Wishes(tuple(found for *_, found in pieces), "" if pieces and words.means(lead, *_SOCIAL) else lead)
+
+
+def _continued(former: Match, part: str, find: Callable[[str], Match | None]) -> Match | None:
+    """Return what a part means that leaves out how the one before began: "… and at ten to call dad".
+
+    Only a time of its own makes it another wish; else it may as well be a part of what to do.
+    """
+    opening = former.text.split()[:LONGEST_OPENING]
+    for count in range(1, len(opening) + 1) if WHEN in former.slots else ():
+        text = " ".join([*opening[:count], part])
+        if (found := find(text)) and found.tool == former.tool and WHEN in found.slots:
+            return found
+    return None
 
 
 def without_greeting(text: str, words: Vocabulary) -> str:

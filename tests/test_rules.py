@@ -133,6 +133,7 @@ LOOK = call("planner.list_reminders")
 IN_REMINDERS: list[tuple[Lang, str, list[str]]] = [
     ("en", "make it ten minutes later", [LOOK, call("planner.change_reminder", number=2, when="ten minutes later")]),
     ("en", "move it to ten", [LOOK, call("planner.change_reminder", number=2, when="at ten")]),
+    ("en", "the second one should be at ten", [LOOK, call("planner.change_reminder", number=2, when="at ten")]),
     ("en", "snooze 5 minutes", [LOOK, call("planner.change_reminder", number=2, when="5 minutes")]),
     ("en", "move the oven reminder to 10:30", [LOOK, call("planner.change_reminder", number=1, when="10:30")]),
     (
@@ -156,6 +157,7 @@ IN_REMINDERS: list[tuple[Lang, str, list[str]]] = [
         "сделай на десять минут позже",
         [LOOK, call("planner.change_reminder", number=2, when="десять минут позже")],
     ),
+    ("ru", "первое перенеси на десять", [LOOK, call("planner.change_reminder", number=1, when="на десять")]),
     ("ru", "отложи на 5 минут", [LOOK, call("planner.change_reminder", number=2, when="на 5 минут")]),
     (
         "ru",

@@ -1,6 +1,7 @@
 """A conversation exported: to be read, as JSON, and as a test that plays it again."""
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -70,11 +71,10 @@ def talk(path: Path, *texts: str, lang: str) -> str:
     return str(done.stdout)
 
 
-def passes(copy: Path) -> bool:
+def passes(copy: Path, **environment: str) -> bool:
     """Say whether the tests of a copy pass."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=copy, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=copy, env={**os.environ, **environment}, capture_output=True, text=True)
     assert "1 passed" in done.stdout or "1 failed" in done.stdout, done.stdout
     return done.returncode == 0
 
@@ -83,6 +83,45 @@ async def turns(chat: Chat, thread: str = "ann") -> list[Record]:
     """Return what is recorded of a thread."""
     async with chat.assistant() as assistant:
         return await assistant.records(thread)
+
+
+REMINDED = {
+    "en": (
+        "remind me to call mom tomorrow at 9 and to water the plants every Monday",
+        "make it ten minutes later",
+        "set a timer for 1 second",
+        "let's get acquainted",
+        "show my reminders",
+        "delete the second one",
+        "my time zone is Asia/Tokyo",
+    ),
+    "ru": (
+        "напомни завтра в 9 позвонить маме и в 18 покормить кота",
+        "перенеси второе на 7 вечера",
+        "поставь таймер на 1 секунду",
+        "давай познакомимся",
+        "покажи напоминания",
+        "удали второе",
+        "мой часовой пояс Asia/Tokyo",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", ["en", "ru"])
+def test_a_conversation_with_reminders_becomes_a_test(
+    copy: Path, tmp_path_factory: pytest.TempPathFactory, lang: str
+) -> None:
+    """It passes on any day and in any place, though each reminder had a date, and the dialogs changed hands."""
+    source = talk(tmp_path_factory.mktemp("held") / "held.db", *REMINDED[lang], lang=lang)
+    (copy / "tests/traces/test_exported.py").write_text(source, "utf-8")
+    assert source.count("planner.add_reminder(") == 3
+    assert "planner.change_reminder(" in source
+    assert "supervisor -> profile\n" in source
+    assert all(said in source for said in REMINDED[lang])
+    # There is always another day in one of the two than in the other.
+    assert passes(copy, TZ="Pacific/Kiritimati")
+    assert passes(copy, TZ="Etc/GMT+12")
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -16,12 +16,15 @@ from rich.console import Console
 
 from agents.events import Event
 from agents.memory import open_memory
-from agents.models.script import Call
+from agents.memory.transcript import Letter
+from agents.models.script import Call, Script
+from agents.moments import Moment
 from app.assistant import Assistant, Turn
 from app.clock import Ring
 from app.repl import Repl
 from app.visit import Visit
 from tests.conftest import Chat, compose
+from tests.staging import ROLES, stage
 from tests.stand_in import StandIn, line, says
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=ZoneInfo("UTC"))
@@ -193,6 +196,36 @@ async def test_a_reminder_is_shown_above_the_prompt() -> None:
         assert "at the prompt" in screen.getvalue()
         keys.send_text("\x04")
         assert await asyncio.wait_for(running, 5) == 0
+
+
+async def test_a_missed_reminder_is_told_when_the_prompt_opens(tmp_path: Path) -> None:
+    """What came due while nobody was there is shown at the next start of the REPL as missed, and only once."""
+    screens = []
+    async with stage(tmp_path / "talk.db", Script().models(ROLES)) as assistant:
+        at = Moment(datetime.now(ZoneInfo("UTC")) - timedelta(hours=2))
+        await assistant.memory.reminders.add("me", "me", "call", text="tea", lang="en", moment=at)
+        letter = Letter("me", "1", "me", "remind me of tea", "message")
+        await assistant.memory.transcript.accept(letter)
+        await assistant.memory.transcript.close(letter, "done", 1, [], "")
+    for _ in range(2):
+        screen = StringIO()
+        async with stage(tmp_path / "talk.db", Script({"supervisor": ["Hello."]}).models(ROLES)) as assistant:
+            with create_pipe_input() as keys:
+                console = Console(file=screen, width=100)
+                terminal = (keys, DummyOutput())
+                visit = Visit(assistant, "me")
+                repl = Repl(visit, "en", console=console, history=InMemoryHistory(), terminal=terminal)
+                async with assistant.reminding(repl.ring, user="me"):
+                    running = asyncio.ensure_future(repl.run())
+                    for _ in range(100):
+                        await asyncio.sleep(0.02)
+                        if "tea" in screen.getvalue():
+                            break
+                    keys.send_text("\x04")
+                    assert await asyncio.wait_for(running, 5) == 0
+        screens.append(screen.getvalue())
+    assert screens[0].count("⏰ tea (missed: it was due on") == 1
+    assert "tea" not in screens[1]
 
 
 def ring(text: str) -> Ring:

@@ -19,6 +19,7 @@ from agents.moments.reading import moment
 from agents.moments.wording import worded, worded_instant
 from agents.state import Context
 from agents.tools.outcome import Refused
+from agents.tools.recorded import OUTSIDE
 from agents.zone import keep_zone, zone_of_user
 from prompts import phrase
 
@@ -103,6 +104,11 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
     if not await _taken_along(runtime, ZoneInfo(name)):
         return told
     return f"{told} {phrase('zone_reminders', lang)}\n{await _listed(runtime)}"
+
+
+# What they answer goes by the present time.
+for _tool in (add_reminder, list_reminders, change_reminder, delete_reminders, set_time_zone):
+    _tool.tags = [OUTSIDE]
 
 
 async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:

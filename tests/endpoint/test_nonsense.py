@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests import provider
+from tests.endpoint.talking import TEXT, errors, talk, turn
 from tests.provider import HEAD, Provider
 from tests.staging import said
-from tests.test_openai import TEXT, errors, talk, turn
 
 CHUNKED = HEAD.replace(b"Connection: close", b"Transfer-Encoding: chunked")
 SIZED = HEAD.replace(b"Connection: close", b"Content-Length: 500")

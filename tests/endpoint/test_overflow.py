@@ -11,9 +11,9 @@ from agents.history import cut_harder, dangling
 from agents.models.making import Endpoint, make_models
 from app.assistant import Assistant
 from tests import provider
+from tests.endpoint.talking import errors, heard
 from tests.provider import Answer, Provider, refuse
 from tests.staging import open_calls, play, said, stage
-from tests.test_openai import errors, heard
 
 WORDINGS = [
     (400, {"message": "too long", "code": "context_length_exceeded"}),

@@ -1,0 +1,1 @@
+"""The rule-based model, spoken to as a new user would, in both languages."""

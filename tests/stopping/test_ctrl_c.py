@@ -1,0 +1,92 @@
+"""Ctrl-C in the command line."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from pathlib import Path
+
+import pytest
+
+from agents.models.script import Script
+from tests.driver import ROOT
+from tests.provider import Provider, words
+from tests.staging import ROLES, THREAD, script_lines, stage
+
+MANY = " ".join(f"word{number}" for number in range(300))
+
+
+async def ask(server: Provider, folder: Path, *command: str) -> Process:
+    """Start `python -m app ask` with the model behind `server`."""
+    known = {
+        "LLM_MODEL": "openai:m",
+        "OPENAI_BASE_URL": server.url,
+        "OPENAI_API_KEY": "key",
+        "DATABASE_URL": f"sqlite:///{folder}/talk.db",
+        "APP_LANG": "en",
+    }
+    arguments = ["-m", "app", "ask", *command, "--thread", THREAD]
+    env = {**os.environ, **known}
+    return await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=ROOT, env=env, stdout=PIPE, stderr=PIPE)
+
+
+async def ended(process: Process) -> tuple[int | None, str, str]:
+    """Wait for a process; return its exit code and what it said on stdout and stderr."""
+    async with asyncio.timeout(30):
+        out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.slow
+async def test_ctrl_c_in_mid_answer(tmp_path: Path, script: Script) -> None:
+    """Ctrl-C of `ask` prints and stores what had come of the answer; the next `ask` goes on from there."""
+    async with Provider.open(words(MANY), words("Gladly."), pace=0.02) as server:
+        process = await ask(server, tmp_path, "count")
+        await server.has_sent(40)
+        process.send_signal(signal.SIGINT)
+        code, out, err = await ended(process)
+        assert (code, err) == (130, "⏹ stopped\n")
+        partial = out.removesuffix("\n")
+        assert partial.startswith("word0 word1 ")
+        assert MANY.startswith(partial)
+        assert len(partial) < len(MANY)
+        async with stage(tmp_path / "talk.db", script.models(ROLES)) as assistant:
+            assert await script_lines(assistant) == ["user: count", f"supervisor: {partial} ^C"]
+            assert (await assistant.history(THREAD))[-1].metadata["interrupted"] is True
+        assert await ended(await ask(server, tmp_path, "go on")) == (0, "Gladly.\n", "")
+        heard = [message["content"] for message in server.bodies[-1]["messages"] if message["role"] != "system"]
+        assert heard == ["count", partial, "go on"]
+
+
+@pytest.mark.slow
+async def test_ctrl_c_in_mid_answer_as_json(tmp_path: Path) -> None:
+    """With --json the message that ends a stopped answer holds exactly the tokens told before it."""
+    async with Provider.open(words(MANY), pace=0.02) as server:
+        process = await ask(server, tmp_path, "count", "--json")
+        assert process.stdout is not None
+        told = ""
+        while '"token"' not in told:
+            told += (await process.stdout.readline()).decode()
+        process.send_signal(signal.SIGINT)
+        code, out, err = await ended(process)
+    events = [json.loads(line) for line in (told + out).splitlines()]
+    assert (code, err) == (130, "")
+    assert [event["type"] for event in events[-2:]] == ["message", "turn.end"]
+    assert events[-2]["interrupted"] is True
+    assert events[-2]["text"] == "".join(event["text"] for event in events if event["type"] == "token")
+
+
+@pytest.mark.slow
+async def test_ctrl_c_before_the_first_word(tmp_path: Path, script: Script) -> None:
+    """Ctrl-C while the model still thinks leaves an empty answer and a thread that goes on."""
+    async with Provider.open(words(MANY), words("Gladly."), pace=1) as server:
+        process = await ask(server, tmp_path, "count")
+        await server.has_sent(1)
+        process.send_signal(signal.SIGINT)
+        assert await ended(process) == (130, "", "⏹ stopped\n")
+        async with stage(tmp_path / "talk.db", script.models(ROLES)) as assistant:
+            assert await script_lines(assistant) == ["user: count", "supervisor:  ^C"]
+        server.pace = 0
+        assert await ended(await ask(server, tmp_path, "go on")) == (0, "Gladly.\n", "")

@@ -1,0 +1,164 @@
+"""What was shown is what is kept, wherever an answer is stopped."""
+
+import asyncio
+import time
+from typing import Literal
+
+import pytest
+from langchain_core.messages import ToolMessage
+
+from agents.events import Message, ToolStart, TurnStart
+from agents.models.script import Call, Script
+from agents.tools.todos import list_todos
+from app.assistant import Assistant
+from tests.staging import THREAD, Gate, open_calls, play, said, script_lines, values
+from tests.stopping.stops import PLAN, messages, play_until, word
+
+
+async def test_what_was_shown_is_what_is_kept(assistant: Assistant, script: Script) -> None:
+    """A stopped answer ends with exactly the words that were shown, and the transcript marks it."""
+    script.gates["supervisor"] = Gate(1)
+    script.add(supervisor=["One two three four"])
+    before = time.time_ns() // 1_000_000
+    events = await play_until(assistant, "count", word("two"))
+    assert messages(events) == [("supervisor", "One two", True)]
+    assert await script_lines(assistant) == ["user: count", "supervisor: One two ^C"]
+    stopped = (await assistant.history(THREAD))[-1].metadata
+    assert stopped["interrupted"] is True
+    assert before <= stopped["interrupt_timestamp"] <= time.time_ns() // 1_000_000
+
+
+async def test_the_model_sees_its_partial_answer(assistant: Assistant, script: Script) -> None:
+    """After a stop the next turn works, and the model reads what it had said so far."""
+    script.gates["supervisor"] = Gate(1)
+    script.add(supervisor=["One two three four", "Gladly."])
+    await play_until(assistant, "count", word("two"))
+    del script.gates["supervisor"]
+    assert said(await play(assistant, "go on")) == ["Gladly."]
+    heard = [message.text for message in script.asked[-1].messages if message.type != "system"]
+    assert heard == ["count", "One two", "go on"]
+    assert (await values(assistant))["turn"] == 2
+
+
+async def test_a_stopped_message_sent_again_is_not_answered_again(assistant: Assistant, script: Script) -> None:
+    """The outcome of a stopped message is what was shown; the same id repeats it and asks no model."""
+    script.gates["supervisor"] = Gate(0)
+    script.add(supervisor=["One two"])
+    await play_until(assistant, "count", word("One"), "m")
+    assert messages(await play(assistant, "count", "m")) == [("supervisor", "One", True)]
+    assert len(script.asked) == 1
+
+
+async def test_a_dialog_that_is_stopped_keeps_the_conversation(assistant: Assistant, script: Script) -> None:
+    """A stop ends the answer, not the dialog: it hears the next message and sees what it had said."""
+    script.gates["planner"] = Gate(1)
+    script.add(supervisor=[PLAN], planner=["What shall I put down?", "Noted."])
+    await play_until(assistant, "my to-dos", word("shall"))
+    assert await script_lines(assistant) == ["user: my to-dos", "planner: What shall ^C"]
+    assert (await values(assistant))["dialog"] == "planner"
+    del script.gates["planner"]
+    script.add(observer=["stay"])
+    events = await play(assistant, "milk please")
+    assert messages(events) == [("planner", "Noted.", False)]
+    heard = [message.text for message in script.asked[-1].messages if message.type != "system"]
+    assert heard[-2:] == ["What shall", "milk please"]
+
+
+async def test_a_dialog_stopped_before_its_first_word_still_knows_the_message(
+    assistant: Assistant, script: Script
+) -> None:
+    """When the supervisor spoke before it handed over, a stop leaves the message with the dialog."""
+    script.delays["planner"] = 30
+    script.add(supervisor=[["Just a moment.", PLAN]], planner=["never heard", "Noted."])
+    events = await play_until(assistant, "put down milk", lambda event: str(event) == "planner asks script:planner")
+    assert messages(events) == [("supervisor", "Just a moment.", False), ("planner", "", True)]
+    script.delays.clear()
+    script.add(observer=["stay"])
+    await play(assistant, "well?")
+    heard = [message.text for message in script.asked[-1].messages if message.type == "human"]
+    assert heard == ["put down milk", "well?"]
+
+
+async def test_a_tool_that_is_stopped_leaves_no_open_call(
+    assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stop during a tool answers its call, so that no provider refuses the history."""
+
+    async def never(**_: object) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    monkeypatch.setattr(list_todos, "coroutine", never)
+    script.add(supervisor=[PLAN], planner=[["Let me look.", Call("list_todos")], "Go on."])
+    events = await play_until(assistant, "what is there?", lambda event: isinstance(event, ToolStart))
+    assert messages(events) == [("planner", "Let me look.", False), ("planner", "", True)]
+    assert await open_calls(assistant) == []
+    script.add(observer=["stay"])
+    assert said(await play(assistant, "and now?")) == ["Go on."]
+    answers = [message for message in script.asked[-1].messages if isinstance(message, ToolMessage)]
+    assert [answer.status for answer in answers] == ["error"]
+
+
+async def test_a_stop_at_the_very_beginning_asks_no_model(assistant: Assistant, script: Script) -> None:
+    """A stop that comes before anything ran is heeded, in a new thread and in an old one."""
+    script.add(supervisor=["Hello."])
+    first = await play_until(assistant, "hi", lambda event: isinstance(event, TurnStart))
+    assert messages(first) == [("supervisor", "", True)]
+    second = await play_until(assistant, "hi again", lambda event: isinstance(event, TurnStart))
+    assert messages(second) == [("supervisor", "", True)]
+    assert script.asked == []
+    assert said(await play(assistant, "now?")) == ["Hello."]
+    heard = [message.text for message in script.asked[-1].messages if message.type == "human"]
+    assert heard == ["hi", "hi again", "now?"]
+    assert [event.turn for event in (first[-1], second[-1])] == [1, 2]
+
+
+async def test_a_stop_after_the_answer_takes_nothing_back(assistant: Assistant, script: Script) -> None:
+    """What was answered in full is not marked as interrupted by a stop that comes too late."""
+    script.add(supervisor=["One two"])
+    events = await play_until(assistant, "count", lambda event: isinstance(event, Message))
+    assert messages(events) == [("supervisor", "One two", False)]
+    assert await script_lines(assistant) == ["user: count", "supervisor: One two"]
+    script.add(supervisor=["Three"])
+    await play(assistant, "go on")
+    heard = [message.text for message in script.asked[-1].messages if message.type != "system"]
+    assert heard == ["count", "One two", "go on"]
+
+
+async def test_there_is_nothing_to_stop_between_turns(assistant: Assistant, script: Script) -> None:
+    """A stop without a running answer says so and does nothing to the next one."""
+    assert not await assistant.stop(THREAD)
+    script.add(supervisor=["One two"])
+    assert said(await play(assistant, "count")) == ["One two"]
+    assert not await assistant.stop(THREAD)
+
+
+async def test_a_draft_that_was_held_back_was_not_shown(assistant: Assistant, script: Script) -> None:
+    """While the observers still vote nothing is on the screen, so a stop keeps nothing of the draft."""
+    script.add(supervisor=[PLAN], planner=["I listen.", "One two", "Fine."], observer=["stay", "stay"])
+    await play(assistant, "my to-dos")
+    script.delays["observer"] = 30
+    drafted = asyncio.Event()
+    script.gates["planner"] = Drafted(drafted)
+    playing = asyncio.ensure_future(play(assistant, "put down milk and bread", "m"))
+    await drafted.wait()
+    assert await assistant.stop(THREAD)
+    assert messages(await playing) == [("planner", "", True)]
+    script.delays.clear()
+    script.gates.clear()
+    await play(assistant, "well?")
+    heard = [message.text for message in script.asked[-1].messages if message.type in ("human", "ai")]
+    assert heard[-3:] == ["I listen.", "put down milk and bread", "well?"]
+
+
+class Drafted(Gate):
+    """A gate that tells when a first piece came to it."""
+
+    def __init__(self, told: asyncio.Event) -> None:
+        super().__init__(0)
+        self._told = told
+
+    async def wait(self) -> Literal[True]:
+        """Tell, and wait."""
+        self._told.set()
+        return await super().wait()

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from agents.rules.patterns import Match, Pattern, Spoken, match, pattern, spoken
+from agents.rules.patterns import Match, match
+from agents.rules.phrases import Pattern, pattern
 from agents.rules.slots import WHEN
+from agents.rules.spoken import Spoken, spoken
 from agents.rules.wording import vocabulary
 from prompts import card, table
 

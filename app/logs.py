@@ -3,6 +3,7 @@
 import logging
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from logging.handlers import MemoryHandler
@@ -66,7 +67,10 @@ def log_on_stderr(*, detailed: bool, content: bool = False, held: bool = False, 
     root.setLevel(logging.WARNING if detailed else logging.ERROR)
     root.addHandler(log)
     try:
-        yield log
+        with warnings.catch_warnings():
+            # They quote what a provider sent in place of a reply.
+            warnings.filterwarnings("ignore", "Pydantic serializer warnings")
+            yield log
     finally:
         root.removeHandler(log)
         root.setLevel(level)

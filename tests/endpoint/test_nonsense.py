@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app.logs import log_on_stderr
 from tests import provider
 from tests.endpoint.talking import TEXT, errors, talk, turn
 from tests.provider import HEAD, Provider
@@ -43,6 +44,17 @@ async def test_nonsense_is_asked_for_again(tmp_path: Path, chunk: str, before: i
         events = await turn(assistant, "hi")
         assert errors(events) == ["model_retry"]
         assert said(events) == [TEXT]
+
+
+async def test_nonsense_is_not_quoted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What a provider sent in place of a reply is in no line of the log, nor in a library's warning."""
+    garbled = ['{"choices": [{"index": 0, "delta": {"content": {"a": "secret"}}}]}']
+    async with Provider.open(garbled, provider.words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
+        with log_on_stderr(detailed=True):
+            assert said(await turn(assistant, "hi")) == [TEXT]
+    printed = capfd.readouterr().err
+    assert "broken reply" in printed
+    assert "secret" not in printed
 
 
 async def test_lasting_nonsense_is_told(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import logging
 import os
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -23,8 +24,9 @@ from agents.errors import ConfigError, UsageError
 from agents.memory import Memory, open_memory
 from agents.memory.checkpoints import Saver
 from agents.memory.connection import writing
+from agents.memory.letters import Letter, Line, clean
 from agents.memory.store import Store, namespace_of
-from agents.memory.transcript import Letter, Line, Transcript, clean
+from agents.memory.transcript import Transcript
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
 
@@ -237,26 +239,34 @@ class TestSaver:
             assert kind == "pickle"
         assert "trap" not in os.listdir(tmp_path)
 
-    async def test_a_cancelled_write_does_not_keep_the_file_locked(
-        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Cancelled between insert and commit, the saver lets the next writer in at once."""
+    async def test_a_cancelled_write_is_undone_and_lets_the_next_writer_in(self, path: Path, memory: Memory) -> None:
+        """Whenever a write is cancelled, it happened whole or not at all, and the file is free at once."""
         await say(memory.saver, "one")
-        reached = asyncio.Event()
-
-        async def commit() -> None:
-            reached.set()
-            await asyncio.sleep(60)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(memory.saver.conn, "commit", commit)
-            task = asyncio.create_task(memory.saver.aput_writes(await latest(memory.saver), [("a", 1)], "x"))
-            await reached.wait()
+        place = await latest(memory.saver)
+        for moment in range(20):
+            task = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1), ("b", 2)], f"x{moment}"))
+            for _ in range(moment):
+                await asyncio.sleep(0)
             task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-        async with asyncio.timeout(5):
-            await memory.transcript.accept(letter())
+            await asyncio.wait([task])
+            assert count(path, "writes") % 2 == 0
+            async with asyncio.timeout(5):
+                await memory.transcript.accept(letter(str(moment)))
+
+    async def test_a_write_that_nobody_waits_for_any_more_is_not_made(self, path: Path, memory: Memory) -> None:
+        """A write that is cancelled while the connection is busy leaves nothing, and those after it are made."""
+        await say(memory.saver, "one")
+        place, busy = await latest(memory.saver), threading.Event()
+        first = asyncio.create_task(memory.saver.conn.read(lambda _: busy.wait(5)))
+        second = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1)], "x"))
+        third = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1)], "y"))
+        await asyncio.sleep(0.01)
+        second.cancel()
+        await asyncio.sleep(0.01)
+        busy.set()
+        await asyncio.wait([first, second, third])
+        assert second.cancelled()
+        assert count(path, "writes") == 1
 
 
 async def latest(saver: Saver) -> RunnableConfig:

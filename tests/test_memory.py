@@ -268,6 +268,19 @@ class TestSaver:
         assert second.cancelled()
         assert count(path, "writes") == 1
 
+    async def test_a_cursor_does_not_leave_its_thread(self, memory: Memory) -> None:
+        """Dropped elsewhere, a cursor would reset its statement while it runs; such a write is undone and told."""
+        with pytest.raises(TypeError, match="cursor"):
+            await memory.saver.conn.write(lambda connection: connection.execute("DELETE FROM checkpoints"))
+        await say(memory.saver, "one")
+
+    async def test_many_turns_at_once_are_all_kept(self, memory: Memory) -> None:
+        """Writes of many threads on one connection do not disturb each other."""
+        configs: list[RunnableConfig] = [{"configurable": {"thread_id": str(number)}} for number in range(40)]
+        for word in ("one", "two"):
+            await asyncio.gather(*(say(memory.saver, word, config) for config in configs))
+        assert {tuple(await words(memory.saver, config)) for config in configs} == {("one", "ONE", "two", "TWO")}
+
 
 async def latest(saver: Saver) -> RunnableConfig:
     """Return the config of the latest checkpoint."""

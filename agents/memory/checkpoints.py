@@ -114,7 +114,7 @@ class Saver(AsyncSqliteSaver):
         place, parent = _place(config), get_checkpoint_id(config)
         about = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
         row = (*place, checkpoint["id"], parent, *self.serde.dumps_typed(checkpoint), about)
-        await self.conn.write(lambda connection: connection.execute(PUT, row))
+        await self.conn.write(partial(_write, PUT, [row]))
         return _config(place, checkpoint["id"])
 
     async def aput_writes(
@@ -133,7 +133,11 @@ class Saver(AsyncSqliteSaver):
         ]
         # As the stock saver has it: an error or an interrupt replaces the one before, a result is never replaced.
         sql = PUT_WRITES % ("REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE")
-        await self.conn.write(lambda connection: connection.executemany(sql, rows))
+        await self.conn.write(partial(_write, sql, rows))
+
+
+def _write(sql: str, rows: Sequence[Row], connection: sqlite3.Connection) -> None:
+    connection.executemany(sql, rows)
 
 
 def _read(place: tuple[str, str], wanted: str | None, connection: sqlite3.Connection) -> tuple[Row, list[Row]] | None:

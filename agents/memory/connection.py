@@ -30,6 +30,14 @@ PRAGMA wal_autocheckpoint={WAL_PAGES};
 """
 
 
+def _whole(work: Work[T], connection: sqlite3.Connection) -> T:
+    outcome = work(connection)
+    # A cursor that is dropped in another thread resets its statement, which this one may be running again by then.
+    if isinstance(outcome, sqlite3.Cursor):
+        raise TypeError("a cursor must not leave its connection's thread")
+    return outcome
+
+
 class _Transaction(Generic[T]):
     """Work to be done in a transaction, in the connection's thread; undone when nobody waits for it any more."""
 
@@ -43,7 +51,7 @@ class _Transaction(Generic[T]):
         try:
             # Immediate: see `writing`.
             self.connection.execute("BEGIN IMMEDIATE")
-            outcome = self.work(self.connection)
+            outcome = _whole(self.work, self.connection)
             if self.is_dropped:
                 self.connection.rollback()
             else:
@@ -59,7 +67,7 @@ class Connection(aiosqlite.Connection):
 
     async def read(self, work: Work[T]) -> T:
         """Return what `work` finds; it must not write."""
-        outcome: T = await self._execute(work, self._conn)  # type: ignore[no-untyped-call]
+        outcome: T = await self._execute(_whole, work, self._conn)  # type: ignore[no-untyped-call]
         return outcome
 
     async def write(self, work: Work[T]) -> T:

@@ -1,16 +1,12 @@
-"""Draw a run of `peers` as SVG, without a plotting library: readable on light and dark pages.
+"""Draw a run of `peers` as SVG, without a plotting library: readable on light and dark pages."""
 
-`python -m benchmarks.charts FOLDER` draws anew what was measured before.
-"""
-
-import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from benchmarks.contest import OURS, Contestant
+from benchmarks.contestant import OURS
 from benchmarks.conversation import ROUND
 from benchmarks.taken import Run, Taken
 
@@ -23,7 +19,6 @@ COLOURS = {
     "specialists as tools": "#1a9a5c",
     "langgraph-supervisor": "#a860d8",
 }
-HIDDEN = (Contestant("langgraph-swarm", "sync"),)
 STYLE = """text{font:12px system-ui,sans-serif;fill:#57606a}.title{font-size:15px;font-weight:600;fill:#24292f}
 .axis{stroke:#8c959f55}.line{fill:none;stroke-width:2}.ours{stroke-width:3.5}
 @media(prefers-color-scheme:dark){text{fill:#9da7b3}.title{fill:#e6edf3}}"""
@@ -41,14 +36,12 @@ class Line:
 
 def draw(run: Run, folder: Path) -> None:
     """Write the four charts of a run to `folder`."""
-    # Swarm with `sync` costs what it costs with its own `async`, and would only hide it.
-    shown = [one for one in run.taken if one.contestant not in HIDDEN and not one.contestant.in_words]
-    most = max(len(one.cpu_ms) for one in shown)
+    most = max(len(one.cpu_ms) for one in run.taken)
     prompts = {str(row["contestant"]): (str(row["contestant"]), float(row["characters"] or 0)) for row in run.prompts()}
     speeds = {one.contestant.label: (one.contestant.name, one.speed) for one in run.taken}
     charts = {
-        "cpu": _lines("CPU per turn, ms", [_line(one, one.cpu_ms) for one in shown], most, str),
-        "bytes": _lines("Bytes on disk", [_line(one, one.bytes) for one in shown], most, _bytes),
+        "cpu": _lines("CPU per turn, ms", [_line(one, one.cpu_ms) for one in run.taken], most, str),
+        "bytes": _lines("Bytes on disk", [_line(one, one.bytes) for one in run.taken], most, _bytes),
         "characters": _bars("Prompt characters of the 30-turn script, less is better", prompts),
         "throughput": _bars("Turns per second, many threads at once, more is better", speeds),
     }
@@ -127,15 +120,3 @@ def _bytes(size: int) -> str:
             return f"{size} {unit}"
         size //= 1000
     return f"{size} GB"
-
-
-def main() -> None:
-    """Draw what is in the folder."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    draw(Run.load_from(folder), folder)
-
-
-if __name__ == "__main__":
-    main()

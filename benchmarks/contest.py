@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,14 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from app.assistant import Assistant
 from benchmarks import peer_supervisor, peer_swarm, peer_tools
+from benchmarks.contestant import Contestant
 from benchmarks.conversation import Step
 from benchmarks.instant import Troupe
-from benchmarks.performing import Durability, OffScript, perform, stage
+from benchmarks.performing import OffScript, perform, stage
 
 Play = Callable[[Step, str], Awaitable[None]]
 Build = Callable[[Troupe, BaseCheckpointSaver[Any]], Any]
 
-OURS = "dialog-supervisor"
 PEERS: Mapping[str, tuple[type[Troupe], Build]] = {
     "langgraph-swarm": (peer_swarm.SwarmPlayer, peer_swarm.build),
     "specialists as tools": (peer_tools.ToolsPlayer, peer_tools.build),
@@ -28,32 +27,18 @@ PEERS: Mapping[str, tuple[type[Troupe], Build]] = {
 }
 
 
-@dataclass(frozen=True)
-class Contestant:
-    """Who takes part, and how."""
-
-    name: str
-    durability: Durability
-    in_words: bool = False
-    """Whether answers are streamed word by word; else they come in one piece, which is cheaper for everybody."""
-
-    @property
-    def label(self) -> str:
-        """The name with what it was entered with."""
-        return f"{self.name} ({self.durability}{', streamed' if self.in_words else ''})"
-
-    @asynccontextmanager
-    async def open(self, path: Path) -> AsyncIterator[tuple[Troupe, Play]]:
-        """Open the database file at `path` and put the contestant together around the script."""
-        kind, build = PEERS.get(self.name, (Troupe, None))
-        player = kind()
-        player.in_words = self.in_words
-        if build is None:
-            async with stage(f"sqlite:///{path}", player, durability=self.durability) as assistant:
-                yield player, _application(assistant, player)
-            return
-        async with AsyncSqliteSaver.from_conn_string(str(path)) as saver:
-            yield player, _graph(build(player, saver), player, self)
+@asynccontextmanager
+async def entered(contestant: Contestant, path: Path) -> AsyncIterator[tuple[Troupe, Play]]:
+    """Open the database file at `path` and put the contestant together around the script."""
+    kind, build = PEERS.get(contestant.name, (Troupe, None))
+    player = kind()
+    player.in_words = contestant.in_words
+    if build is None:
+        async with stage(f"sqlite:///{path}", player, durability=contestant.durability) as assistant:
+            yield player, _application(assistant, player)
+        return
+    async with AsyncSqliteSaver.from_conn_string(str(path)) as saver:
+        yield player, _graph(build(player, saver), player, contestant)
 
 
 def _application(assistant: Assistant, player: Troupe) -> Play:
@@ -64,17 +49,19 @@ def _application(assistant: Assistant, player: Troupe) -> Play:
     return play
 
 
-def _graph(graph: Any, player: Troupe, entered: Contestant) -> Play:
+def _graph(graph: Any, player: Troupe, contestant: Contestant) -> Play:
     async def play(step: Step, thread: str) -> None:
         player.step = step
         given = {"messages": [HumanMessage(step.exchange.says)]}
         config: RunnableConfig = {"configurable": {"thread_id": thread}}
-        if entered.in_words:
-            stream = graph.astream(given, config, stream_mode="messages", subgraphs=True, durability=entered.durability)
+        if contestant.in_words:
+            stream = graph.astream(
+                given, config, stream_mode="messages", subgraphs=True, durability=contestant.durability
+            )
             answer = "".join([message.text async for _, (message, _) in stream if message.type == "AIMessageChunk"])
         else:
-            answer = (await graph.ainvoke(given, config, durability=entered.durability))["messages"][-1].text
+            answer = (await graph.ainvoke(given, config, durability=contestant.durability))["messages"][-1].text
         if answer != step.exchange.answer:
-            raise OffScript(f"{entered.label} answered {answer!r} instead of {step.exchange.answer!r}")
+            raise OffScript(f"{contestant.label} answered {answer!r} instead of {step.exchange.answer!r}")
 
     return play

@@ -10,14 +10,17 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from cProfile import Profile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.contest import Contestant
+from benchmarks.contest import entered
+from benchmarks.contestant import Contestant
 from benchmarks.conversation import ROUND, Step, script
 from benchmarks.counts import Calls
 from benchmarks.growth import bytes_of
 from benchmarks.instant import plain
+from benchmarks.shares import profile, shares
 
 LONGEST = 10_000
 
@@ -33,10 +36,10 @@ class Measuring:
 
     async def begin(self) -> dict[str, Any]:
         """Warm up on a short thread, and open the one that will grow."""
-        async with self.contestant.open(self.folder / "warm.db") as (_, play):
+        async with entered(self.contestant, self.folder / "warm.db") as (_, play):
             for step in script(ROUND):
                 await play(step, "warm")
-        self._player, self._play = await self._thread.enter_async_context(self.contestant.open(self._path))
+        self._player, self._play = await self._thread.enter_async_context(entered(self.contestant, self._path))
         return {}
 
     async def turns(self, count: int) -> dict[str, Any]:
@@ -65,7 +68,7 @@ class Measuring:
 
     async def count(self, turns: int) -> dict[str, Any]:
         """Play a script of so many turns, and return what its prompts come to."""
-        async with self.contestant.open(self.folder / f"count{turns}.db") as (player, play):
+        async with entered(self.contestant, self.folder / f"count{turns}.db") as (player, play):
             for step in script(turns):
                 await play(step, "script")
             calls = Calls([plain(one) for one in player.asked], [1] * len(player.asked))
@@ -80,8 +83,17 @@ class Measuring:
 
     async def crowd(self, threads: int, turns: int) -> dict[str, Any]:
         """Play so many threads of so many turns at once, and return turns per second and CPU ms per turn."""
+        return await self._crowd(threads, turns, None)
+
+    async def profile(self, threads: int, turns: int) -> dict[str, Any]:
+        """Do the same under a profiler, and return whose code the time went to."""
+        taken = profile()
+        await self._crowd(threads, turns, taken)
+        return shares(taken)
+
+    async def _crowd(self, threads: int, turns: int, taken: Profile | None) -> dict[str, Any]:
         path = self.folder / "crowd.db"
-        async with self.contestant.open(path) as (player, play):
+        async with entered(self.contestant, path) as (player, play):
 
             async def talk(thread: str) -> None:
                 for step in script(turns):
@@ -89,7 +101,11 @@ class Measuring:
 
             gc.collect()
             before = time.process_time(), time.perf_counter()
+            if taken:
+                taken.enable()
             await asyncio.gather(*(talk(f"thread-{number}") for number in range(threads)))
+            if taken:
+                taken.disable()
             cpu, wall = time.process_time() - before[0], time.perf_counter() - before[1]
             player.asked.clear()
         path.unlink()

@@ -1,8 +1,8 @@
 """Measure the application beside its peers, on one script, with one model, in one run.
 
-`python -m benchmarks.peers [--quick] [--json] [--draw FOLDER]`; needs the packages of `requirements-bench.txt`.
+`python -m benchmarks.peers [--quick] [--json] [--publish]`; needs the packages of `requirements-bench.txt`.
 Every contestant is a process of its own; they take turns, a round of the script each, so that all of them
-meet the same load. One that has used up its time is stopped, and the turn it had reached is told.
+meet the same load. One that has used up its time or its bytes is stopped, and the turn it had reached is told.
 """
 
 import json
@@ -13,30 +13,26 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from importlib.metadata import version
 from typing import Any
 
-from benchmarks.charts import draw
-from benchmarks.contest import OURS, Contestant
+from benchmarks.contestant import OURS, Contestant
 from benchmarks.conversation import ROUND, TURNS
-from benchmarks.report import Row, arguments, ran_on, show_table
-from benchmarks.taken import Run, Taken
+from benchmarks.publishing import publish
+from benchmarks.report import arguments, ran_on, show_table
+from benchmarks.taken import CACHED, Run, Taken
 
 CONTESTANTS = (
     Contestant(OURS, "sync"),
     Contestant(OURS, "exit"),
-    Contestant(OURS, "sync", in_words=True),
     Contestant("langgraph-swarm", "async"),
-    Contestant("langgraph-swarm", "sync"),
     Contestant("langgraph-swarm", "exit"),
-    Contestant("langgraph-swarm", "async", in_words=True),
     Contestant("specialists as tools", "async"),
     Contestant("specialists as tools", "exit"),
     Contestant("langgraph-supervisor", "async"),
     Contestant("langgraph-supervisor", "exit"),
 )
-CACHED = 100
-"""Turns over which the repeated part of the prompts is counted."""
+INSTALLED = ("langchain", "langgraph-swarm", "langgraph-supervisor")
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class Scale:
     threads: int = 200
     talk: int = 5
     """Turns of each of the threads at once."""
-    repeats: int = 3
+    repeats: int = 2
 
 
 QUICK = Scale(turns=110, threads=40, repeats=1)
@@ -97,6 +93,8 @@ def measure(scale: Scale, contestants: Sequence[Contestant] = CONTESTANTS) -> li
                 crowd = process.ask("crowd", scale.threads, scale.talk)
                 one.per_second.append(crowd["per_second"])
                 one.crowd_cpu_ms.append(crowd["cpu_ms"])
+        for one, process in processes:
+            one.shares = process.ask("profile", scale.threads // 10, scale.talk)
     return taken
 
 
@@ -111,27 +109,22 @@ def main() -> None:
     """Measure, print the figures, and draw them where that is asked for."""
     parser = arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK.turns} turns, {QUICK.threads} threads at once")
-    parser.add_argument("--draw", type=Path, metavar="FOLDER", help="write the charts and all figures there")
+    parser.add_argument("--publish", action="store_true", help="write the tables and charts of docs/benchmarks.md")
     chosen = parser.parse_args()
     before = os.getloadavg()[0]
     taken = measure(QUICK if chosen.quick else Scale())
-    run = Run(ran_on(), [before, os.getloadavg()[0]], taken)
-    if chosen.draw:
-        run.save(chosen.draw)
-        draw(run, chosen.draw)
+    run = Run(ran_on() | {name: version(name) for name in INSTALLED}, [before, os.getloadavg()[0]], taken)
+    run.save()
+    if chosen.publish:
+        publish(run)
     if chosen.json:
-        print(json.dumps({"load": run.load, "ran_on": run.ran_on, **tables(run)}))
+        print(json.dumps({"load": run.load, "ran_on": run.ran_on, **run.tables()}))
         return
-    for rows in tables(run).values():
+    for rows in run.tables().values():
         show_table(rows)
         print()
     print("ran on " + ", ".join(f"{name} {value}" for name, value in run.ran_on.items()))
     print(f"load average {run.load[0]:.1f} before, {run.load[1]:.1f} after; the run itself is 1 to 2 of it")
-
-
-def tables(run: Run) -> dict[str, list[Row]]:
-    """Return the tables of a run by name."""
-    return {"prompts": run.prompts(), "growth": run.growth(), "ratios": run.ratios()}
 
 
 if __name__ == "__main__":

@@ -49,6 +49,13 @@ def show_table(rows: Sequence[Row]) -> None:
         print("  ".join([first.ljust(widths[0]), *numbers]).rstrip())
 
 
+def markdown(rows: Sequence[Row]) -> str:
+    """Return the rows as a table of Markdown."""
+    first, *rest = rows[0]
+    head = [f"| {' | '.join([first, *rest])} |", f"| --- |{' ---: |' * len(rest)}"]
+    return "\n".join([*head, *(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)])
+
+
 def _cell(value: str | float | None) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}"

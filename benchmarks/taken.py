@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from benchmarks.contest import OURS, Contestant
+from benchmarks.contestant import OURS, Contestant
 from benchmarks.conversation import TURNS
 from benchmarks.growth import around
 from benchmarks.report import Row
 
 MARKS = (10, 100, 500)
-MOST_SECONDS = 60
+CACHED = 100
+"""Turns over which the repeated part of the prompts is counted."""
+MOST_SECONDS = 45
 """CPU time after which a contestant's thread does not grow any further."""
-FILE = "peers.json"
+MOST_BYTES = 1_500_000_000
+"""Bytes on disk after which it does not either."""
+FILE = Path("var/peers.json")
+"""All figures of the last run."""
 
 
 @dataclass
@@ -35,11 +40,13 @@ class Taken:
     per_second: list[float] = field(default_factory=list)
     """Turns per second with many threads at once, once per repetition; likewise `crowd_cpu_ms`, per turn."""
     crowd_cpu_ms: list[float] = field(default_factory=list)
+    shares: dict[str, float] = field(default_factory=dict)
+    """Whose code that time goes to, by package."""
 
     @property
     def is_out(self) -> bool:
-        """Whether it has used up its time."""
-        return sum(self.cpu_ms) > MOST_SECONDS * 1000
+        """Whether it has used up its time or its bytes."""
+        return sum(self.cpu_ms) > MOST_SECONDS * 1000 or self.bytes[-1:] > [MOST_BYTES]
 
     @property
     def speed(self) -> float:
@@ -60,15 +67,16 @@ class Run:
     """Load average of the machine before and after."""
     taken: list[Taken]
 
-    def save(self, folder: Path) -> None:
-        """Write everything to a file in `folder`."""
+    def save(self, file: Path = FILE) -> None:
+        """Write everything to a file."""
         rounded = json.loads(json.dumps(asdict(self)), parse_float=lambda number: round(float(number), 4))
-        (folder / FILE).write_text(json.dumps(rounded) + "\n", "utf-8")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(rounded) + "\n", "utf-8")
 
     @classmethod
-    def load_from(cls, folder: Path) -> "Run":
+    def load_from(cls, file: Path = FILE) -> "Run":
         """Read what `save` wrote."""
-        known = json.loads((folder / FILE).read_text("utf-8"))
+        known = json.loads(file.read_text("utf-8"))
         taken = [Taken(**{**one, "contestant": Contestant(**one["contestant"])}) for one in known["taken"]]
         return cls(known["ran_on"], known["load"], taken)
 
@@ -76,26 +84,54 @@ class Run:
         """Return what was measured of the contestant with this label."""
         return next(one for one in self.taken if one.contestant.label == label)
 
+    def tables(self) -> dict[str, list[Row]]:
+        """Return the tables of the run by name."""
+        return {
+            "prompts": self.prompts(),
+            "growth": self.growth(),
+            "bytes": self.bytes(),
+            "crowd": self.crowd(),
+            "profile": self.profile(),
+            "ratios": self.ratios(),
+        }
+
     def prompts(self) -> list[Row]:
         """Return what the models are asked, which no durability changes."""
         seen = {one.contestant.name: one for one in reversed(self.taken)}
         return [_prompts(name, one) for name, one in reversed(seen.items())]
 
     def growth(self) -> list[Row]:
-        """Return what a turn costs in a thread that grows, and in a crowd of threads."""
-        return [_growth(one) for one in self.taken]
+        """Return the CPU time of a turn in a thread that grows."""
+        return [_named(one, {f"CPU ms at {turn}": one.at(turn, one.cpu_ms) for turn in MARKS}) for one in self.taken]
+
+    def bytes(self) -> list[Row]:
+        """Return what a thread that grows leaves on disk, and how far it came."""
+        return [_bytes(one) for one in self.taken]
+
+    def crowd(self) -> list[Row]:
+        """Return what a turn takes among many threads at once."""
+        return [
+            _named(one, {"turns/s": one.speed, "CPU ms": statistics.median(one.crowd_cpu_ms)}) for one in self.taken
+        ]
+
+    def profile(self) -> list[Row]:
+        """Return whose code the CPU ms of a turn among many go to."""
+        return [_named(one, _shared(one)) for one in self.taken]
 
     def ratios(self) -> list[Row]:
         """Return how far ahead of its peers the application is, with the targets."""
         ours, swarm = self.of(f"{OURS} (sync)"), self.of("langgraph-swarm (async)")
         ours_exit, swarm_exit = self.of(f"{OURS} (exit)"), self.of("langgraph-swarm (exit)")
         last = min(len(ours.cpu_ms), len(swarm.cpu_ms))
-        characters = self.of("langgraph-supervisor (async)").counted["characters"] / ours.counted["characters"]
+        supervisor = self.of("langgraph-supervisor (async)")
+        characters = supervisor.counted["characters"] / ours.counted["characters"]
+        many = supervisor.cached["characters"] / ours.cached["characters"]
         cpu = around(last, swarm.cpu_ms) / around(last, ours.cpu_ms)
         return [
             _line(f"CPU at turn {last}, swarm (async) to ours (sync)", cpu, 5),
             _line(f"bytes at turn {last}, the same", swarm.bytes[last - 1] / ours.bytes[last - 1], 100),
             _line(f"characters of {TURNS} turns, supervisor to ours", characters, 8),
+            _line(f"characters of {CACHED} turns, the same", many, 8),
             _line("turns per second, ours (sync) to swarm (async)", ours.speed / swarm.speed, 1),
             _line("turns per second, ours (exit) to swarm (exit)", ours_exit.speed / swarm_exit.speed, 2),
         ]
@@ -114,17 +150,19 @@ def _prompts(name: str, one: Taken) -> Row:
     }
 
 
-def _growth(one: Taken) -> Row:
+def _shared(one: Taken) -> Row:
+    whole = statistics.median(one.crowd_cpu_ms)
+    return {name: share * whole for name, share in one.shares.items()}
+
+
+def _bytes(one: Taken) -> Row:
     reached = len(one.cpu_ms)
-    return {
-        "contestant": one.contestant.label,
-        **{f"CPU ms at {turn}": one.at(turn, one.cpu_ms) for turn in MARKS},
-        **{f"bytes at {turn}": one.bytes[turn - 1] if turn <= reached else None for turn in MARKS},
-        "turns": reached,
-        "bytes closed": one.closed,
-        "turns/s": one.speed,
-        "CPU ms in crowd": statistics.median(one.crowd_cpu_ms),
-    }
+    sizes = {f"bytes at {turn}": one.bytes[turn - 1] if turn <= reached else None for turn in MARKS}
+    return _named(one, {**sizes, "turns": reached, "closed": one.closed})
+
+
+def _named(one: Taken, values: Row) -> Row:
+    return {"contestant": one.contestant.name, "durability": one.contestant.durability, **values}
 
 
 def _line(what: str, times: float, target: float) -> Row:

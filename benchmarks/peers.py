@@ -112,8 +112,10 @@ def main() -> None:
     parser.add_argument("--publish", action="store_true", help="write the tables and charts of docs/benchmarks.md")
     chosen = parser.parse_args()
     before = os.getloadavg()[0]
-    taken = measure(QUICK if chosen.quick else Scale())
-    run = Run(ran_on() | {name: version(name) for name in INSTALLED}, [before, os.getloadavg()[0]], taken)
+    scale = QUICK if chosen.quick else Scale()
+    taken = measure(scale)
+    about = {"turns of one thread": scale.turns, "threads at once": scale.threads, **ran_on()}
+    run = Run({**about, **{name: version(name) for name in INSTALLED}}, [before, os.getloadavg()[0]], taken)
     run.save()
     if chosen.publish:
         publish(run)

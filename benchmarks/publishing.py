@@ -40,7 +40,7 @@ def marked(text: str, name: str, table: str) -> str:
 
 def _told(run: Run) -> str:
     versions = ", ".join(f"{name} {value}" for name, value in run.ran_on.items())
-    return f"Ran on {versions}; load average {run.load[0]:.1f} before and {run.load[1]:.1f} after."
+    return f"The last run: {versions}; load average {run.load[0]:.1f} before and {run.load[1]:.1f} after."
 
 
 def main() -> None:

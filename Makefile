@@ -34,9 +34,16 @@ check: install  ## format, lint, types, layers, tests
 lock: install  ## pin the dependencies anew
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.txt
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --group dev -o requirements-dev.txt
+	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --group bench -o requirements-bench.txt
 
-bench: install  ## measure the added wait and the growth
-	$(RUN) -m benchmarks.wait
-	$(RUN) -m benchmarks.growth
+.venv-bench/installed: requirements-bench.txt
+	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.txt
+	touch $@
+
+bench: .venv-bench/installed  ## measure wait, growth and the peers; write docs/benchmarks.md
+	.venv-bench/bin/python -m benchmarks.wait
+	.venv-bench/bin/python -m benchmarks.growth
+	.venv-bench/bin/python -m benchmarks.peers --publish
 
 .PHONY: help install chat demo setup test check lock bench

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from agents.events import DialogChanged, Message
 from agents.handover import Change, Move, hold
 from agents.history import dangling, mend
-from agents.memory.transcript import Line
+from agents.memory.letters import Line
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State
 from agents.tools.protocol import revise

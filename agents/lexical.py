@@ -44,7 +44,13 @@ def tokens(text: str) -> Iterator[Token]:
 
 def words(text: str) -> list[str]:
     """Return the words of a text, case-folded; runs of CJK characters become bigrams."""
-    return [token.word for token in tokens(plain(text))]
+    return [*_words(text)]
+
+
+# A turn looks at the same message for commands, names, yes and no, and cues.
+@lru_cache(maxsize=500)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(token.word for token in tokens(plain(text)))
 
 
 def stems(text: str, lang: str) -> list[str]:

@@ -12,7 +12,7 @@ from agents.asking import ask
 from agents.events import Event, Message
 from agents.help.chain import HelpChain
 from agents.memory import Memory
-from agents.memory.transcript import Letter, Line, ThreadInfo
+from agents.memory.letters import Letter, Line, ThreadInfo
 from agents.models import Models
 from agents.recording import Record, read_record
 from agents.state import SUPERVISOR, State

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from agents.errors import UsageError
-from agents.memory.transcript import Line
+from agents.memory.letters import Line
 from agents.recording import Record
 from agents.state import SUPERVISOR
 from app.composition import open_assistant

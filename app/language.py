@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore
 
+from agents.memory.letters import Letter
 from agents.memory.store import namespace_of
-from agents.memory.transcript import Letter
 
 SCRIPTS = {"ru": re.compile(r"[а-яё]", re.IGNORECASE), "en": re.compile(r"[a-z]", re.IGNORECASE)}
 SURE = 4

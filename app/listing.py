@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from agents.memory.letters import Line, ThreadInfo
 from agents.memory.notes import Note
-from agents.memory.transcript import Line, ThreadInfo
 from agents.state import SUPERVISOR
 from app.terminal import clean
 from app.wording import say

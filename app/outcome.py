@@ -12,7 +12,7 @@ from agents.events import Error, Message
 from agents.handover import Update
 from agents.history import mend
 from agents.memory import Memory
-from agents.memory.transcript import Letter, Line
+from agents.memory.letters import Letter, Line
 from agents.prompting import heard_message
 from agents.state import SUPERVISOR, State, merge_talks
 from app.graph import Graph

@@ -15,7 +15,7 @@ from agents.events import Event, Message, TurnEnd, TurnStart
 from agents.help.chain import HelpChain
 from agents.keeping import from_transcript
 from agents.memory import Memory
-from agents.memory.transcript import Letter, Line
+from agents.memory.letters import Letter, Line
 from agents.models import Models
 from agents.prompting import heard_message
 from agents.state import SUPERVISOR, Context, State

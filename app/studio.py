@@ -14,8 +14,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from agents.errors import UsageError
+from agents.memory.letters import Letter
 from agents.memory.locks import ThreadLocks
-from agents.memory.transcript import Letter
 from agents.state import Context
 from app.composition import discover
 from app.graph import Graph, build_graph

@@ -14,7 +14,7 @@ from functools import partial
 from telegram import CallbackQuery, Message, Update
 from telegram.error import TelegramError
 
-from agents.memory.transcript import Letter
+from agents.memory.letters import Letter
 from app import telegram_commands
 from app.commands import parse
 from app.telegram_door import Door

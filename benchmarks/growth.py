@@ -38,11 +38,12 @@ class Growth:
     closed: int
     checkpoints: int
 
-    def around(self, turn: int, of: Sequence[float]) -> float:
-        """Return the mean of `of` over the round of the script around `turn`, never the thread's first turn."""
-        last = min(len(of), max(turn + ROUND // 2, ROUND + 1))
-        window = of[max(last - ROUND, 0) : last]
-        return sum(window) / len(window)
+
+def around(turn: int, of: Sequence[float]) -> float:
+    """Return the mean of `of` over the round of the script around `turn`, never the thread's first turn."""
+    last = min(len(of), max(turn + ROUND // 2, ROUND + 1))
+    window = of[max(last - ROUND, 0) : last]
+    return sum(window) / len(window)
 
 
 async def measure(turns: int, profile: cProfile.Profile | None = None) -> Growth:
@@ -66,15 +67,16 @@ async def _play(path: Path, turns: int, profile: cProfile.Profile | None) -> Gro
                 of.append((ended - begun) * 1000)
             # What the models were asked is not needed here, and holding it would cost memory and collections.
             player.asked.clear()
-            sizes.append(_bytes(path))
+            sizes.append(bytes_of(path))
             before = time.process_time(), time.thread_time(), time.perf_counter()
         if profile:
             profile.disable()
         checkpoints = _checkpoints(path)
-    return Growth(cpu, loop, wall, sizes, _bytes(path), checkpoints)
+    return Growth(cpu, loop, wall, sizes, bytes_of(path), checkpoints)
 
 
-def _bytes(path: Path) -> int:
+def bytes_of(path: Path) -> int:
+    """Return the size of a database with its side files."""
     files = [path.with_name(path.name + ending) for ending in FILES]
     return sum(file.stat().st_size for file in files if file.exists())
 
@@ -97,7 +99,7 @@ def table(growth: Growth) -> list[Row]:
         return {"measure": measure, **at_turn, "ratio": ratio, "target": target}
 
     def timed(measure: str, of: Sequence[float], target: str = "") -> Row:
-        values = [growth.around(mark, of) for mark in marks]
+        values = [around(mark, of) for mark in marks]
         return row(measure, values, values[-1] / values[0], target)
 
     blank = [None] * (len(marks) - 1)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any, Literal, cast
 
 from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
@@ -11,11 +12,12 @@ import observers
 from agents.events import Event, Message, TurnEnd
 from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
+from agents.prompting import Prompting
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
 from app.composition import SUPERVISOR_TOOLS
-from app.graph import build_graph
+from app.graph import Graph, build_graph
 from app.language import Languages
 from benchmarks.conversation import ERRANDS, WORK, Step, found, script
 from prompts import languages
@@ -25,6 +27,10 @@ DESCRIPTIONS = {
     WORK: "Used for talking about the user's working life: experience, wishes, courses, posts and what they pay.",
     ERRANDS: "Used for planning errands: what has to be done by when, where, by whom, and what it costs.",
 }
+
+
+Durability = Literal["async", "sync", "exit"]
+"""When LangGraph writes: beside the next step, before it, or once at the end of a turn."""
 
 
 class OffScript(AssertionError):
@@ -72,14 +78,37 @@ def company(*, watched: bool = True) -> Speakers:
     return Speakers(Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS), specialists)
 
 
+def role_text(name: str) -> str:
+    """Return the system prompt of a speaker, as the application sends it."""
+    speakers = company()
+    return Prompting(speakers).role(speakers[name], "en")
+
+
 @asynccontextmanager
-async def stage(url: str, player: Player, *, watched: bool = True) -> AsyncIterator[Assistant]:
-    """Open the database at `url` and put the application together around the script."""
+async def stage(
+    url: str, player: Player, *, watched: bool = True, durability: Durability = "sync"
+) -> AsyncIterator[Assistant]:
+    """Open the database at `url` and put the application together around the script; it ships with `sync`."""
     speakers, known = company(watched=watched), languages()
     async with open_memory(url) as memory:
         graph = build_graph(speakers, observers.discover(known), saver=memory.saver, store=memory.store)
+        if durability != "sync":
+            graph = cast(Graph, _Lasting(graph, durability))
         models = player.models([SUPERVISOR, "observer", *speakers.dialogs])
         yield Assistant(graph, memory, models, Languages("en", tuple(known), memory.store))
+
+
+class _Lasting:
+    """A graph that runs at another durability than the application asks for."""
+
+    def __init__(self, graph: Graph, durability: Durability) -> None:
+        self._graph, self._durability = graph, durability
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._graph, name)
+
+    def astream(self, *given: Any, **options: Any) -> AsyncIterator[Any]:
+        return self._graph.astream(*given, **{**options, "durability": self._durability})
 
 
 async def perform(

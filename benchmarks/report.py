@@ -35,13 +35,25 @@ def show(rows: Sequence[Row], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"ran_on": ran_on(), "rows": rows}))
         return
+    show_table(rows)
+    print("\nran on " + ", ".join(f"{name} {value}" for name, value in ran_on().items()))
+
+
+def show_table(rows: Sequence[Row]) -> None:
+    """Print the rows under the names of their columns."""
     cells = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     cells.insert(1, ["-" * width for width in widths])
     for first, *rest in cells:
         numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
         print("  ".join([first.ljust(widths[0]), *numbers]).rstrip())
-    print("\nran on " + ", ".join(f"{name} {value}" for name, value in ran_on().items()))
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Return the rows as a table of Markdown."""
+    first, *rest = rows[0]
+    head = [f"| {' | '.join([first, *rest])} |", f"| --- |{' ---: |' * len(rest)}"]
+    return "\n".join([*head, *(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)])
 
 
 def _cell(value: str | float | None) -> str:

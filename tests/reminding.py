@@ -12,7 +12,7 @@ import sys
 import time
 
 from agents.memory import open_memory
-from agents.memory.transcript import Line
+from agents.memory.letters import Line
 from app.clock import Clock, Ring
 
 CRASHES = 0.04

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from agents.events import Event, Message
 from agents.history import dangling
-from agents.memory import open_memory, transcript
+from agents.memory import letters, open_memory
 from agents.models import Models
 from agents.models.script import Asked, Call, Line, Script
 from agents.state import State
@@ -101,6 +101,6 @@ class Gate(asyncio.Event):
         return True if self._passes >= 0 else await super().wait()
 
 
-def _worded(line: transcript.Line) -> str:
+def _worded(line: letters.Line) -> str:
     who = "user" if line.role == "user" else line.speaker
     return f"{who}: {line.text}{' ^C' if line.metadata.get('interrupted') else ''}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from agents.events import Event, Message, Token, TurnEnd, TurnStart
-from agents.memory.transcript import Line, ThreadInfo
+from agents.memory.letters import Line, ThreadInfo
 from app.assistant import Assistant, Turn
 
 AT_MS = 1_760_000_000_000

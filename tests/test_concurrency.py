@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage
 
 from agents.errors import UsageError
 from agents.events import Message, TurnStart
-from agents.memory.transcript import Letter
+from agents.memory.letters import Letter
 from agents.models.script import Line, Script
 from app.assistant import Assistant, Turn
 from tests.driver import Driver, Outcome, Request, ask

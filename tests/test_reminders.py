@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agents.memory import Memory, open_memory
+from agents.memory.letters import Letter
 from agents.memory.reminders import Reminder
-from agents.memory.transcript import Letter
 from agents.moments import Moment
 from agents.moments.moving import rezoned
 from agents.moments.reading import moment

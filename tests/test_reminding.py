@@ -16,7 +16,7 @@ from rich.console import Console
 
 from agents.events import Event
 from agents.memory import open_memory
-from agents.memory.transcript import Letter
+from agents.memory.letters import Letter
 from agents.models.script import Call, Script
 from agents.moments import Moment
 from app.assistant import Assistant, Turn

@@ -1,18 +1,29 @@
 """The checkpointer: LangGraph's own for SQLite, mended where it loses turns, grows or trusts its rows."""
 
+import json
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Self
 
-import aiosqlite
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+)
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite.utils import load_pending_writes
 
-from agents.memory.connection import connect, writing
+from agents.memory.connection import Connection, connect, writing
 
 KEEP_LATEST = """
 CREATE TRIGGER IF NOT EXISTS keep_latest AFTER INSERT ON checkpoints BEGIN
@@ -22,6 +33,24 @@ CREATE TRIGGER IF NOT EXISTS keep_latest AFTER INSERT ON checkpoints BEGIN
         AND checkpoint_id <> NEW.checkpoint_id;
 END
 """
+CHECKPOINT = """
+SELECT checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata FROM checkpoints
+WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (?3 IS NULL OR checkpoint_id = ?3)
+"""
+WRITES = """
+SELECT task_id, channel, type, value, task_path, idx FROM writes
+WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
+"""
+PUT = """
+INSERT OR REPLACE INTO checkpoints
+(thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+PUT_WRITES = """
+INSERT OR %s INTO writes
+(thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+Row = tuple[Any, ...]
 
 
 class Saver(AsyncSqliteSaver):
@@ -31,9 +60,13 @@ class Saver(AsyncSqliteSaver):
     come from the clock: a process whose clock is behind answers a turn and the next turn no longer knows it.
     A checkpoint holds the whole state and replaces the one before in the transaction that writes it, so the
     pending writes of a thread that waits for an answer are never touched.
+
+    The tables are the stock saver's, but each is read and written in one trip to the connection's thread.
     """
 
-    def __init__(self, conn: aiosqlite.Connection, *, serde: SerializerProtocol | None = None) -> None:
+    conn: Connection
+
+    def __init__(self, conn: Connection, *, serde: SerializerProtocol | None = None) -> None:
         # None allows LangChain's and LangGraph's own types only. The default lets a forged row run code
         # unless an environment variable was set before the first import.
         super().__init__(conn, serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
@@ -53,6 +86,22 @@ class Saver(AsyncSqliteSaver):
         async with self.lock, writing(self.conn):
             await self.conn.execute(KEEP_LATEST)
 
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint of a thread with its pending writes; with an id in `config` only if it is that one."""
+        await self.setup()
+        place = _place(config)
+        found = await self.conn.read(partial(_read, place, get_checkpoint_id(config)))
+        if found is None:
+            return None
+        (checkpoint_id, parent, kind, checkpoint, metadata), writes = found
+        return CheckpointTuple(
+            _config(place, checkpoint_id),
+            self.serde.loads_typed((kind, checkpoint)),
+            json.loads(metadata) if metadata is not None else {},
+            _config(place, parent) if parent else None,
+            load_pending_writes(writes, self.serde),
+        )
+
     async def aput(
         self,
         config: RunnableConfig,
@@ -61,26 +110,51 @@ class Saver(AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Save a checkpoint, whole or not at all."""
-        async with self._undone_on_failure():
-            return await super().aput(config, checkpoint, metadata, new_versions)
+        await self.setup()
+        place, parent = _place(config), get_checkpoint_id(config)
+        about = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
+        row = (*place, checkpoint["id"], parent, *self.serde.dumps_typed(checkpoint), about)
+        await self.conn.write(partial(_write, PUT, [row]))
+        return _config(place, checkpoint["id"])
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save what a task wrote, all of it or nothing."""
+        await self.setup()
         # Of a task that is cancelled at its very end LangGraph saves what it had written so far, its edges
         # not among it, and would take it for done.
         if any(channel == ERROR for channel, _ in writes):
             writes = [write for write in writes if write[0] == ERROR]
-        async with self._undone_on_failure():
-            await super().aput_writes(config, writes, task_id, task_path)
+        head = (*_place(config), get_checkpoint_id(config), task_id, task_path)
+        rows = [
+            (*head, WRITES_IDX_MAP.get(channel, place), channel, *self.serde.dumps_typed(value))
+            for place, (channel, value) in enumerate(writes)
+        ]
+        # As the stock saver has it: an error or an interrupt replaces the one before, a result is never replaced.
+        sql = PUT_WRITES % ("REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE")
+        await self.conn.write(partial(_write, sql, rows))
 
-    @asynccontextmanager
-    async def _undone_on_failure(self) -> AsyncIterator[None]:
-        # The stock saver, cancelled between insert and commit, would keep the file locked for everybody.
-        try:
-            yield
-        except BaseException:
-            async with self.lock:
-                await self.conn.rollback()
-            raise
+
+def _write(sql: str, rows: Sequence[Row], connection: sqlite3.Connection) -> None:
+    connection.executemany(sql, rows)
+
+
+def _read(place: tuple[str, str], wanted: str | None, connection: sqlite3.Connection) -> tuple[Row, list[Row]] | None:
+    # In one view of the file: between the two another process might write a later checkpoint.
+    connection.execute("BEGIN")
+    try:
+        row = connection.execute(CHECKPOINT, (*place, wanted)).fetchone()
+        return row and (row, connection.execute(WRITES, (*place, row[0])).fetchall())
+    finally:
+        connection.rollback()
+
+
+def _place(config: RunnableConfig) -> tuple[str, str]:
+    known = config["configurable"]
+    return str(known["thread_id"]), str(known.get("checkpoint_ns", ""))
+
+
+def _config(place: tuple[str, str], checkpoint_id: str) -> RunnableConfig:
+    thread, namespace = place
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}}

@@ -1,13 +1,21 @@
 """Connections to the one SQLite file, and transactions on them that leave nothing half done."""
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator
+import sqlite3
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Literal
+from functools import partial
+from typing import Generic, Literal, TypeVar
 
 import aiosqlite
 
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+
 BUSY_MS = 30_000
+ROWS = 64
+"""Rows that aiosqlite fetches at a time."""
 WAL_PAGES = 64
 WAL_BYTES = 256 * 1024
 
@@ -22,10 +30,66 @@ PRAGMA wal_autocheckpoint={WAL_PAGES};
 """
 
 
+def _whole(work: Work[T], connection: sqlite3.Connection) -> T:
+    outcome = work(connection)
+    # A cursor that is dropped in another thread resets its statement, which this one may be running again by then.
+    if isinstance(outcome, sqlite3.Cursor):
+        raise TypeError("a cursor must not leave its connection's thread")
+    return outcome
+
+
+class _Transaction(Generic[T]):
+    """Work to be done in a transaction, in the connection's thread; undone when nobody waits for it any more."""
+
+    def __init__(self, connection: sqlite3.Connection, work: Work[T]) -> None:
+        self.connection, self.work = connection, work
+        self.is_dropped = False
+
+    def __call__(self) -> T | None:
+        if self.is_dropped:
+            return None
+        try:
+            # Immediate: see `writing`.
+            self.connection.execute("BEGIN IMMEDIATE")
+            outcome = _whole(self.work, self.connection)
+            if self.is_dropped:
+                self.connection.rollback()
+            else:
+                self.connection.commit()
+        except BaseException:
+            self.connection.rollback()
+            raise
+        return outcome
+
+
+class Connection(aiosqlite.Connection):
+    """A connection whose thread is given a piece of work whole: a trip there costs more than most statements."""
+
+    async def read(self, work: Work[T]) -> T:
+        """Return what `work` finds; it must not write."""
+        outcome: T = await self._execute(_whole, work, self._conn)  # type: ignore[no-untyped-call]
+        return outcome
+
+    async def write(self, work: Work[T]) -> T:
+        """Do `work` in a transaction: all of it or, on any error or cancellation, nothing.
+
+        Where one of several trips must not come between others, they hold a lock; this needs none.
+        """
+        transaction = _Transaction(self._conn, work)
+        try:
+            outcome: T = await self._execute(transaction)  # type: ignore[no-untyped-call]
+        except asyncio.CancelledError:
+            transaction.is_dropped = True
+            # The thread works in order: what was under way is over when it comes back from here.
+            await self._execute(int)  # type: ignore[no-untyped-call]
+            raise
+        return outcome
+
+
 @asynccontextmanager
 async def connect(
     database: str, *, synchronous: Literal["NORMAL", "FULL"], implicit: bool = False
-) -> AsyncIterator[aiosqlite.Connection]:
+) -> AsyncIterator[Connection]:
     """Open `database`; with `implicit` a first write begins a transaction that `commit` ends.
 
     Raises sqlite3.Error when the file cannot be opened or is no database.
@@ -33,7 +97,9 @@ async def connect(
     # At DEBUG aiosqlite logs every statement with its values, which are people's words.
     logging.getLogger("aiosqlite").setLevel(logging.INFO)
     level: Literal["DEFERRED"] | None = "DEFERRED" if implicit else None
-    async with aiosqlite.connect(database, timeout=BUSY_MS / 1000, isolation_level=level) as connection:
+    opening = partial(sqlite3.connect, database, timeout=BUSY_MS / 1000, isolation_level=level)
+    connection = Connection(opening, ROWS)
+    async with connection:
         await connection.executescript(f"{PRAGMAS} PRAGMA synchronous={synchronous};")
         yield connection
 

@@ -15,7 +15,7 @@ import aiosqlite
 
 from agents.errors import UsageError
 from agents.memory.connection import connect, writing
-from agents.memory.transcript import clean
+from agents.memory.letters import clean
 from agents.moments import Moment, Repeat
 
 TABLES = (

@@ -1,17 +1,20 @@
 """The long-term store: LangGraph's own for SQLite, whose transactions do not fail on each other."""
 
+import json
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Self
+from typing import Any, Self
 
 import aiosqlite
-from langgraph.store.base import PutOp, SearchItem, TTLConfig
+from langgraph.store.base import Item, PutOp, SearchItem, TTLConfig
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 from langgraph.store.sqlite.base import SqliteIndexConfig
 
-from agents.memory.connection import connect, writing
+from agents.memory.connection import Connection, connect, writing
 
 PAGE = 1000
+ITEM = "SELECT value, created_at, updated_at FROM store WHERE prefix = ? AND key = ?"
 
 
 def namespace_of(user: str, *kind: str) -> tuple[str, ...]:
@@ -21,6 +24,8 @@ def namespace_of(user: str, *kind: str) -> tuple[str, ...]:
 
 class Store(AsyncSqliteStore):
     """Keep long-term items in SQLite."""
+
+    conn: Connection
 
     @classmethod
     @asynccontextmanager
@@ -37,6 +42,22 @@ class Store(AsyncSqliteStore):
             if not self.is_setup:
                 await self._create()
         await super().setup()
+
+    async def aget(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
+        """Return an item, in one trip to the database: every turn asks for some."""
+        if self.ttl_config:
+            return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
+
+        def find(connection: sqlite3.Connection) -> Any:
+            return connection.execute(ITEM, (".".join(namespace), key)).fetchone()
+
+        # A batch that is being written must not be seen before it is whole.
+        async with self.lock:
+            row = await self.conn.read(find)
+        if row is None:
+            return None
+        value, created, updated = row
+        return Item(value=json.loads(value), key=key, namespace=namespace, created_at=created, updated_at=updated)
 
     async def erase(self, namespace: tuple[str, ...]) -> int:
         """Delete every item in `namespace` and below it; return how many."""

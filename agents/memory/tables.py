@@ -20,11 +20,20 @@ LETTERS = """
 SELECT thread, message_id, user, coalesce(text, (SELECT text FROM transcript WHERE id = inbox.line)),
 source, status, turn FROM inbox WHERE thread = ?
 """
+ONE = "AND message_id = ?"
+RECEIVED = """
+INSERT INTO inbox (thread, message_id, user, source, text, turn, status, received_ms)
+VALUES (?, ?, ?, ?, ?, ?, 'open', ?)
+"""
 LINES = """
 SELECT role, speaker, text, turn, message_id, at_ms, metadata FROM (
     SELECT * FROM transcript WHERE thread = ?1 AND (?2 IS NULL OR message_id = ?2) AND id >= coalesce(
         (SELECT line FROM inbox WHERE thread = ?1 AND message_id = ?2), 0)
     ORDER BY id DESC LIMIT ?3) ORDER BY id
+"""
+SAID = """
+INSERT INTO transcript (thread, turn, message_id, role, speaker, text, at_ms, metadata)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 THREADS = """
 SELECT one.thread, newest.user, one.turns, max(one.received_ms, coalesce((

@@ -10,7 +10,7 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from agents.memory.checkpoints import Saver
-from agents.memory.transcript import Letter, Line
+from agents.memory.letters import Letter, Line
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
 

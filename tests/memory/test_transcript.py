@@ -8,7 +8,8 @@ import pytest
 
 from agents.errors import UsageError
 from agents.memory import Memory
-from agents.memory.transcript import Letter, Line, Transcript, clean
+from agents.memory.letters import Letter, Line, clean
+from agents.memory.transcript import Transcript
 from tests.memory.graphs import count, letter, reply
 
 

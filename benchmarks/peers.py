@@ -1,0 +1,133 @@
+"""Measure the application beside its peers, on one script, with one model, in one run.
+
+`python -m benchmarks.peers [--quick] [--json] [--publish]`; needs the packages of `requirements-bench.txt`.
+Every contestant is a process of its own; they take turns, a round of the script each, so that all of them
+meet the same load. One that has used up its time or its bytes is stopped, and the turn it had reached is told.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+from benchmarks.contestant import OURS, Contestant
+from benchmarks.conversation import ROUND, TURNS
+from benchmarks.publishing import publish
+from benchmarks.report import arguments, ran_on, show_table
+from benchmarks.taken import CACHED, Run, Taken
+
+CONTESTANTS = (
+    Contestant(OURS, "sync"),
+    Contestant(OURS, "exit"),
+    Contestant("langgraph-swarm", "async"),
+    Contestant("langgraph-swarm", "exit"),
+    Contestant("specialists as tools", "async"),
+    Contestant("specialists as tools", "exit"),
+    Contestant("langgraph-supervisor", "async"),
+    Contestant("langgraph-supervisor", "exit"),
+)
+INSTALLED = ("langchain", "langgraph-swarm", "langgraph-supervisor")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured."""
+
+    turns: int = 500
+    threads: int = 200
+    talk: int = 5
+    """Turns of each of the threads at once."""
+    repeats: int = 2
+
+
+QUICK = Scale(turns=110, threads=40, repeats=1)
+
+
+class Process:
+    """The process of one contestant."""
+
+    def __init__(self, contestant: Contestant, stack: ExitStack) -> None:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        order = [sys.executable, "-m", "benchmarks.measuring", json.dumps(asdict(contestant)), folder]
+        self._at_work = subprocess.Popen(order, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        stack.enter_context(self._at_work)
+
+    def ask(self, *request: str | int) -> dict[str, Any]:
+        """Have one thing measured.
+
+        Raises:
+            RuntimeError: the process has ended; what was wrong stands on the standard error.
+        """
+        if self._at_work.stdin is None or self._at_work.stdout is None:
+            raise RuntimeError("a process without pipes")
+        self._at_work.stdin.write(json.dumps(request) + "\n")
+        self._at_work.stdin.flush()
+        if not (line := self._at_work.stdout.readline()):
+            raise RuntimeError(f"{request[0]} was not measured")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def measure(scale: Scale, contestants: Sequence[Contestant] = CONTESTANTS) -> list[Taken]:
+    """Measure the contestants side by side."""
+    taken = [Taken(one) for one in contestants]
+    with ExitStack() as stack:
+        processes = [(one, Process(one.contestant, stack)) for one in taken]
+        for one, process in processes:
+            process.ask("begin")
+            one.counted, one.cached = process.ask("count", TURNS), process.ask("count", CACHED)
+        for one, process in _in_rounds(processes, scale.turns):
+            left = scale.turns - len(one.cpu_ms)
+            for name, values in process.ask("turns", min(ROUND, left)).items():
+                getattr(one, name).extend(values)
+        for one, process in processes:
+            one.closed = process.ask("close")["closed"]
+        for _ in range(scale.repeats):
+            for one, process in processes:
+                crowd = process.ask("crowd", scale.threads, scale.talk)
+                one.per_second.append(crowd["per_second"])
+                one.crowd_cpu_ms.append(crowd["cpu_ms"])
+        for one, process in processes:
+            one.shares = process.ask("profile", scale.threads // 10, scale.talk)
+    return taken
+
+
+def _in_rounds(processes: Sequence[tuple[Taken, Process]], turns: int) -> Iterator[tuple[Taken, Process]]:
+    for _ in range(0, turns, ROUND):
+        for one, process in processes:
+            if not one.is_out:
+                yield one, process
+
+
+def main() -> None:
+    """Measure, print the figures, and draw them where that is asked for."""
+    parser = arguments(__doc__)
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK.turns} turns, {QUICK.threads} threads at once")
+    parser.add_argument("--publish", action="store_true", help="write the tables and charts of docs/benchmarks.md")
+    chosen = parser.parse_args()
+    before = os.getloadavg()[0]
+    scale = QUICK if chosen.quick else Scale()
+    taken = measure(scale)
+    about = {"turns of one thread": scale.turns, "threads at once": scale.threads, **ran_on()}
+    run = Run({**about, **{name: version(name) for name in INSTALLED}}, [before, os.getloadavg()[0]], taken)
+    run.save()
+    if chosen.publish:
+        publish(run)
+    if chosen.json:
+        print(json.dumps({"load": run.load, "ran_on": run.ran_on, **run.tables()}))
+        return
+    for rows in run.tables().values():
+        show_table(rows)
+        print()
+    print("ran on " + ", ".join(f"{name} {value}" for name, value in run.ran_on.items()))
+    print(f"load average {run.load[0]:.1f} before, {run.load[1]:.1f} after; the run itself is 1 to 2 of it")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Put a run of `peers` into `docs/benchmarks.md`: its tables between marks, its charts beside it.
+
+`python -m benchmarks.publishing` does so anew with what was measured last.
+"""
+
+from pathlib import Path
+
+from benchmarks.charts import draw
+from benchmarks.report import markdown
+from benchmarks.taken import Run
+
+DOCS = Path(__file__).parent.parent / "docs"
+BEGIN, END = "<!-- {name}: written by make bench -->", "<!-- end of {name} -->"
+
+
+def publish(run: Run, docs: Path = DOCS) -> None:
+    """Write the tables and the charts; what stands outside the marks is kept."""
+    (docs / "charts").mkdir(exist_ok=True)
+    draw(run, docs / "charts")
+    page = docs / "benchmarks.md"
+    text = page.read_text("utf-8")
+    for name, table in {**{name: markdown(rows) for name, rows in run.tables().items()}, "run": _told(run)}.items():
+        text = marked(text, name, table)
+    page.write_text(text, "utf-8")
+
+
+def marked(text: str, name: str, table: str) -> str:
+    """Return the text with `table` between the marks of that name.
+
+    Raises:
+        ValueError: the marks are not there.
+    """
+    begin, end = BEGIN.format(name=name), END.format(name=name)
+    head, found, rest = text.partition(begin)
+    _, closed, tail = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"there is no {begin} … {end}")
+    return f"{head}{begin}\n{table}\n{end}{tail}"
+
+
+def _told(run: Run) -> str:
+    versions = ", ".join(f"{name} {value}" for name, value in run.ran_on.items())
+    return f"The last run: {versions}; load average {run.load[0]:.1f} before and {run.load[1]:.1f} after."
+
+
+def main() -> None:
+    """Publish the last run."""
+    publish(Run.load_from())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""What was measured of each contestant, and the tables it is told in."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from benchmarks.contestant import OURS, Contestant
+from benchmarks.conversation import TURNS
+from benchmarks.growth import around
+from benchmarks.report import Row
+
+MARKS = (10, 100, 500)
+CACHED = 100
+"""Turns over which the repeated part of the prompts is counted."""
+MOST_SECONDS = 45
+"""CPU time after which a contestant's thread does not grow any further."""
+MOST_BYTES = 1_500_000_000
+"""Bytes on disk after which it does not either."""
+FILE = Path("var/peers.json")
+"""All figures of the last run."""
+
+
+@dataclass
+class Taken:
+    """What was measured of a contestant; the first four lists go turn by turn through its growing thread."""
+
+    contestant: Contestant
+    cpu_ms: list[float] = field(default_factory=list)
+    wall_ms: list[float] = field(default_factory=list)
+    bytes: list[int] = field(default_factory=list)
+    characters: list[int] = field(default_factory=list)
+    closed: int = 0
+    """Bytes on disk once the database was closed."""
+    counted: dict[str, float] = field(default_factory=dict)
+    """Calls and characters of the script."""
+    cached: dict[str, float] = field(default_factory=dict)
+    """The same of a longer one."""
+    per_second: list[float] = field(default_factory=list)
+    """Turns per second with many threads at once, once per repetition; likewise `crowd_cpu_ms`, per turn."""
+    crowd_cpu_ms: list[float] = field(default_factory=list)
+    shares: dict[str, float] = field(default_factory=dict)
+    """Whose code that time goes to, by package."""
+
+    @property
+    def is_out(self) -> bool:
+        """Whether it has used up its time or its bytes."""
+        return sum(self.cpu_ms) > MOST_SECONDS * 1000 or self.bytes[-1:] > [MOST_BYTES]
+
+    @property
+    def speed(self) -> float:
+        """The median of the turns per second."""
+        return statistics.median(self.per_second)
+
+    def at(self, turn: int, of: Sequence[float]) -> float | None:
+        """Return the mean around a turn, None for one that was not reached."""
+        return around(turn, of) if turn <= len(of) else None
+
+
+@dataclass
+class Run:
+    """One run of all contestants."""
+
+    ran_on: dict[str, str | int]
+    load: list[float]
+    """Load average of the machine before and after."""
+    taken: list[Taken]
+
+    def save(self, file: Path = FILE) -> None:
+        """Write everything to a file."""
+        rounded = json.loads(json.dumps(asdict(self)), parse_float=lambda number: round(float(number), 4))
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(rounded) + "\n", "utf-8")
+
+    @classmethod
+    def load_from(cls, file: Path = FILE) -> "Run":
+        """Read what `save` wrote."""
+        known = json.loads(file.read_text("utf-8"))
+        taken = [Taken(**{**one, "contestant": Contestant(**one["contestant"])}) for one in known["taken"]]
+        return cls(known["ran_on"], known["load"], taken)
+
+    def of(self, label: str) -> Taken:
+        """Return what was measured of the contestant with this label."""
+        return next(one for one in self.taken if one.contestant.label == label)
+
+    def tables(self) -> dict[str, list[Row]]:
+        """Return the tables of the run by name."""
+        return {
+            "prompts": self.prompts(),
+            "growth": self.growth(),
+            "bytes": self.bytes(),
+            "crowd": self.crowd(),
+            "profile": self.profile(),
+            "ratios": self.ratios(),
+        }
+
+    def prompts(self) -> list[Row]:
+        """Return what the models are asked, which no durability changes."""
+        seen = {one.contestant.name: one for one in reversed(self.taken)}
+        return [_prompts(name, one) for name, one in reversed(seen.items())]
+
+    def growth(self) -> list[Row]:
+        """Return the CPU time of a turn in a thread that grows."""
+        return [_named(one, {f"CPU ms at {turn}": one.at(turn, one.cpu_ms) for turn in MARKS}) for one in self.taken]
+
+    def bytes(self) -> list[Row]:
+        """Return what a thread that grows leaves on disk, and how far it came."""
+        return [_bytes(one) for one in self.taken]
+
+    def crowd(self) -> list[Row]:
+        """Return what a turn takes among many threads at once."""
+        return [
+            _named(one, {"turns/s": one.speed, "CPU ms": statistics.median(one.crowd_cpu_ms)}) for one in self.taken
+        ]
+
+    def profile(self) -> list[Row]:
+        """Return whose code the CPU ms of a turn among many go to."""
+        return [_named(one, _shared(one)) for one in self.taken]
+
+    def ratios(self) -> list[Row]:
+        """Return how far ahead of its peers the application is, with the targets."""
+        ours, swarm = self.of(f"{OURS} (sync)"), self.of("langgraph-swarm (async)")
+        ours_exit, swarm_exit = self.of(f"{OURS} (exit)"), self.of("langgraph-swarm (exit)")
+        last = min(len(ours.cpu_ms), len(swarm.cpu_ms))
+        supervisor = self.of("langgraph-supervisor (async)")
+        characters = supervisor.counted["characters"] / ours.counted["characters"]
+        many = supervisor.cached["characters"] / ours.cached["characters"]
+        cpu = around(last, swarm.cpu_ms) / around(last, ours.cpu_ms)
+        return [
+            _line(f"CPU at turn {last}, swarm (async) to ours (sync)", cpu, 5),
+            _line(f"bytes at turn {last}, the same", swarm.bytes[last - 1] / ours.bytes[last - 1], 100),
+            _line(f"characters of {TURNS} turns, supervisor to ours", characters, 8),
+            _line(f"characters of {CACHED} turns, the same", many, 8),
+            _line("turns per second, ours (sync) to swarm (async)", ours.speed / swarm.speed, 1),
+            _line("turns per second, ours (exit) to swarm (exit)", ours_exit.speed / swarm_exit.speed, 2),
+        ]
+
+
+def _prompts(name: str, one: Taken) -> Row:
+    counted = one.counted
+    return {
+        "contestant": name,
+        "calls": int(counted["calls"]),
+        "observers": int(counted["observers"]),
+        "characters": int(counted["characters"]),
+        "characters, 100 turns": int(one.cached["characters"]),
+        "repeated %": 100 * one.cached["repeated"],
+        "fresh, 100 turns": round(one.cached["characters"] * (1 - one.cached["repeated"])),
+    }
+
+
+def _shared(one: Taken) -> Row:
+    whole = statistics.median(one.crowd_cpu_ms)
+    return {name: share * whole for name, share in one.shares.items()}
+
+
+def _bytes(one: Taken) -> Row:
+    reached = len(one.cpu_ms)
+    sizes = {f"bytes at {turn}": one.bytes[turn - 1] if turn <= reached else None for turn in MARKS}
+    return _named(one, {**sizes, "turns": reached, "closed": one.closed})
+
+
+def _named(one: Taken, values: Row) -> Row:
+    return {"contestant": one.contestant.name, "durability": one.contestant.durability, **values}
+
+
+def _line(what: str, times: float, target: float) -> Row:
+    return {"ahead in": what, "times": times, "target": target, "reached": "yes" if times >= target else "no"}

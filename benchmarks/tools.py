@@ -1,0 +1,118 @@
+"""Measure the choice among many tools: recall, out-of-scope, shortcuts, time.
+
+`python -m benchmarks.tools --data DIR`: DIR holds `tools_clinc` and `tools_massive`, each with `tools.json`
+(descriptions), `examples.jsonl` (what the cards get) and `dev.jsonl` (what is asked).
+With `--examples 2` a card gets only so many examples of a language.
+
+Shortcuts are measured over every request asked, those for no tool included, as if each tool were marked: coverage is
+the share that goes straight to a tool, precision the share of these that goes to the right one.
+"""
+
+import json
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.retrievers.cards import Card
+from agents.retrievers.ranking import ToolRanker
+from agents.retrievers.shortcuts import Shortcuts
+from benchmarks.report import Row, arguments, show
+
+SETS = {"tools_clinc": ("en",), "tools_massive": ("en", "ru")}
+DEPTHS = (1, 5, 10)
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What somebody said, and the tool it is for."""
+
+    text: str
+    lang: str
+    label: str
+
+
+def requests(path: Path) -> list[Request]:
+    """Read a file of labelled requests."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [Request(row["text"], row["lang"], row["label"]) for row in rows]
+
+
+def cards(folder: Path, most: int | None = None) -> list[Card]:
+    """Return a card for each tool of a set, with at most so many examples of a language."""
+    examples: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for one in requests(folder / "examples.jsonl"):
+        examples[one.label][one.lang].append(one.text)
+    return [
+        Card(name, about["description"], {lang: texts[:most] for lang, texts in examples[name].items()}, shortcut=True)
+        for name, about in json.loads((folder / "tools.json").read_text("utf-8")).items()
+    ]
+
+
+def recall(ranker: ToolRanker, asked: Sequence[Request]) -> dict[int, float]:
+    """Return by depth the share of requests whose tool is among so many best."""
+    places = []
+    for one in asked:
+        names = [hit.name for hit in ranker.rank(one.text, max(DEPTHS))]
+        places.append(names.index(one.label) if one.label in names else max(DEPTHS))
+    return {depth: sum(place < depth for place in places) / len(places) for depth in DEPTHS}
+
+
+def separation(inside: Sequence[float], outside: Sequence[float]) -> float:
+    """Return how often something inside scores above something outside: the area under the ROC curve."""
+    wins = sum((one > other) + (one == other) / 2 for one in inside for other in outside)
+    return wins / (len(inside) * len(outside))
+
+
+def measure(folder: Path, langs: Sequence[str], most: int | None) -> list[Row]:
+    """Build a set's index and ask it everything; return a row for each language."""
+    known = cards(folder, most)
+    started = time.process_time()
+    ranker = ToolRanker(known)
+    built = time.process_time() - started
+    shortcuts = Shortcuts(ranker)
+    asked = requests(folder / "dev.jsonl")
+    rows: list[Row] = []
+    for lang in langs:
+        some = [one for one in asked if one.lang == lang]
+        rows.append({"set": f"{folder.name} {lang}", **_row(ranker, shortcuts, some), "build s": built})
+    return rows
+
+
+def _row(ranker: ToolRanker, shortcuts: Shortcuts, asked: Sequence[Request]) -> Row:
+    inside = [one for one in asked if one.label != NONE]
+    outside = [ranker.likelihood(one.text) for one in asked if one.label == NONE]
+    taken = [(shortcuts.tool(one.text), one.label) for one in asked]
+    right = [name == label for name, label in taken if name]
+    times = [_milliseconds(lambda text=one.text: ranker.rank(text, 5)) for one in asked]  # type: ignore[misc]
+    return {
+        **{f"recall@{depth}": share for depth, share in recall(ranker, inside).items()},
+        "AUC": separation([ranker.likelihood(one.text) for one in inside], outside) if outside else None,
+        "precision": sum(right) / len(right) if right else None,
+        "coverage": len(right) / len(asked),
+        "ms": statistics.median(times),
+        "ms, p95": statistics.quantiles(times, n=20)[-1],
+    }
+
+
+def _milliseconds(action: Callable[[], object]) -> float:
+    started = time.process_time()
+    action()
+    return (time.process_time() - started) * 1000
+
+
+def main() -> None:
+    """Measure both sets."""
+    parser = arguments(__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--examples", type=int, help="examples a card gets of each language (default: all)")
+    chosen = parser.parse_args()
+    rows = [row for name, langs in SETS.items() for row in measure(chosen.data / name, langs, chosen.examples)]
+    show(rows, as_json=chosen.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from agents.retrievers.cards import Card
-from agents.retrievers.fulltext import FullText
 from agents.retrievers.ranking import Hit, ToolRanker
 from agents.retrievers.shortcuts import Shortcuts
 from benchmarks.tools import cards, measure, separation
@@ -122,7 +121,9 @@ def test_likelihood_tells_requests_for_no_tool(ranker: ToolRanker) -> None:
     assert ranker.likelihood("почему небо голубое") < 0.25
 
 
-@pytest.mark.parametrize("odd", ["", "   ", "?!", '"', "a OR b NEAR(c)", "timer:*", "\0", "🙂", "'); DROP TABLE cards"])
+@pytest.mark.parametrize(
+    "odd", ["", "   ", "?!", '"', "a OR b NEAR(c)", "timer:*", "\0", "🙂", "'); DROP TABLE cards", "jazz " * 9_000]
+)
 def test_odd_requests(ranker: ToolRanker, shortcuts: Shortcuts, odd: str) -> None:
     """Whatever is typed is looked for, never obeyed: the index has no syntax for users."""
     assert len(ranker.rank(odd, 2, [odd])) == 2
@@ -138,16 +139,6 @@ def test_no_cards_and_bare_cards() -> None:
     bare = ToolRanker([Card("convert_currency", parameters=["amount"]), Card("?")])
     assert isinstance(bare.rank("currency", 1)[0], Hit)
     assert bare.rank("convert currency", 1)[0].name == "convert_currency"
-
-
-def test_fulltext_scores_only_what_shares_a_stem() -> None:
-    """The index finds by stems, whatever the ending, and is silent about the rest."""
-    index = FullText([["reset passwords"], ["заказать билеты"], ["天气预报"], ["cook dinner"], ["walk dogs"]])
-
-    assert set(index.scores("my password")) == {0}
-    assert set(index.scores("закажи билет")) == {1}
-    assert set(index.scores("明天天气")) == {2}
-    assert index.scores("!") == {}
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from agents.fulltext import Entry, Index
 from agents.retrievers.cards import Card
 from agents.retrievers.features import Space, features
-from agents.retrievers.fulltext import FullText
 from agents.retrievers.linear import Linear
 
 WORDS = 0.02
@@ -15,6 +15,8 @@ CONTEXT = 0.2
 """What the context counts beside the request."""
 EVEN, STEEPNESS = 0.5, 4.0
 """The best score at which a request is as likely for a tool as not, and how fast that changes around it."""
+LONGEST = 2_000
+"""Characters of a request, and of its context, that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,12 @@ class ToolRanker:
         counted = [(features(text), number) for text, number in texts]
         self.space = Space(counts for counts, _ in counted)
         self._linear = Linear(len(cards), [(self.space.vector(counts), number) for counts, number in counted])
-        self._fulltext = FullText(card.texts() for card in cards)
+        self._index = Index((Entry(str(number), "", " ".join(card.texts())) for number, card in enumerate(cards)), "en")
 
     def rank(self, query: str, limit: int, context: Iterable[str] = ()) -> list[Hit]:
         """Return the best tools for a request, best first.
 
-        `context` is what was said and shown lately: it decides where the request alone says little.
+        `context` is what was said and shown lately, newest first: it decides where the request alone says little.
         """
         scores = self._scores(query)
         if background := " ".join(context):
@@ -53,7 +55,8 @@ class ToolRanker:
         return 1 / (1 + math.exp(-STEEPNESS * (best - EVEN)))
 
     def _scores(self, text: str) -> list[float]:
+        text = text[:LONGEST]
         scores = self._linear.scores(self.space.vector(features(text)))
-        for number, points in self._fulltext.scores(text).items():
-            scores[number] += WORDS * points
+        for hit in self._index.search(text, len(self.cards)):
+            scores[int(hit.key)] += WORDS * hit.score
         return scores

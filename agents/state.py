@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from agents.aliases import Known
 from agents.help.chain import HelpChain
 from agents.history import GROW, cut
+from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.reminders import Reminders
 from agents.models import Models
@@ -170,3 +171,5 @@ class Context:
     """What the user speaks to: "terminal", "telegram"."""
     permissions: frozenset[str] = frozenset()
     help: HelpChain = field(default_factory=HelpChain)
+    ledger: Ledger | None = None
+    """What was written; without it nothing keeps a write from being repeated."""

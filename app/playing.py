@@ -71,12 +71,11 @@ class Playing:
         # `values` already has what a task of the step has written, so a route that has done so lies behind us.
         ahead = {task.name for task in snapshot.tasks if task.name != "route" or task.result is None}
         routed = known and not {"route", "__start__"} & ahead
-        zone = await zone_of_user(self.memory.store, letter.user)
-        ballot = Ballot(_votes(snapshot))
         memory = self.memory
-        context = Context(
-            letter.thread, letter.user, self.models, ballot, memory.reminders, memory.locks, zone, help=self.help
-        )
+        zone = await zone_of_user(memory.store, letter.user)
+        ballot = Ballot(_votes(snapshot))
+        tables: dict[str, Any] = {"reminders": memory.reminders, "locks": memory.locks, "ledger": memory.ledger}
+        context = Context(letter.thread, letter.user, self.models, ballot, **tables, zone=zone, help=self.help)
         run = Run(self.graph, context, state, state.get("turn", 0) + (0 if routed else 1))
         self._runs[letter.thread] = run
         try:

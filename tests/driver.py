@@ -1,7 +1,7 @@
 """Processes that play one turn each and may be killed in it.
 
 `python -m tests.driver` imports the application once and then forks a process for every line of its standard
-input: a Request as JSON. It answers each with a line, an Outcome.
+input: a Request as JSON. It answers each with a line, an Outcome. Other modules that `serve` play it differently.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -29,7 +29,10 @@ WARM = ("hello", "add milk to my list", "hello again", "get to know me", "add br
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A turn to be played; `clock` is by how many seconds the clock of its process is off."""
+    """A turn to be played; `clock` is by how many seconds the clock of its process is off.
+
+    `life` counts the processes that have been given the message.
+    """
 
     database: str
     thread: str
@@ -39,6 +42,14 @@ class Request:
     """Seconds until SIGKILL, from the start of the process or (`begun`) from the first event of the turn."""
     begun: bool = False
     clock: float = 0
+    user: str | None = None
+    life: int = 0
+    step: int | None = None
+    """At which step of a process that counts its steps SIGKILL comes."""
+
+
+Play = Callable[[Request, int], Coroutine[Any, Any, None]]
+"""Plays a request and writes its events, as lines of JSON, to a pipe."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,11 +80,11 @@ class Driver:
 
     @classmethod
     @asynccontextmanager
-    async def start(cls) -> AsyncIterator[Self]:
-        """Start a driver and wait until it is warm."""
+    async def start(cls, module: str = "tests.driver") -> AsyncIterator[Self]:
+        """Start a module that serves, and wait until it is warm."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.driver", cwd=ROOT, stdin=pipe, stdout=pipe, limit=2**24
+            sys.executable, "-m", module, cwd=ROOT, stdin=pipe, stdout=pipe, limit=2**24
         )
         try:
             driver = cls(process)
@@ -118,15 +129,15 @@ async def ask(request: Request) -> Outcome:
     return Outcome(events=_events(told), killed=code != 0, seconds=time.monotonic() - begun)
 
 
-def main() -> None:
-    """Serve requests until there are no more."""
+def serve(play: Play) -> None:
+    """Play requests, each in a process of its own, until there are no more."""
     with tempfile.TemporaryDirectory() as folder:
         for number, text in enumerate(WARM):
             warm = Request(database=f"{folder}/warm.db", thread="warm", text=text, id=str(number))
-            asyncio.run(_play(warm, os.open(os.devnull, os.O_WRONLY)))
+            asyncio.run(play(warm, os.open(os.devnull, os.O_WRONLY)))
     _tell("ready")
     for line in sys.stdin:
-        _tell(asdict(_fork(Request(**json.loads(line)))))
+        _tell(asdict(_fork(Request(**json.loads(line)), play)))
 
 
 def _tell(what: object) -> None:
@@ -134,7 +145,7 @@ def _tell(what: object) -> None:
     sys.stdout.flush()
 
 
-def _fork(request: Request) -> Outcome:
+def _fork(request: Request, play: Play) -> Outcome:
     # A thread of ours that held a lock at this moment would hold it for ever in the child.
     assert threading.active_count() == 1
     reading, writing = os.pipe()
@@ -145,7 +156,7 @@ def _fork(request: Request) -> Outcome:
         try:
             os.close(reading)
             _set_clock(request.clock)
-            asyncio.run(_play(request, writing))
+            asyncio.run(play(request, writing))
             code = 0
         finally:
             os._exit(code)
@@ -193,4 +204,4 @@ def _set_clock(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(_play)

@@ -1,4 +1,4 @@
-"""What outlives a turn: checkpoints, long-term items, inbox, transcript, reminders and notes, in one SQLite file."""
+"""What outlives a turn: checkpoints, items, inbox, transcript, reminders, notes, done writes: one SQLite file."""
 
 import sqlite3
 import time
@@ -12,6 +12,8 @@ from langchain_core.runnables import RunnableConfig
 from agents.errors import ConfigError, UsageError
 from agents.memory.checkpoints import Saver
 from agents.memory.connection import truncate
+from agents.memory.entries import Entries
+from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
 from agents.memory.reminders import Reminders
@@ -32,6 +34,7 @@ class Memory:
     store: Store
     transcript: Transcript
     reminders: Reminders
+    ledger: Ledger
     notes: Notes
     locks: ThreadLocks
 
@@ -51,6 +54,7 @@ class Memory:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
             await self.notes.erase(thread)
+            await self.ledger.erase(thread, alone)
             await self.saver.adelete_thread(thread)
             # Last, since it is what a forget that was killed half-way is known by.
             await self.transcript.erase(thread)
@@ -104,8 +108,9 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float]) -
         await store.setup()
         transcript = await stack.enter_async_context(Transcript.from_conn_string(str(path)))
         reminders = await stack.enter_async_context(Reminders.from_conn_string(str(path), now))
+        entries = await stack.enter_async_context(Entries.from_conn_string(str(path)))
     stack.push_async_callback(_empty_log, saver)
-    return Memory(path, saver, store, transcript, reminders, Notes(path), locks)
+    return Memory(path, saver, store, transcript, reminders, Ledger(entries, locks), Notes(path), locks)
 
 
 async def _empty_log(saver: Saver) -> None:

@@ -18,7 +18,7 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
 
     Raises:
         Misused: an argument is not the model's to set, or a number stands for nothing.
-        Refused: the user may not do this, or the state of things forbids it.
+        Refused: the user may not do this.
     """
     lang, call = request.state["lang"], request.tool_call
     known = parameters(tool)
@@ -34,9 +34,18 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
     except AliasError as wrong:
         numbers = ", ".join(wrong.known[-20:]) or "-"
         raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=wrong.given, known=numbers)) from None
-    if found.check and _valid(tool, args) and (problem := await found.check(args, request.runtime)):
-        raise Refused(problem)
     return request.override(tool_call={**call, "args": args})
+
+
+async def check(request: ToolCallRequest, tool: BaseTool) -> None:
+    """Ask whether the state of things allows a write.
+
+    Raises:
+        Refused: it does not.
+    """
+    wanted = traits_of(tool).check
+    if wanted and (problem := await wanted(request.tool_call["args"], request.runtime)):
+        raise Refused(problem)
 
 
 def parameters(tool: BaseTool) -> dict[str, Any]:
@@ -45,18 +54,17 @@ def parameters(tool: BaseTool) -> dict[str, Any]:
     return dict(schema) if isinstance(schema, dict) else cast(type[BaseModel], schema).model_json_schema()
 
 
+def accepted(tool: BaseTool, args: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments as the tool takes them, as plain data; None if it does not, and will say why itself."""
+    schema = tool.tool_call_schema
+    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+        return args
+    try:
+        return schema.model_validate(args).model_dump(mode="json", warnings=False, fallback=str)
+    except ValidationError:
+        return None
+
+
 def _aliases(request: ToolCallRequest) -> Aliases:
     aliases: Aliases = request.state["aliases"]
     return aliases
-
-
-def _valid(tool: BaseTool, args: dict[str, Any]) -> bool:
-    """Tell whether the tool would take the arguments; if not, it is for the tool to say what is wrong."""
-    schema = tool.tool_call_schema
-    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
-        return True
-    try:
-        schema.model_validate(args)
-    except ValidationError:
-        return False
-    return True

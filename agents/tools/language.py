@@ -9,9 +9,11 @@ from langgraph.types import Command
 
 from agents.memory.store import namespace_of
 from agents.state import Context
+from agents.tools.traits import traits
 from prompts import phrase
 
 
+@traits(effect="write", repeatable=True)
 @tool
 async def change_language(language: Literal["en", "ru"], runtime: ToolRuntime[Context, Any]) -> Command[Any]:
     """Hold the conversation in another language from now on, when the user asks for it."""

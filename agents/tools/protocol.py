@@ -14,6 +14,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from agents.state import Context
+from agents.tools.traits import Traits, with_traits
 from prompts import phrase
 
 HAND_BACK = "hand_back"
@@ -64,9 +65,10 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
         return Command(update={"form": {name: filled[name] for name in given}, "messages": [answer]})
 
     description = "Write down or correct what the user told you. A list replaces the former list."
-    return StructuredTool.from_function(
+    filling = StructuredTool.from_function(
         coroutine=fill, name=FILL_FORM, description=description, args_schema=schema, infer_schema=False
     )
+    return with_traits(filling, Traits(effect="write", repeatable=True))
 
 
 def missing(form: type[BaseModel], values: Mapping[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from agents.moments.wording import worded, worded_instant
 from agents.state import Context
 from agents.tools.outcome import Refused
 from agents.tools.recorded import OUTSIDE
+from agents.tools.traits import traits
 from agents.zone import keep_zone, zone_of_user
 from prompts import phrase
 
@@ -29,6 +30,7 @@ When = Annotated[str, Field(min_length=1, max_length=200)]
 Number = Annotated[int, Field(ge=1)]
 
 
+@traits(effect="write", repeatable=True)
 @tool
 async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -> str:
     """Set a reminder, an alarm or a timer; for several, call it for each.
@@ -57,6 +59,7 @@ async def list_reminders(runtime: Runtime) -> str:
     return await _listed(runtime)
 
 
+@traits(effect="write", repeatable=True)
 @tool
 async def change_reminder(
     number: Number, runtime: Runtime, text: Text | None = None, when: When | None = None
@@ -79,6 +82,7 @@ async def change_reminder(
     return phrase("reminder_set", lang, reminder=_line(changed or found, lang))
 
 
+@traits(effect="write", repeatable=True)
 @tool
 async def delete_reminders(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
     """Delete reminders, alarms or timers. numbers: as in the list."""
@@ -87,6 +91,7 @@ async def delete_reminders(numbers: Annotated[list[Number], Field(min_length=1)]
     return await _no_such(gone, runtime) if gone else await _listed(runtime)
 
 
+@traits(effect="write", repeatable=True)
 @tool
 async def set_time_zone(zone: str, runtime: Runtime) -> str:
     """Set the user's time zone, when they tell where they live or which zone they are in.

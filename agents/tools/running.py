@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import ToolMessage
@@ -12,7 +12,6 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
-from langgraph.types import Command
 
 from agents.aliases import Aliases
 from agents.events import ToolEnd, ToolStart
@@ -22,14 +21,13 @@ from agents.tools.help import assistant_help
 from agents.tools.outcome import Misused, Outcome, Refused, schema_of, written
 from agents.tools.rescue import Rescue, Trouble, trouble
 from agents.tools.traits import traits_of
+from agents.tools.writing import Execute, Reply, carry_out, failed
 from agents.views import Notice
 from prompts import phrase
 
 TIMEOUT = 60
 """Seconds a tool may take."""
 LOG = logging.getLogger(__name__)
-Reply = ToolMessage | Command[Any]
-Execute = Callable[[ToolCallRequest], Awaitable[Reply]]
 
 
 def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
@@ -67,7 +65,7 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
         return trouble(request, "unknown", phrase("tool_unknown", lang, tool=call["name"], known=there_are))
     try:
         async with asyncio.timeout(TIMEOUT):
-            return await execute(await guarded(request, tool))
+            return await carry_out(await guarded(request, tool), tool, execute)
     except GraphBubbleUp:
         raise
     except Refused as refusal:
@@ -78,7 +76,7 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
         return trouble(request, "arguments", phrase("tool_arguments", lang, tool=call["name"], problem=problem))
     except Exception:
         LOG.exception("tool %s failed", call["name"])
-        return trouble(request, "failed", phrase("tool_failed", lang, tool=call["name"]))
+        return trouble(request, "failed", failed(tool, lang))
 
 
 def _presented(message: ToolMessage, tool: BaseTool | None, aliases: Aliases) -> Outcome:

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from agents.memory.store import namespace_of
 from agents.state import Context
+from agents.tools.traits import traits
 from prompts import phrase
 
 Runtime = ToolRuntime[Context, Any]
@@ -23,6 +24,7 @@ MOST = 200
 """To-dos a user may keep."""
 
 
+@traits(effect="write", repeatable=True)
 @tool
 async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=50)], runtime: Runtime) -> str:
     """Put to-dos on the user's list. items: each to-do in the user's words, one entry each."""
@@ -45,6 +47,7 @@ async def list_todos(runtime: Runtime) -> str:
     return await _listed(runtime)
 
 
+@traits(effect="write", repeatable=True)
 @tool
 async def change_todo(number: Number, runtime: Runtime, text: Text | None = None, done: bool | None = None) -> str:
     """Change a to-do: its text, or whether it is done. number: as in the list."""
@@ -58,6 +61,7 @@ async def change_todo(number: Number, runtime: Runtime, text: Text | None = None
         return await _listed(runtime)
 
 
+@traits(effect="write", repeatable=True)
 @tool
 async def delete_todos(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
     """Delete to-dos. numbers: as in the list."""

@@ -30,6 +30,13 @@ class Traits:
     effect: Effect = "read"
     key: tuple[str, ...] = ()
     """A write with the same values of these arguments is the same write; with none, each call is its own."""
+    repeatable: bool = False
+    """Running it again after a crash in the middle does no harm, since it recognises the call itself.
+
+    Without a key of its own such a write is not entered in the ledger of done writes, which could add nothing.
+    """
+    transaction: bool = False
+    """All it writes, it writes in `runtime.context.ledger.transaction()`: that commits with its answer, or not."""
     result: type[BaseModel] | Mapping[str, Any] | None = None
     """What comes back: a pydantic model or a JSON schema; None for a sentence."""
     form: type[BaseModel] | None = None
@@ -47,8 +54,8 @@ class Traits:
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind) or self.effect not in get_args(Effect):
             raise ContractError(f"kind must be one of {get_args(Kind)} and effect one of {get_args(Effect)}")
-        if self.effect == "read" and (self.key or self.check):
-            raise ContractError("only a write has a key or a check: set effect='write'")
+        if self.effect == "read" and (self.key or self.check or self.repeatable or self.transaction):
+            raise ContractError("only a write has a key or a check, is repeatable or a transaction: set effect='write'")
         if self.form and self.kind != "breaker":
             raise ContractError("only a breaker has a form")
 

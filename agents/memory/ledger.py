@@ -1,0 +1,147 @@
+"""The ledger of done writes: what a tool writes is written once, however often and wherever it is asked for.
+
+While a write runs its lock is held, and the kernel frees the lock of a process that dies. So an entry without an
+outcome, whose lock is free, is of a write that was cut off: it may have taken effect or not.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import aiosqlite
+
+from agents.errors import ContractError
+from agents.memory.entries import Entries, Write
+from agents.memory.locks import ThreadLocks
+
+WAIT = 30
+"""Seconds to wait for somebody else who is at the same write."""
+Perform = Callable[[], Awaitable[str | None]]
+
+
+class Doubtful(Exception):
+    """The write was begun and cut off: it is not known whether it took effect."""
+
+
+class Busy(Exception):
+    """Somebody else is at the same write, and it takes long."""
+
+
+class Ledger:
+    """Let every write be done once, across all processes of the machine."""
+
+    def __init__(self, entries: Entries, locks: ThreadLocks) -> None:
+        self._entries, self._locks = entries, locks
+
+    async def once(
+        self,
+        write: Write,
+        perform: Perform,
+        *,
+        ready: Callable[[], Awaitable[None]],
+        harmless: tuple[type[Exception], ...] = (),
+    ) -> str | None:
+        """Do a write unless it is done, and return its outcome, which `perform` gives; None is not remembered.
+
+        `ready` is awaited before, and may raise. The `harmless` errors of `perform` say that nothing was written.
+
+        Raises:
+            Doubtful: it was cut off before, and who asks for it has not been told so.
+            Busy: somebody else is at it for more than `WAIT` seconds.
+        """
+        async with self._alone(write.key):
+            if kept := await self._entries.outcome(write.key):
+                return kept
+            await ready()
+            if write.how == "transaction":
+                return await self._together(write, perform)
+            if write.how == "again":
+                outcome = await perform()
+            else:
+                outcome = await self._claimed(write, perform, harmless)
+            if outcome is not None:
+                await self._entries.keep(write, outcome)
+            return outcome
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[aiosqlite.Connection]:
+        """Give a tool that is a transaction the connection to write by; do not commit, the ledger does.
+
+        What is written and the tool's answer are committed together when the tool returns; if it raises, both are
+        undone. The file's write lock is held until then, so the tool must write to the database in no other way.
+
+        Raises:
+            ContractError: the tool is no transaction, or asks twice.
+        """
+        effect = _EFFECT.get()
+        if effect is None or effect.begun:
+            raise ContractError("a tool has one transaction, and only with transaction=True in its traits")
+        await effect.stack.enter_async_context(self._entries.writing())
+        effect.begun = True
+        try:
+            yield self._entries.connection
+        except BaseException:
+            effect.undone = True
+            raise
+
+    async def erase(self, thread: str, users: set[str]) -> None:
+        """Forget what was written in a thread, and by the users."""
+        await self._entries.erase(thread, users)
+
+    @asynccontextmanager
+    async def _alone(self, key: str) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(WAIT):
+                    # A thread, which is locked in the same way, has no NUL in its name.
+                    await stack.enter_async_context(self._locks.hold(f"\0{key}"))
+            except TimeoutError:
+                raise Busy from None
+            yield
+
+    async def _claimed(self, write: Write, perform: Perform, harmless: tuple[type[Exception], ...]) -> str | None:
+        """Do a write whose effect is elsewhere: what is cut off between claim and outcome is in doubt."""
+        if not await self._entries.claim(write):
+            raise Doubtful
+        try:
+            outcome = await perform()
+        except harmless:
+            await self._entries.release(write)
+            raise
+        except Exception:
+            await self._entries.tell(write)
+            raise
+        if outcome is None:
+            await self._entries.release(write)
+        return outcome
+
+    async def _together(self, write: Write, perform: Perform) -> str | None:
+        """Do a write whose effect is in this database: it is committed with its outcome, or neither is."""
+        async with AsyncExitStack() as stack:
+            effect = _Effect(stack)
+            token = _EFFECT.set(effect)
+            try:
+                outcome = await perform()
+            finally:
+                _EFFECT.reset(token)
+            if not effect.begun:
+                await stack.enter_async_context(self._entries.writing())
+            if outcome is None or effect.undone:
+                await self._entries.connection.rollback()
+                return None
+            await self._entries.enter(write, outcome)
+        return outcome
+
+
+@dataclass
+class _Effect:
+    """The transaction of the tool that runs; `stack` ends it."""
+
+    stack: AsyncExitStack
+    begun: bool = False
+    undone: bool = False
+
+
+_EFFECT: ContextVar[_Effect | None] = ContextVar("effect", default=None)

@@ -1,0 +1,103 @@
+"""`python -m tests.clerk`: turns at a desk, in processes that may be killed at any of their steps.
+
+A step is a statement to the database, or either side of a tool's effect; steps are counted from the first tool on.
+"""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+from langchain_core.messages import BaseMessage
+
+from agents.memory import open_memory
+from agents.models.script import Asked, Call, Line, Script
+from agents.speaker import Speakers
+from app.assistant import Turn
+from app.composition import discover
+from observers import Observer
+from tests.conftest import compose
+from tests.desk import Desk
+from tests.driver import Request, serve
+
+CALLS = [Call("pay", {"to": "Bob", "amount": 10}), Call("note", {"text": "paid Bob"}), Call("mail", {"text": "hi"})]
+PACE = 0.02
+"""Seconds that a tool takes at each step."""
+_EXECUTE: Callable[..., Awaitable[Any]] = aiosqlite.Connection._execute
+
+
+class Clerk(Script):
+    """Models that pay, note and mail, all in one reply, and tell what came of it."""
+
+    def __init__(self, life: int) -> None:
+        # A provider never gives the same id to two calls, nor may two lives.
+        super().__init__(asked=[Asked("nobody", [], [])] * (1000 * life))
+
+    def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
+        """Return what the role says to this."""
+        if role == "supervisor":
+            return Call("plan_things", {"brief": "money"})
+        if role == "observer":
+            return "stay"
+        spoken = [message for message in messages if message.type != "system"]
+        results = [message.text for message in spoken if message.type == "tool"]
+        return "\n".join(results[-len(CALLS) :]) if spoken[-1].type == "tool" else CALLS
+
+
+class Steps:
+    """Count steps, and die at one of them."""
+
+    def __init__(self, last: int | None) -> None:
+        self.last = last
+        self.begun = False
+        self.taken = 0
+
+    def take(self) -> None:
+        """Take a step."""
+        self.taken += self.begun
+        if self.last is not None and self.taken >= self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def pause(self, name: str) -> None:
+        """Take a step of a tool."""
+        await asyncio.sleep(PACE)
+        self.take()
+
+
+@cache
+def staff() -> tuple[Desk, Speakers, Mapping[str, Observer]]:
+    """Find everybody, once for all processes that are forked afterwards."""
+    desk = Desk(Path())
+    speakers, watching = discover()
+    return desk, desk.with_desk(speakers), watching
+
+
+async def play(request: Request, pipe: int) -> None:
+    """Play a turn."""
+    desk, speakers, watching = staff()
+    steps = Steps(request.step)
+    _count(steps)
+    desk.path, desk.step = Path(request.database), steps.pause
+    turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user)
+    async with open_memory(f"sqlite:///{desk.path}") as memory:
+        assistant = compose(memory, Clerk(request.life), speakers, watching)
+        async for event in assistant.play(turn):
+            os.write(pipe, json.dumps(event.plain()).encode() + b"\n")
+            steps.begun = (steps.begun or event.type == "tool.start") and event.type != "turn.end"
+
+
+def _count(steps: Steps) -> None:
+    async def counted(self: aiosqlite.Connection, *args: Any, **more: Any) -> Any:
+        steps.take()
+        return await _EXECUTE(self, *args, **more)
+
+    aiosqlite.Connection._execute = counted  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    serve(play)

@@ -25,14 +25,18 @@ from tests.conftest import compose
 from tests.desk import Desk
 from tests.driver import Request, serve
 
-CALLS = [Call("pay", {"to": "Bob", "amount": 10}), Call("note", {"text": "paid Bob"}), Call("mail", {"text": "hi"})]
+CALLS: dict[str, Call] = {
+    "pay": Call("pay", {"to": "Bob", "amount": 10}),
+    "note": Call("note", {"text": "paid Bob"}),
+    "mail": Call("mail", {"text": "hi"}),
+}
 PACE = 0.02
 """Seconds that a tool takes at each step."""
 _EXECUTE: Callable[..., Awaitable[Any]] = aiosqlite.Connection._execute
 
 
 class Clerk(Script):
-    """Models that pay, note and mail, all in one reply, and tell what came of it."""
+    """Models that pay, note and mail, as they are told, all in one reply, and tell what came of it."""
 
     def __init__(self, life: int) -> None:
         # A provider never gives the same id to two calls, nor may two lives.
@@ -45,8 +49,9 @@ class Clerk(Script):
         if role == "observer":
             return "stay"
         spoken = [message for message in messages if message.type != "system"]
-        results = [message.text for message in spoken if message.type == "tool"]
-        return "\n".join(results[-len(CALLS) :]) if spoken[-1].type == "tool" else CALLS
+        if spoken[-1].type == "tool":
+            return "\n".join(message.text for message in spoken if message.type == "tool")
+        return [call for name, call in CALLS.items() if name in spoken[-1].text.lower()] or "Well."
 
 
 class Steps:

@@ -42,14 +42,15 @@ class Chat:
         """Let tools give these answers in place of their own: what was found at the time."""
         self.speakers = with_answers(self.speakers, answers)
 
-    async def says(
-        self, *texts: str | None, thread: str = "ann", lang: str | None = None, user: str | None = None
-    ) -> str:
-        """Let the user say something, each text in a turn of its own; return the trace of it all."""
+    async def says(self, *texts: str | None, thread: str = "ann", lang: str | None = None, **more: str) -> str:
+        """Let the user say something, each text in a turn of its own; return the trace of it all.
+
+        `more` is what else there may be in a Turn: the user, the id.
+        """
         self.events = []
         async with self.assistant() as assistant:
             for text in texts:
-                turn = Turn(thread=thread, text=text, lang=lang, user=user)
+                turn = Turn(thread=thread, text=text, lang=lang, **more)
                 self.events += [event async for event in assistant.play(turn)]
         return trace(self.events)
 

@@ -6,10 +6,13 @@ import sys
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from string import Template
 
 import pytest
 
 from prompts import phrase
+from tests.clerk import Clerk
+from tests.conftest import Chat
 from tests.desk import Desk
 from tests.driver import Driver, Outcome, Request
 
@@ -66,6 +69,39 @@ async def test_a_write_repeated_after_a_kill_is_done_once(tmp_path: Path, capsys
     assert problems == {}
     assert step > 30
     assert doubts > 0
+
+
+NOTED = ("Note it", "note(text='paid Bob')")
+PAID = ("Pay him", "pay(to='Bob', amount=10)")
+TRACES = {
+    NOTED: ["planner.$call = Noted: paid Bob.\nplanner: Noted: paid Bob.", "planner: Noted: paid Bob."],
+    PAID: [
+        'planner.$call = {"receipt":1}\nview: link Receipt',
+        "planner.$call ! $unknown\nplanner: $unknown",
+        "view: link Receipt",
+        "planner: Receipt: https://bank.example/1",
+    ],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "call"), [NOTED, PAID])
+async def test_the_trace_of_a_killed_turn(chat: Chat, text: str, call: str) -> None:
+    """Whoever takes a killed turn up does its write, finds it done, or says that nobody knows."""
+    chat.script = Clerk(life=1)
+    folder, traces = chat.path.parent, set()
+    async with Driver.start("tests.clerk") as driver:
+        for step in count(1):
+            desk = Desk(folder / f"{step}.db")
+            killed = await driver.play(request(desk.path, text=text, step=step))
+            chat.path, chat.speakers = desk.path, desk.with_desk(chat.speakers)
+            traces.add(await chat.says(text, id="m"))
+            assert desk.noted == ["paid Bob"] * (text == NOTED[0])
+            assert desk.paid in ([], ["Bob 10 EUR"] * (text == PAID[0]))
+            if not killed.killed:
+                break
+    expected = [Template(lines).substitute(call=call, unknown=IN_DOUBT["pay"]) for lines in TRACES[text, call]]
+    assert traces == {f"user: {text}\n{lines}" for lines in expected}
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ class Memory:
     async def forget(self, thread: str) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.
 
-        The long-term items and all reminders of a user go with the last of the user's threads. Waits for a
+        The items, reminders and done writes of a user go with the last of the user's threads. Waits for a
         running turn, so the caller must not hold the thread. Raises UsageError when another process kept the
         log from being emptied: all rows are gone then, their bytes go when that process closes the file.
         """

@@ -2,8 +2,8 @@
 
 What was said stands in the transcript and is not kept twice. A step is a short JSON list: `["reply", role, calls]`
 with the text behind it where it was not said as it is; `["lost", role]` for a draft that was thrown away;
-`["trouble", role, what]`; `["said"]`; `["tool", speaker, tool, args, ok, object]`; `["line", line]` for any other
-line of the trace.
+`["trouble", role, what]`; `["said"]`, or `["shown"]` where a view or a question stands for what was said;
+`["tool", speaker, tool, args, ok, object]`; `["line", line]` for any other line of the trace.
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import Any
 from agents.events import Error, Event, Message, ModelStart, Replied, ToolEnd, trace
 
 Step = list[Any]
+SAID = ("said", "shown")
 RETRY = "model_retry"
 LARGEST = 16_000
 """Characters a turn's record may have; of a larger one is only kept that it was too large."""
@@ -45,8 +46,8 @@ class Recording:
                 step = self._asked.pop(event.speaker, [])
                 step[:] = self._reply(event)
                 self._replies[event.speaker] = step
-            case Message(speaker=who, text=text):
-                self._steps.append(["said"])
+            case Message(speaker=who, text=text, shown=shown):
+                self._steps.append(["shown" if shown else "said"])
                 if self._replies.get(who, [])[-1:] == [text]:
                     self._replies.pop(who).pop()
             case ToolEnd():
@@ -111,7 +112,7 @@ def read_record(text: str | None, stored: str, said: Sequence[tuple[str, str]]) 
         lang = lang if resumed else str(parts["lang"])
         steps = [*(_unbroken(steps) if resumed else []), *parts["steps"]]
         status = parts["status"]
-    if status == "large" or len(said) != sum(step[0] == "said" for step in steps):
+    if status == "large" or len(said) != sum(step[0] in SAID for step in steps):
         return Record(text, status="large" if status == "large" else "")
     return Record(text, lang, status, _whole(steps, said))
 
@@ -122,8 +123,8 @@ def _whole(steps: Sequence[Step], said: Sequence[tuple[str, str]]) -> list[Step]
     whole: list[Step] = []
     for step in steps:
         match step:
-            case ["said"]:
-                whole.append(["said", *coming.pop(0)])
+            case ["said" | "shown" as kind]:
+                whole.append([kind, *coming.pop(0)])
             case ["reply", role, calls]:
                 whole.append(["reply", role, calls, next(text for speaker, text in coming if speaker == role)])
             case _:

@@ -20,6 +20,7 @@ from app.composition import discover
 from app.graph import build_graph
 from app.help import make_help
 from app.language import Languages
+from app.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from observers import Observer
 
@@ -32,6 +33,7 @@ class Chat:
         self.speakers, self.observers = discover()
         self.gate: Gate = untrained_gate
         self.settings = Settings(_env_file=None)
+        self.permissions = Permissions()
         self.events: list[Event] = []
 
     def expects(self, **lines: list[Line]) -> None:
@@ -55,7 +57,8 @@ class Chat:
         """Open the database anew, as a fresh process would."""
         async with open_memory(f"sqlite:///{self.path}") as memory:
             help = await make_help(self.settings, memory.store, memory.notes)
-            yield compose(memory, self.script, self.speakers, self.observers, gate=self.gate, help=help)
+            given: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
+            yield compose(memory, self.script, self.speakers, self.observers, **given)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -77,11 +80,13 @@ def compose(
     *,
     gate: Gate = untrained_gate,
     help: HelpChain | None = None,
+    permissions: Permissions = NOBODY_MAY,
 ) -> Assistant:
     """Put an assistant together whose models play a script."""
     graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store, gate=gate)
     models = script.models(["supervisor", "observer", *speakers.dialogs])
-    return Assistant(graph, memory, models, Languages("en", ("en", "ru"), memory.store), help)
+    known = Languages("en", ("en", "ru"), memory.store)
+    return Assistant(graph, memory, models, known, help, permissions=permissions)
 
 
 def told(text: str) -> str:

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from telegram import CallbackQuery
+from telegram import CallbackQuery, Message
 from telegram.error import TelegramError
 
 from agents.events import Interrupt
@@ -42,8 +42,10 @@ async def take(door: Door, place: Place, query: CallbackQuery, tap: Tap, *, is_l
 async def settle(query: CallbackQuery, remark: str | None = None) -> None:
     """Take the buttons away that were tapped; where Telegram finds that too late, nothing is lost."""
     await answer(query, remark)
-    with suppress(TelegramError):
-        await query.edit_message_reply_markup()
+    # Of a message that is too old Telegram tells no more than that it was.
+    if isinstance(query.message, Message):
+        with suppress(TelegramError):
+            await query.edit_message_reply_markup()
 
 
 async def answer(query: CallbackQuery, remark: str | None = None) -> None:

@@ -1,9 +1,7 @@
 """Questions and views in Telegram: buttons that answer once, for the right one, also after a restart."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,54 +10,24 @@ from agents.events import Interrupt
 from agents.models.script import Call, Line, Script
 from agents.views import CardList, Entry, Link, Notice, Player, Table
 from app import telegram
-from app.settings import Settings
-from app.telegram_bot import ServiceBot
 from app.telegram_choices import IN_A_ROW, MOST_BUTTONS, Tap, keyboard
-from app.telegram_door import Door
 from app.telegram_receipts import Receipts
 from app.telegram_showing import Showing
-from tests.bot_api import TOKEN, BotApi, refusal
+from tests.bot_api import BotApi, refusal
 from tests.bot_api_rules import request_faults
 from tests.shop import with_shop
-from tests.staging import ROLES, script_lines, stage
+from tests.staging import script_lines
+from tests.telegram.people import ANN, BOB, GROUP, Open
 
-ANN, BOB, GROUP = 11, 22, -100777
 BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
 QUESTION = "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat — 15 EUR\n3. Green coat — 140 EUR"
 TOO_LATE = "That question is no longer open."
 
-Open = Callable[..., Any]
-
 
 @pytest.fixture
-async def world() -> AsyncIterator[BotApi]:
-    """A Bot API server; a request that it forbids fails the test."""
-    api = BotApi()
-    async with api.serving():
-        yield api
-    assert api.violations == []
-
-
-@pytest.fixture
-def script() -> Script:
-    """Lay out what the models say."""
-    return Script()
-
-
-@pytest.fixture
-def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
-    """Open the door of an assistant with a shop, on a database file that stays."""
-
-    @asynccontextmanager
-    async def opened(allowed: Sequence[int] = ()) -> AsyncIterator[Door]:
-        settings = Settings(_env_file=None, telegram_allowed_users=frozenset(allowed))
-        async with (
-            stage(tmp_path / "telegram.db", script.models(ROLES), change=with_shop) as assistant,
-            telegram.open_door(assistant, ServiceBot(TOKEN, world.url), settings) as one,
-        ):
-            yield one
-
-    return opened
+def shop(door: Open) -> Open:
+    """Open the door of an assistant with a shop."""
+    return partial(door, change=with_shop)
 
 
 def labels(message: dict[str, Any]) -> list[list[str]]:
@@ -72,10 +40,10 @@ def toasts(world: BotApi) -> list[str]:
     return [call["text"] for method, call in world.calls if method == "answerCallbackQuery" and "text" in call]
 
 
-async def test_a_tap_chooses(door: Open, world: BotApi, script: Script) -> None:
+async def test_a_tap_chooses(shop: Open, world: BotApi, script: Script) -> None:
     """Each option has a button; a tap is acknowledged, takes the buttons away and stands in the transcript in words."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
-    async with door() as one:
+    async with shop() as one:
         world.says(ANN, "I want to return something")
         assert await world.until_sent(ANN, 1) == [QUESTION]
         assert labels(world.sent[0]) == [["1. Blue shoes"], ["2. Red hat"], ["3. Green coat"]]
@@ -87,10 +55,10 @@ async def test_a_tap_chooses(door: Open, world: BotApi, script: Script) -> None:
     assert "answerCallbackQuery" in world.methods()
 
 
-async def test_two_taps_answer_once(door: Open, world: BotApi, script: Script) -> None:
+async def test_two_taps_answer_once(shop: Open, world: BotApi, script: Script) -> None:
     """The first of two quick taps counts, also when they are on different buttons."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
-    async with door() as one:
+    async with shop() as one:
         world.says(ANN, "I want to return something")
         await world.until_sent(ANN, 1)
         for label in ("2. Red hat", "2. Red hat", "1. Blue shoes"):
@@ -105,20 +73,20 @@ async def test_two_taps_answer_once(door: Open, world: BotApi, script: Script) -
     assert world.texts(ANN) == [QUESTION, "Sent back."]
 
 
-async def test_a_tap_after_a_restart_chooses(door: Open, world: BotApi, script: Script) -> None:
+async def test_a_tap_after_a_restart_chooses(shop: Open, world: BotApi, script: Script) -> None:
     """Between the question and the tap the process may end; nothing is sent or run twice."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
-    async with door():
+    async with shop():
         world.says(ANN, "I want to return something")
         await world.until_sent(ANN, 1)
-    async with door():
+    async with shop():
         world.taps(world.sent[0], "3. Green coat")
         assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]
     assert [asked.role for asked in script.asked] == ["supervisor", "planner", "planner"]
 
 
 async def test_a_question_that_was_not_stored_is_sent_once(
-    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+    shop: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that ends between sending a question and storing its turn leaves no second copy of it."""
     monkeypatch.setattr(telegram, "PATIENCE", 0.05)
@@ -127,20 +95,20 @@ async def test_a_question_that_was_not_stored_is_sent_once(
     async def never(*_: object) -> None:
         await asyncio.Event().wait()
 
-    async with door() as one:
+    async with shop() as one:
         monkeypatch.setattr(one.assistant.memory.transcript, "close", never)
         world.says(ANN, "I want to return something")
         await world.until_sent(ANN, 1)
-    async with door():
+    async with shop():
         world.taps(world.sent[0], "1. Blue shoes")
         assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]
 
 
-async def test_a_stale_tap_gets_a_remark(door: Open, world: BotApi, script: Script) -> None:
+async def test_a_stale_tap_gets_a_remark(shop: Open, world: BotApi, script: Script) -> None:
     """A button of a question that was answered in words, or left, changes nothing, and goes."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back.", Call("choose_order"), "Sent, too."])
     script.add(observer=["stay"])
-    async with door() as one:
+    async with shop() as one:
         world.says(ANN, "I want to return something")
         await world.until_sent(ANN, 1)
         world.says(ANN, "the second one")
@@ -155,11 +123,11 @@ async def test_a_stale_tap_gets_a_remark(door: Open, world: BotApi, script: Scri
         assert (await world.until_sent(ANN, 4))[3] == "Sent, too."
 
 
-async def test_a_tap_that_crosses_an_answer_counts_for_nothing(door: Open, world: BotApi, script: Script) -> None:
+async def test_a_tap_that_crosses_an_answer_counts_for_nothing(shop: Open, world: BotApi, script: Script) -> None:
     """What was typed first answers; the tap that came meanwhile does not answer the question that followed."""
     script.add(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")], "Both sent back."])
     script.delays["planner"] = 0.05
-    async with door() as one:
+    async with shop() as one:
         world.says(ANN, "I want to return something")
         await world.until_sent(ANN, 1)
         world.says(ANN, "2")
@@ -171,10 +139,10 @@ async def test_a_tap_that_crosses_an_answer_counts_for_nothing(door: Open, world
         await world.until(lambda: "Both sent back." in world.texts(ANN))
 
 
-async def test_a_stranger_cannot_tap(door: Open, world: BotApi, script: Script) -> None:
+async def test_a_stranger_cannot_tap(shop: Open, world: BotApi, script: Script) -> None:
     """Who is not on the list, or was not asked in a group, changes nothing by a tap."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
-    async with door(allowed=[ANN, BOB]) as one:
+    async with shop(allowed=[ANN, BOB]) as one:
         world.says(GROUP, "@sue_bot I want to return something", user=ANN)
         await world.until_sent(GROUP, 1)
         world.taps(world.sent[0], "1. Blue shoes", user=BOB)
@@ -187,10 +155,10 @@ async def test_a_stranger_cannot_tap(door: Open, world: BotApi, script: Script) 
         await world.until(lambda: "Sent back." in world.texts(GROUP))
 
 
-async def test_a_page_has_a_button_and_one_for_done(door: Open, world: BotApi, script: Script) -> None:
+async def test_a_page_has_a_button_and_one_for_done(shop: Open, world: BotApi, script: Script) -> None:
     """A page opens by a button; "done" goes on. What Telegram will not link to still can be answered."""
     script.add(supervisor=BEGIN, planner=[[Call("sign_in"), Call("sign_in")], "Welcome."])
-    async with door():
+    async with shop():
         world.says(ANN, "Sign me in")
         await world.until_sent(ANN, 1)
         assert labels(world.sent[0]) == [["Open"], ["Done"]]
@@ -204,10 +172,10 @@ async def test_a_page_has_a_button_and_one_for_done(door: Open, world: BotApi, s
         assert (await world.until_sent(ANN, 3))[2] == "Welcome."
 
 
-async def test_a_form_is_filled_in_words(door: Open, world: BotApi, script: Script) -> None:
+async def test_a_form_is_filled_in_words(shop: Open, world: BotApi, script: Script) -> None:
     """A form has no buttons: its fields are named, and a line for each fills them."""
     script.add(supervisor=BEGIN, planner=[Call("ask_address"), "Thanks."])
-    async with door():
+    async with shop():
         world.says(ANN, "Fetch it")
         assert (await world.until_sent(ANN, 1))[0].endswith("street:\nzip:")
         assert "reply_markup" not in world.sent[0]
@@ -215,17 +183,17 @@ async def test_a_form_is_filled_in_words(door: Open, world: BotApi, script: Scri
         assert (await world.until_sent(ANN, 2))[1] == "Thanks."
 
 
-async def test_cards_stand_for_the_answer(door: Open, world: BotApi, script: Script) -> None:
+async def test_cards_stand_for_the_answer(shop: Open, world: BotApi, script: Script) -> None:
     """A view is sent once and its words are not sent after it."""
     script.add(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "You have one."])
-    async with door() as one:
+    async with shop() as one:
         world.says(ANN, "What did I order?")
         await world.until_sent(ANN, 1)
         await world.until(lambda: not one.chats.is_busy(ANN))
     assert world.texts(ANN) == ["Orders\n1. Red hat — 15 EUR"]
 
 
-async def test_every_view_is_shown(door: Open, world: BotApi) -> None:
+async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:
     """A small table is in letters of one width, a wide one in numbered lines; links have buttons, notices a sign."""
     small = Table(title="Stations", columns=["Name", "Land"], rows=[["Джаз 😀", "RU"], ["Paradise", "US"]])
     wide = Table(columns=["Name"], rows=[["x" * 50]])
@@ -237,7 +205,7 @@ async def test_every_view_is_shown(door: Open, world: BotApi) -> None:
         Link(title="Sign in", url="https://shop.example/"),
         Notice(message="No.", level="error"),
     ]
-    async with door() as one:
+    async with shop() as one:
         receipts = Receipts(one.assistant.memory.store, f"telegram-{ANN}")
 
         async def lang() -> str:

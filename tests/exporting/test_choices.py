@@ -1,7 +1,6 @@
 """A conversation with choices and views, exported: to be read, as JSON, and as a test that plays it again."""
 
 import json
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,10 @@ from agents.models.script import Call
 from agents.questions import CHOICE
 from app.assistant import Turn
 from app.composition import discover
-from app.export import export
-from app.settings import Settings
 from tests.conftest import Chat
+from tests.exporting.exports import Captured, exported
 from tests.shop import ORDERS, with_shop
 
-Captured = pytest.CaptureFixture[str]
 _, HAT, _ = ORDERS
 
 
@@ -49,12 +46,6 @@ async def hold(chat: Chat) -> None:
         for text in ("Red hat", "street: Elm Street 5\nzip: 8001", "Done"):
             async for _ in assistant.play(Turn(thread="ann", text=text, source=CHOICE)):
                 pass
-
-
-async def exported(chat: Chat, **options: object) -> None:
-    """Export the thread from the conversation's database."""
-    wanted = Namespace(**{"thread": "ann", "format": "markdown", "as_test": False, **options})
-    assert await export(wanted, Settings(_env_file=None, database_url=f"sqlite:///{chat.path}")) == 0
 
 
 async def test_it_passes_as_a_test(chat: Chat, tmp_path: Path, capsys: Captured) -> None:

@@ -3,7 +3,8 @@
 What was said stands in the transcript and is not kept twice. A step is a short JSON list: `["reply", role, calls]`
 with the text behind it where it was not said as it is; `["lost", role]` for a draft that was thrown away;
 `["trouble", role, what]`; `["said"]`, or `["shown"]` where a view or a question stands for what was said;
-`["tool", speaker, tool, args, ok, object]`; `["line", line]` for any other line of the trace.
+`["tool", speaker, tool, args, ok, object]`; `["view", body]`, a document's without its text; `["line", line]` for
+any other line of the trace.
 """
 
 import json
@@ -12,12 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.events import Error, Event, Message, ModelStart, Replied, ToolEnd, trace
+from agents.views import Document, View, read_view
 
 Step = list[Any]
 SAID = ("said", "shown")
 RETRY = "model_retry"
 LARGEST = 16_000
 """Characters a turn's record may have; of a larger one is only kept that it was too large."""
+LARGEST_VIEW = 4_000
 
 
 class Recording:
@@ -53,6 +56,8 @@ class Recording:
             case ToolEnd():
                 answer = [event.ok, event.object]
                 self._steps.append(["tool", event.speaker, event.tool, dict(event.args), *answer])
+            case View():
+                self._steps.append(_view(event))
             case Error(code=code) if code == RETRY:
                 # Only the reply that counted is played again.
                 pass
@@ -132,12 +137,20 @@ def _whole(steps: Sequence[Step], said: Sequence[tuple[str, str]]) -> list[Step]
     return whole
 
 
+def _view(view: View) -> Step:
+    """Return the step of a view; only the line of a large one, which then cannot be given again."""
+    body = view.body() | ({"content": ""} if isinstance(view, Document) else {})
+    return ["view", body] if len(_json(body)) <= LARGEST_VIEW else ["line", str(view)]
+
+
 def _line(step: Step) -> list[str]:
     match step:
         case ["said", speaker, text]:
             return [str(Message(speaker=speaker, text=text))]
         case ["tool", speaker, tool, args, ok, answer]:
             return [str(ToolEnd(speaker=speaker, tool=tool, args=args, ok=ok, object=answer))]
+        case ["view", body]:
+            return [str(read_view(body))]
         case ["line", line]:
             return [line]
     return []

@@ -14,7 +14,7 @@ from agents.help.chain import HelpChain
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
 from agents.speaker import Speakers
-from agents.tools.recorded import with_answers
+from agents.tools.recorded import Answer, with_answers
 from app.assistant import Assistant, Turn
 from app.composition import discover
 from app.graph import build_graph
@@ -40,8 +40,8 @@ class Chat:
         """Append to the script: what each role will say."""
         self.script.add(**lines)
 
-    def finds(self, **answers: list[str]) -> None:
-        """Let tools give these answers in place of their own: what was found at the time."""
+    def finds(self, **answers: list[Answer]) -> None:
+        """Let tools give these answers, with views, in place of their own: what was found at the time."""
         self.speakers = with_answers(self.speakers, answers)
 
     async def says(self, *texts: str | None, thread: str = "ann", lang: str | None = None) -> str:

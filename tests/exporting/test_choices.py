@@ -48,6 +48,17 @@ async def hold(chat: Chat) -> None:
                 pass
 
 
+async def plays(source: str, folder: Path) -> None:
+    """Play an exported test in a new conversation with the shop; it must pass."""
+    found: dict[str, object] = {}
+    exec(compile(source, "exported", "exec"), found)
+    again = Chat(folder / "again.db")
+    again.speakers = with_shop(again.speakers)
+    [test] = [one for name, one in found.items() if name.startswith("test_")]
+    await test(again)  # type: ignore[operator]  # a function of the exported module
+    assert again.script.left() == {}
+
+
 async def test_it_passes_as_a_test(chat: Chat, tmp_path: Path, capsys: Captured) -> None:
     """The test holds the whole conversation, asks what was asked, and passes where it is played."""
     await hold(chat)
@@ -57,13 +68,7 @@ async def test_it_passes_as_a_test(chat: Chat, tmp_path: Path, capsys: Captured)
     assert remark == ""
     assert "selector: Which order? [Blue shoes | Red hat | Green coat]\n        user: Red hat\n" in source
     assert "view: cards Orders\n" in source
-    found: dict[str, object] = {}
-    exec(compile(source, "exported", "exec"), found)
-    again = Chat(tmp_path / "again.db")
-    again.speakers = with_shop(again.speakers)
-    [test] = [one for name, one in found.items() if name.startswith("test_")]
-    await test(again)  # type: ignore[operator]  # a function of the exported module
-    assert again.script.left() == {}
+    await plays(source, tmp_path)
 
 
 async def test_it_can_be_read(chat: Chat, capsys: Captured) -> None:
@@ -87,3 +92,21 @@ async def test_it_keeps_what_the_model_said(chat: Chat, capsys: Captured) -> Non
     assert contents[1]["content"] == "Orders\n1. Red hat — 15 EUR"
     assert contents[1]["metadata"]["original"] == "You have one hat."
     assert [one["metadata"]["source"] for one in contents if one["role"] == "user"] == ["message"] * 2 + ["choice"] * 3
+
+
+async def test_what_has_changed_since_is_found_again(
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """A tool that would answer otherwise by now gives its recorded answer, with the view it gave then."""
+    chat.expects(
+        supervisor=[Call("plan_things", {"brief": "my orders"})],
+        planner=[Call("find_orders", {"name": "hat"}), "You have one hat."],
+    )
+    await chat.says("Did I order a hat?")
+    monkeypatch.setattr("tests.shop.ORDERS", {HAT: ("Old hat", 1.0)})
+    await exported(chat, as_test=True)
+    source, remark = capsys.readouterr()
+
+    assert remark == ""
+    assert '"kind": "cards"' in source
+    await plays(source, tmp_path)

@@ -17,19 +17,17 @@ from pydantic import ValidationError
 from agents import handover
 from agents.aliases import Aliases
 from agents.choosing import chosen
-from agents.events import Event, Interrupt, Message, ToolEnd
+from agents.events import Event, Message, ToolEnd
 from agents.filling import filled
 from agents.handover import Change, Move, Update
 from agents.ideas import says
+from agents.questions import CHOICE, ask, called, labels_of, worded
 from agents.screen import on_screen
 from agents.speaker import Speakers
-from agents.state import Context, Heard, Pending, State
+from agents.state import SUPERVISOR, Context, Heard, Pending, State
 from agents.tools.outcome import Option, schema_of, taken, written
 from agents.tools.traits import Traits, traits_of
-from prompts import phrase, table
-
-CHOICE = "choice"
-"""The source of a message that is nothing but an answer to what a tool asked: a tap, `resume --choose`."""
+from prompts import phrase
 
 
 @dataclass(frozen=True)
@@ -49,29 +47,6 @@ class Asking:
         return update
 
 
-def ask(pending: Pending, lang: str) -> Interrupt:
-    """Return what the user is asked."""
-    labels = table(f"forms/{pending['tool']}", lang)
-    left = [name for name in pending["fields"] if name not in pending["filled"]]
-    return Interrupt(
-        id=pending["call"],
-        kind=pending["kind"],
-        prompt=pending["prompt"],
-        options=[_offered(option, place) for place, option in enumerate(pending["options"], 1)],
-        url=pending["url"],
-        fields=[{"name": name, "label": str(labels.get(name, {}).get("label", name))} for name in left],
-    )
-
-
-def worded(question: Interrupt, lang: str) -> str:
-    """Return a question in plain words, its options numbered."""
-    details = [f" — {option['detail']}" if option.get("detail") else "" for option in question.options]
-    lines = [f"{n}. {o['label']}{d}" for n, (o, d) in enumerate(zip(question.options, details, strict=True), 1)]
-    fields = [f"{field['label']}:" for field in question.fields]
-    hint = [phrase("form_hint", lang)] if len(fields) > 1 else []
-    return "\n".join([question.prompt, *lines, *([question.url] if question.url else []), *hint, *fields])
-
-
 def announce(state: State) -> Change:
     """Put the first question on the screen."""
     pending = state["pending"][0]
@@ -82,13 +57,20 @@ def announce(state: State) -> Change:
     return {"said": [said], "screen": screen, "listener": None}, [question, message]
 
 
+def gone(state: State) -> Change:
+    """Say that an answer fits no question; one that is open stays open."""
+    speaker, text = state.get("dialog") or SUPERVISOR, phrase("choice_gone", state["lang"])
+    return {"said": [{"speaker": speaker, "text": text}], "listener": None}, [Message(speaker=speaker, text=text)]
+
+
 def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
     """Return what a message changes if it answers the question on the screen; None if it does not."""
     pending = state["pending"][0]
     found = _traits(pending, speakers)
     text = (heard["text"] or "").strip()
     if pending["options"]:
-        place = chosen(text, pending["options"], state["lang"])
+        options = called(pending) if heard["source"] == CHOICE else pending["options"]
+        place = chosen(text, options, state["lang"])
         if place is None:
             return None
         option = pending["options"][place]
@@ -116,15 +98,15 @@ def _filling(state: State, heard: Heard, found: Traits) -> Change | None:
     if not sure and any(says(idea, heard["text"] or "", lang) for idea in ("cancel", "switch")):
         return None
     assert found.form is not None  # the caller asked
-    labels = {field["name"]: field["label"] for field in ask(pending, lang).fields}
+    labels = labels_of(pending, lang)
     try:
-        given = filled(found.form, labels, heard["text"] or "", sure=sure)
+        values = filled(found.form, labels, heard["text"] or "", sure=sure)
     except ValidationError as wrong:
         problem = "; ".join(f"{labels.get(str(e['loc'][0]), e['loc'][0])}: {e['msg']}" for e in wrong.errors())
         return _again(state, heard, {**pending, "prompt": phrase("form_wrong", lang, problem=problem)})
-    if not given:
+    if not values:
         return None
-    everything = {**pending["filled"], **given}
+    everything = {**pending["filled"], **values}
     if len(everything) < len(pending["fields"]):
         prompt = phrase("form_more", lang)
         return _again(state, heard, {**pending, "filled": everything, "prompt": prompt})
@@ -158,11 +140,6 @@ def _close(pending: Pending, text: str, state: State, *, ok: bool, id: str | Non
     about: Mapping[str, Any] = {"speaker": speaker, "tool": pending["tool"], "args": pending["args"], "id": call}
     events: Sequence[Event] = [ToolEnd(**about, ok=ok, object=text)]
     return {"talks": {speaker: {"add": [message]}}}, [*events]
-
-
-def _offered(option: Mapping[str, Any], number: int) -> Mapping[str, str]:
-    detail = {"detail": option["detail"]} if option["detail"] else {}
-    return {"id": option["id"] or str(number), "label": option["label"], **detail}
 
 
 def _traits(pending: Pending, speakers: Speakers) -> Traits:

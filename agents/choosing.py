@@ -24,6 +24,13 @@ def chosen(text: str, options: Sequence[Option], lang: str) -> int | None:
     return None
 
 
+def naming(place: int, options: Sequence[Option], lang: str) -> str:
+    """Return what a user would say for an option and `chosen` takes for it: its label, else its id or number."""
+    option = options[place]
+    words = (option["label"], option["id"], str(place + 1))
+    return str(next((one for one in words if chosen(one, options, lang) == place), words[1]))
+
+
 def _by_id(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
     return _only(place for place, option in enumerate(options) if option["id"] and option["id"] == text)
 

@@ -198,6 +198,8 @@ class Message(Event):
     text: str
     interrupted: bool = False
     shown: bool = False
+    original: str = ""
+    """What the model said where a view stands for it."""
 
     def __str__(self) -> str:
         return f"{self.speaker}: {self.text}{' ^C' if self.interrupted else ''}"

@@ -19,18 +19,24 @@ def filled(form: type[BaseModel], labels: Mapping[str, str], text: str, *, sure:
     Raises:
         ValidationError: a value does not fit its field.
     """
-    text = text.strip()
-    if len(text) > LONGEST:
-        return {}
-    raw = _from_json(text, labels) or _from_lines(text, labels)
-    if not raw and len(labels) == 1 and (sure or not text.endswith("?")) and text:
-        raw = {next(iter(labels)): text}
+    raw = given(labels, text, sure=sure)
     if not raw:
         return {}
     wanted: dict[str, Any] = {name: (form.model_fields[name].annotation, form.model_fields[name]) for name in raw}
     part = create_model(f"{form.__name__}Part", **wanted)
     values = {name: _listed(value, form.model_fields[name].annotation) for name, value in raw.items()}
     return part.model_validate(values).model_dump(mode="json")
+
+
+def given(labels: Mapping[str, str], text: str, *, sure: bool) -> dict[str, Any]:
+    """Return what a text gives to fields, as it stands there."""
+    text = text.strip()
+    if len(text) > LONGEST:
+        return {}
+    raw = _from_json(text, labels) or _from_lines(text, labels)
+    if not raw and len(labels) == 1 and (sure or not text.endswith("?")) and text:
+        return {next(iter(labels)): text}
+    return raw
 
 
 def _from_json(text: str, labels: Mapping[str, str]) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 What was said stands in the transcript and is not kept twice. A step is a short JSON list: `["reply", role, calls]`
 with the text behind it where it was not said as it is; `["lost", role]` for a draft that was thrown away;
-`["trouble", role, what]`; `["said"]`; `["tool", speaker, tool, args, ok, object]`; `["line", line]` for any other
-line of the trace.
+`["trouble", role, what]`; `["said"]`, or `["shown"]` where a view or a question stands for what was said;
+`["tool", speaker, tool, args, ok, object]`; `["view", body]`, a document's without its text; `["line", line]` for
+any other line of the trace.
 """
 
 import json
@@ -12,11 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.events import Error, Event, Message, ModelStart, Replied, ToolEnd, trace
+from agents.views import Document, View, read_view
 
 Step = list[Any]
+SAID = ("said", "shown")
 RETRY = "model_retry"
 LARGEST = 16_000
 """Characters a turn's record may have; of a larger one is only kept that it was too large."""
+LARGEST_VIEW = 4_000
 
 
 class Recording:
@@ -45,13 +49,15 @@ class Recording:
                 step = self._asked.pop(event.speaker, [])
                 step[:] = self._reply(event)
                 self._replies[event.speaker] = step
-            case Message(speaker=who, text=text):
-                self._steps.append(["said"])
+            case Message(speaker=who, text=text, shown=shown):
+                self._steps.append(["shown" if shown else "said"])
                 if self._replies.get(who, [])[-1:] == [text]:
                     self._replies.pop(who).pop()
             case ToolEnd():
                 answer = [event.ok, event.object]
                 self._steps.append(["tool", event.speaker, event.tool, dict(event.args), *answer])
+            case View():
+                self._steps.append(_view(event))
             case Error(code=code) if code == RETRY:
                 # Only the reply that counted is played again.
                 pass
@@ -111,7 +117,7 @@ def read_record(text: str | None, stored: str, said: Sequence[tuple[str, str]]) 
         lang = lang if resumed else str(parts["lang"])
         steps = [*(_unbroken(steps) if resumed else []), *parts["steps"]]
         status = parts["status"]
-    if status == "large" or len(said) != sum(step[0] == "said" for step in steps):
+    if status == "large" or len(said) != sum(step[0] in SAID for step in steps):
         return Record(text, status="large" if status == "large" else "")
     return Record(text, lang, status, _whole(steps, said))
 
@@ -122,13 +128,19 @@ def _whole(steps: Sequence[Step], said: Sequence[tuple[str, str]]) -> list[Step]
     whole: list[Step] = []
     for step in steps:
         match step:
-            case ["said"]:
-                whole.append(["said", *coming.pop(0)])
+            case ["said" | "shown" as kind]:
+                whole.append([kind, *coming.pop(0)])
             case ["reply", role, calls]:
                 whole.append(["reply", role, calls, next(text for speaker, text in coming if speaker == role)])
             case _:
                 whole.append(step)
     return whole
+
+
+def _view(view: View) -> Step:
+    """Return the step of a view; only the line of a large one, which then cannot be given again."""
+    body = view.body() | ({"content": ""} if isinstance(view, Document) else {})
+    return ["view", body] if len(_json(body)) <= LARGEST_VIEW else ["line", str(view)]
 
 
 def _line(step: Step) -> list[str]:
@@ -137,6 +149,8 @@ def _line(step: Step) -> list[str]:
             return [str(Message(speaker=speaker, text=text))]
         case ["tool", speaker, tool, args, ok, answer]:
             return [str(ToolEnd(speaker=speaker, tool=tool, args=args, ok=ok, object=answer))]
+        case ["view", body]:
+            return [str(read_view(body))]
         case ["line", line]:
             return [line]
     return []

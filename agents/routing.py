@@ -18,6 +18,7 @@ from agents.gate import HIGH, LOW, Gate
 from agents.handover import Change, Update
 from agents.ideas import says
 from agents.keeping import keep_up
+from agents.questions import CHOICE, is_meant
 from agents.scene import Scene, scene
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Context, State, Switch
@@ -55,11 +56,15 @@ class Routing:
 
     def _decide(self, state: State) -> Change:
         """Take the message for the answer to what a tool asked, if it is one; else find out whom it is for."""
+        chosen = state["heard"]["source"] == CHOICE
         if not state.get("pending"):
-            return self._choose(state)
-        if state["heard"]["text"] and (change := asking.answered(state, state["heard"], self.speakers)):
+            return asking.gone(state) if chosen else self._choose(state)
+        meant = is_meant(state["pending"][0], state["heard"]) and state["heard"]["text"]
+        if meant and (change := asking.answered(state, state["heard"], self.speakers)):
             told = _decided("answer", "stay", None, "answers what a tool asked", "free")
             return handover.sequence(state, told, lambda _: change)
+        if chosen:
+            return asking.gone(state)
         return handover.sequence(state, asking.left, self._choose)
 
     def _choose(self, state: State) -> Change:

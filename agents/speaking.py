@@ -122,16 +122,16 @@ class Speaking:
             update["summary"] = talk.get("summary", "")
         whole: dict[str, Any] = {"talks": {self.speaker.name: update}, "verdict": STAY.plain(), "said": []}
         if view is not None:
-            return {**whole, **self._shown(view, state, emit)} if not message.tool_calls else whole
+            return {**whole, **self._shown(view, message.text, state, emit)} if not message.tool_calls else whole
         if message.text.strip():
             whole["said"] = [{"speaker": self.speaker.name, "text": message.text}]
             emit(Message(speaker=self.speaker.name, text=message.text))
         return whole
 
-    def _shown(self, view: View, state: State, emit: Callable[[Event], None]) -> dict[str, Any]:
+    def _shown(self, view: View, original: str, state: State, emit: Callable[[Event], None]) -> dict[str, Any]:
         """Show a view in place of the reply."""
         emit(view)
-        emit(Message(speaker=self.speaker.name, text=view.text(), shown=True))
+        emit(Message(speaker=self.speaker.name, text=view.text(), shown=True, original=original))
         said = [{"speaker": self.speaker.name, "text": view.text()}]
         return {"said": said, "screen": on_screen(state, view.title, view.numbered())}
 

@@ -7,11 +7,11 @@ when it is made.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
-from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
 from agents.events import Event
+from agents.links import is_web
 
 MOST_ENTRIES = 50
 LONGEST_FIELD = 2_000
@@ -30,7 +30,7 @@ class View(Event):
     def __post_init__(self) -> None:
         if any(len(text) > self.longest for text in _texts(self.body())):
             raise ValueError(f"a {self.kind} view has a text of more than {self.longest} characters")
-        if any(not _is_web(entry["url"]) for entry in _linked(self.body())):
+        if any(not is_web(entry["url"]) for entry in _linked(self.body())):
             raise ValueError(f"a {self.kind} view may only link to http and https addresses")
 
     def __str__(self) -> str:
@@ -200,8 +200,3 @@ def _linked(data: object) -> list[Mapping[str, Any]]:
         own = [data] if data.get("url") else []
         return own + [found for value in data.values() for found in _linked(value)]
     return [found for value in data for found in _linked(value)] if isinstance(data, list | tuple) else []
-
-
-def _is_web(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and not any(c.isspace() for c in url)

@@ -8,18 +8,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from agents.asking import ask
 from agents.events import Event, Message
 from agents.help.chain import HelpChain
 from agents.memory import Memory
 from agents.memory.letters import Letter, Line, ThreadInfo
 from agents.models import Models
+from agents.questions import ask, fits
 from agents.recording import Record, read_record
 from agents.state import SUPERVISOR, State
 from app.clock import Deliver, ringing
 from app.graph import Graph
 from app.language import Languages
 from app.outcome import FAILURE
+from app.permissions import NOBODY_MAY, Permissions
 from app.playing import UNASKED, Playing
 from app.running import config_of
 from app.typed import forget_typed, typed_beside
@@ -35,16 +36,25 @@ class Turn:
     lang: str | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     source: str = "message"
+    device: str = ""
+    """What the user speaks to: "terminal", "telegram"."""
 
 
 class Assistant:
     """The conversation, for doors: play a turn, stop it, look at a thread, forget it."""
 
     def __init__(
-        self, graph: Graph, memory: Memory, models: Models, languages: Languages, help: HelpChain | None = None
+        self,
+        graph: Graph,
+        memory: Memory,
+        models: Models,
+        languages: Languages,
+        help: HelpChain | None = None,
+        *,
+        permissions: Permissions = NOBODY_MAY,
     ) -> None:
         self.graph, self.memory = graph, memory
-        self._playing = Playing(graph, memory, models, languages, help or HelpChain())
+        self._playing = Playing(graph, memory, models, languages, help or HelpChain(), permissions=permissions)
 
     @property
     def typed(self) -> Path:
@@ -68,7 +78,7 @@ class Assistant:
             seq = 0
             for one in [*lost, letter]:
                 told = one.status in ("done", "interrupted")
-                playing = self._playing.repeat(one) if told else self._playing.answer(one, turn.lang)
+                playing = self._playing.repeat(one) if told else self._playing.answer(one, turn.lang, turn.device)
                 async with aclosing(playing) as events:
                     async for event in events:
                         seq += 1
@@ -111,6 +121,12 @@ class Assistant:
             "forms": {name: talk["form"] for name, talk in talks.items() if talk.get("form")},
             "talks": {name: {**talk, "messages": len(talk.get("messages", []))} for name, talk in talks.items()},
         }
+
+    async def fits(self, thread: str, text: str) -> bool:
+        """Tell whether a tool waits for the user and the text, given as a `CHOICE`, is an answer."""
+        values = cast(State, (await self.graph.aget_state(config_of(thread))).values)
+        pending = values.get("pending")
+        return fits(pending[0], text, values["lang"]) if pending else False
 
     async def history(self, thread: str) -> list[Line]:
         """Return a thread's transcript, oldest line first."""

@@ -58,6 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     asking.add_argument("text", metavar="TEXT", help="what to say; - reads it from standard input")
     asking.add_argument("--message-id", help="the same id again does nothing twice")
     _talking(asking)
+    answering = command("resume", talk.resume, "answer what a tool has asked")
+    answering.add_argument("--choose", required=True, metavar="X", help="a number, an id, a label, or a form's values")
+    _talking(answering, required=True)
     _json(command("threads", upkeep.threads, "list the threads"))
     _on_thread(command("state", upkeep.state, "show who holds a thread's conversation"))
     _on_thread(command("history", upkeep.history, "show what was said in a thread"))
@@ -72,8 +75,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _talking(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--thread", type=_name, default=THREAD, help="which conversation (default: %(default)s)")
+def _talking(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    if required:
+        parser.add_argument("--thread", type=_name, required=True, help="which conversation")
+    else:
+        parser.add_argument("--thread", type=_name, default=THREAD, help="which conversation (default: %(default)s)")
     parser.add_argument("--user", type=_name, help="whose conversation (default: the thread's name)")
     parser.add_argument("--lang", type=_language, help="what to speak (default: the thread's, or APP_LANG)")
     parser.add_argument("--model", help="the model to ask (default: LLM_MODEL)")

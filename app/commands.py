@@ -116,7 +116,6 @@ async def _new(visit: Visit, argument: str, lang: str) -> str:
     visit.user = visit.user or visit.thread
     visit.thread = argument or next(name for name in free if name not in taken)
     state = await visit.state()
-    visit.speaker = state.get("dialog")
     if not state:
         await visit.play(visit.turn(None))
     return say("reply.thread_is", lang, thread=visit.thread)
@@ -134,7 +133,7 @@ async def _lang(visit: Visit, argument: str, lang: str) -> str:
 async def _forget(visit: Visit, argument: str, lang: str) -> str:
     if argument.lower() != YES:
         return say("reply.forget_this", lang)
-    visit.speaker = None
+    visit.speaker = visit.question = None
     try:
         was_known = await visit.assistant.forget(visit.thread)
     except UsageError:

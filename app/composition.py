@@ -18,6 +18,7 @@ from app.assistant import Assistant
 from app.graph import build_graph
 from app.help import check_help, make_help
 from app.language import Languages
+from app.permissions import Permissions
 from app.settings import Settings
 from prompts import PromptError, card, languages
 
@@ -41,7 +42,8 @@ async def open_assistant(settings: Settings, *, model: str | None = None) -> Asy
     async with open_memory(settings.database_url) as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         known = Languages(settings.app_lang, tuple(languages()), memory.store)
-        yield Assistant(graph, memory, models, known, await make_help(settings, memory.store, memory.notes))
+        help = await make_help(settings, memory.store, memory.notes)
+        yield Assistant(graph, memory, models, known, help, permissions=Permissions(settings.permissions))
 
 
 def discover() -> tuple[Speakers, dict[str, observers.Observer]]:

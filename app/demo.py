@@ -16,7 +16,7 @@ from app.render import LiveMarkdown
 from app.settings import Settings
 from app.talk import RULES, WIDE
 from app.trace import TraceTree
-from app.visit import INTERRUPTED, Visit
+from app.visit import INTERRUPTED, WAITING, Visit
 from prompts import table
 
 THREAD = "demo"
@@ -71,7 +71,7 @@ async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, hea
         ended = await visit.play(visit.turn(step.get("says")))
         if ended == INTERRUPTED:
             return ended
-        code = ended or code
+        code = ended if ended not in (0, WAITING) else code
         await asyncio.sleep(max(GLANCE, pace * heard.length) if pace else 0)
     return code
 

@@ -7,6 +7,7 @@ from langgraph.store.base import BaseStore
 
 from agents.memory.letters import Letter
 from agents.memory.store import namespace_of
+from agents.questions import CHOICE
 
 SCRIPTS = {"ru": re.compile(r"[а-яё]", re.IGNORECASE), "en": re.compile(r"[a-z]", re.IGNORECASE)}
 SURE = 4
@@ -28,6 +29,9 @@ class Languages:
         item = await self.store.aget(namespace_of(letter.user, "settings"), "language")
         if item is not None:
             return str(item.value["lang"])
+        if letter.source == CHOICE:
+            # A label is not what the user writes.
+            return last or self.default
         return self.heard(letter.text or "", last or self.default)
 
     def heard(self, text: str, current: str) -> str:

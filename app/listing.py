@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from agents.events import Interrupt
 from agents.memory.letters import Line, ThreadInfo
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
@@ -26,7 +27,15 @@ def columns(rows: Iterable[Sequence[object]]) -> list[str]:
 
 def state_lines(state: Mapping[str, Any]) -> list[str]:
     """Return a thread's state, or whatever else has names and values, one fact a line."""
-    return columns((name, _fact(value)) for name, value in state.items())
+    return columns((name, _pending(value) if name == "pending" else _fact(value)) for name, value in state.items())
+
+
+def answers(question: Interrupt | None) -> str:
+    """Return what a question can be answered with, in one line."""
+    if question is None:
+        return "-"
+    options = [f"{number} {option['label']}" for number, option in enumerate(question.options, 1)]
+    return clean(" · ".join(options or [f"{field['label']}: …" for field in question.fields] or [question.url]))
 
 
 def thread_lines(threads: Sequence[ThreadInfo]) -> list[str]:
@@ -72,6 +81,12 @@ def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:
 def moment(at_ms: int) -> str:
     """Return a time as the local clock shows it."""
     return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _pending(value: Sequence[Mapping[str, Any]]) -> str:
+    """Return what the user was asked, each question with its answers."""
+    asked = [Interrupt(**question) for question in value]
+    return "; ".join(f"{question.kind}: {question.prompt} [{answers(question)}]" for question in asked) or "-"
 
 
 def _fact(value: object) -> str:

@@ -77,7 +77,8 @@ class Outcome:
         lines = []
         for said in run.said:
             stopped = {"interrupted": True, "interrupt_timestamp": now} if said.interrupted else {}
-            metadata = {"source": "llm" if letter.text is not None else "greeting", **stopped}
+            kept = {"original": said.original} if said.original else {}
+            metadata = {"source": "llm" if letter.text is not None else "greeting", **stopped, **kept}
             lines.append(Line("assistant", said.speaker, said.text, run.turn, letter.message_id, now, metadata))
         if error is not None:
             failure = {"source": FAILURE, "code": error.code}

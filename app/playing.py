@@ -24,6 +24,8 @@ from agents.zone import zone_of_user
 from app.graph import Graph
 from app.language import Languages
 from app.outcome import Outcome
+from app.permissions import Permissions
+from app.retelling import retold
 from app.running import Run, config_of
 
 LOG = logging.getLogger(__name__)
@@ -36,9 +38,18 @@ REMEMBERED = 20
 class Playing:
     """Carry messages through the graph."""
 
-    def __init__(self, graph: Graph, memory: Memory, models: Models, languages: Languages, help: HelpChain) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        memory: Memory,
+        models: Models,
+        languages: Languages,
+        help: HelpChain,
+        *,
+        permissions: Permissions,
+    ) -> None:
         self.graph, self.memory, self.models = graph, memory, models
-        self.languages, self.help = languages, help
+        self.languages, self.help, self.permissions = languages, help, permissions
         self.outcome = Outcome(graph, memory, languages.default)
         self._runs: dict[str, Run] = {}
 
@@ -53,16 +64,20 @@ class Playing:
         """Tell the outcome of a message that was answered before."""
         thread, turn = letter.thread, letter.turn
         yield TurnStart(text=letter.text, source=letter.source, thread=thread, turn=turn)
-        for line in await self.memory.transcript.lines(thread, message_id=letter.message_id):
-            if line.role == "assistant":
-                stopped = bool(line.metadata.get("interrupted"))
-                yield Message(speaker=line.speaker, text=line.text, interrupted=stopped, thread=thread, turn=turn)
+        lines = await self.memory.transcript.lines(thread, message_id=letter.message_id)
+        said = [
+            Message(speaker=line.speaker, text=line.text, interrupted=bool(line.metadata.get("interrupted")))
+            for line in lines
+            if line.role == "assistant"
+        ]
         state = cast(State, (await self.graph.aget_state(config_of(thread))).values)
+        for event in retold(said, state):
+            yield replace(event, thread=thread, turn=turn)
         holder = state.get("dialog")
         waiting = bool(state.get("pending"))
         yield TurnEnd(is_active=holder is None, dialog=holder, waiting=waiting, thread=thread, turn=turn)
 
-    async def answer(self, letter: Letter, lang: str | None) -> AsyncGenerator[Event, None]:
+    async def answer(self, letter: Letter, lang: str | None, device: str) -> AsyncGenerator[Event, None]:
         """Run the graph for a message, from its beginning or from where a crash or a failure left it."""
         begun = time.perf_counter()
         snapshot = await self.graph.aget_state(config_of(letter.thread))
@@ -73,9 +88,10 @@ class Playing:
         routed = known and not {"route", "__start__"} & ahead
         memory = self.memory
         zone = await zone_of_user(memory.store, letter.user)
-        ballot = Ballot(_votes(snapshot))
         tables: dict[str, Any] = {"reminders": memory.reminders, "locks": memory.locks, "ledger": memory.ledger}
-        context = Context(letter.thread, letter.user, self.models, ballot, **tables, zone=zone, help=self.help)
+        trusted: dict[str, Any] = {"zone": zone, "device": device, "permissions": self.permissions.of(letter.user)}
+        ballot = Ballot(_votes(snapshot))
+        context = Context(letter.thread, letter.user, self.models, ballot, **tables, **trusted, help=self.help)
         run = Run(self.graph, context, state, state.get("turn", 0) + (0 if routed else 1))
         self._runs[letter.thread] = run
         try:
@@ -100,7 +116,7 @@ class Playing:
     ) -> AsyncGenerator[Event, None]:
         """Yield what happens, and write down what came of it."""
         yield TurnStart(text=letter.text, source=letter.source)
-        for said in [*run.said]:
+        for said in retold(run.said, run.state):
             yield said
         try:
             if not idle:

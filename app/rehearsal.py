@@ -4,13 +4,15 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agents.errors import ModelUnavailable, Trouble
 from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
 from agents.recording import Record, Step
 from agents.state import SUPERVISOR
-from agents.tools.recorded import OUTSIDE, with_answers
+from agents.tools.recorded import OUTSIDE, Answer, with_answers
+from agents.views import Notice
 from app.assistant import Assistant, Turn
 from app.composition import discover
 from app.graph import build_graph
@@ -27,7 +29,7 @@ class Play:
     """Turns that can be played again: they lead to the same trace with these replies and these answers of tools."""
 
     turns: Sequence[Record]
-    answers: Mapping[str, Sequence[str]]
+    answers: Mapping[str, Sequence[Answer]]
 
     @property
     def replies(self) -> dict[str, list[Line]]:
@@ -90,12 +92,35 @@ async def _perform(play: Play) -> list[Record]:
             return await assistant.records(THREAD)
 
 
-def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[str]]:
+def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[Answer]]:
     """Return what these tools answered, by tool; what failed is left to fail again."""
-    found: dict[str, list[str]] = {}
-    for _, _, tool, _, ok, answer in _tool_steps(turns):
-        if tool in tools and ok:
-            found.setdefault(tool, []).append(answer)
+    found: dict[str, list[Answer]] = {}
+    for turn in turns:
+        views = _views(turn.steps)
+        for place, step in enumerate(turn.steps):
+            match step:
+                case ["tool", _, tool, _, True, answer] if tool in tools:
+                    found.setdefault(tool, []).append((answer, views[place]) if place in views else answer)
+    return found
+
+
+def _views(steps: Sequence[Step]) -> dict[int, dict[str, Any]]:
+    """Return the views by the place of the step in which a tool gave each.
+
+    A notice is shown at once; what stands for the answer was given by the last call of a reply.
+    """
+    found: dict[int, dict[str, Any]] = {}
+    last: dict[str, int] = {}
+    giver = ""
+    for place, step in enumerate(steps):
+        match step:
+            case ["reply", _, [*_, [tool, _]], _]:
+                giver = tool
+            case ["tool", _, tool, *_]:
+                last[tool] = last[""] = place
+            case ["view", body]:
+                by = last.get("" if body["kind"] == Notice.kind else giver)
+                found |= {by: body} if by is not None else {}
     return found
 
 

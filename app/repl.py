@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 
+from prompt_toolkit.completion import merge_completers
 from prompt_toolkit.history import History
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyPressEvent
@@ -16,6 +17,7 @@ from rich.text import Text
 from agents.events import Message
 from app import commands
 from app.clock import Ring
+from app.completion import Answers
 from app.input_line import CommandCompleter, input_line
 from app.render import LiveMarkdown
 from app.terminal import clean, on_signal, plain_line, silent_keys
@@ -42,7 +44,7 @@ class Repl:
         self._console = console
         self._screen = LiveMarkdown(console, lang)
         self._interrupted_at = -TWICE_WITHIN
-        completer = CommandCompleter(visit, lambda: self.lang)
+        completer = merge_completers([Answers(visit, lambda: self.lang), CommandCompleter(visit, lambda: self.lang)])
         # The line editor sends escape sequences as soon as it is made.
         plain = console.is_dumb_terminal
         self._line = None if plain else input_line(completer, history, self._interrupt, terminal or (None, None))
@@ -58,11 +60,12 @@ class Repl:
     async def run(self) -> int:
         """Greet in a new thread, take messages and commands until the user leaves; return the exit code."""
         state = await self._visit.state()
-        self._visit.speaker = state.get("dialog")
         # A Ctrl-C between an answer and the prompt comes too late for the one and too early for the other.
         with on_signal(signal.SIGINT, lambda: None):
             if not state:
                 await self._play(None)
+            elif self._visit.question:
+                self._screen.show(self._visit.question)
             while self._visit.is_open:
                 try:
                     text = await self._prompt()
@@ -126,6 +129,8 @@ class Repl:
             return f" {say('leave_hint', self.lang)} "
         visit = self._visit
         speaker = visit.speaker or say("nobody", self.lang)
+        if visit.question:
+            return clean(say("toolbar_choice", self.lang, speaker=speaker, thread=visit.thread))
         spent = {"input": visit.input_tokens, "output": visit.output_tokens}
         return clean(say("toolbar", self.lang, speaker=speaker, thread=visit.thread, **spent))
 

@@ -8,6 +8,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from agents.errors import ConfigError
 from agents.models import Models
 from agents.models.making import Endpoint, make_models
+from app.permissions import read_permissions
 
 HelpLink = Literal["pages", "model", "webhook", "person"]
 
@@ -28,6 +29,7 @@ class Settings(BaseSettings):
     database_url: str = "sqlite:///var/dialogs.db"
     app_lang: str = "en"
     log_content: bool = False
+    permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
     telegram_bot_token: SecretStr | None = None
     telegram_api_url: str = "https://api.telegram.org"
     telegram_allowed_users: Annotated[frozenset[int], NoDecode] = frozenset()
@@ -50,6 +52,12 @@ class Settings(BaseSettings):
         if any(not name.strip() or not model.strip() for name, _, model in pairs):
             raise ValueError("write role=model, separated by commas")
         return {name.strip(): model.strip() for name, _, model in pairs}
+
+    @field_validator("permissions", mode="before")
+    @classmethod
+    def _granted(cls, value: object) -> object:
+        """Read "alice=refund admin; *=read"."""
+        return read_permissions(value) if isinstance(value, str) else value
 
     @field_validator("telegram_allowed_users", mode="before")
     @classmethod

@@ -11,6 +11,7 @@ from rich.text import Text
 from agents.errors import UsageError
 from app.assistant import Assistant
 from app.composition import open_assistant, report
+from app.listing import answers
 from app.logs import log_on_stderr
 from app.render import JsonLines, PlainText, Screen
 from app.repl import Repl
@@ -18,7 +19,7 @@ from app.settings import Settings
 from app.terminal import clean, incoming_lines
 from app.trace import TraceTree
 from app.typed import Typed
-from app.visit import INTERRUPTED, Visit
+from app.visit import INTERRUPTED, WAITING, Visit
 from app.wording import say
 
 RULES = "local:rules"
@@ -44,6 +45,25 @@ async def ask(options: Namespace, settings: Settings) -> int:
             return await visit.play(visit.turn(text, **more))
 
 
+async def resume(options: Namespace, settings: Settings) -> int:
+    """Answer what a tool has asked in a thread and return the exit code.
+
+    Raises:
+        UsageError: nothing was asked, or this is no answer.
+    """
+    lang = options.lang or settings.app_lang
+    with log_on_stderr(detailed=options.trace, content=settings.log_content):
+        async with open_assistant(settings, model=options.model) as assistant:
+            visit = _visit(assistant, options)
+            if not (await visit.state()).get("pending"):
+                raise UsageError(say("nothing_asked", lang, thread=repr(options.thread)))
+            visit.screens = _screens(options, lang)
+            code = await visit.answer(os.fsencode(options.choose).decode("utf-8", "replace"))
+            if code is None:
+                raise UsageError(say("no_answer", lang, choice=repr(options.choose), known=answers(visit.question)))
+            return code
+
+
 async def chat(options: Namespace, settings: Settings) -> int:
     """Talk until the input ends or the user leaves; return the exit code."""
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
@@ -66,16 +86,18 @@ async def chat(options: Namespace, settings: Settings) -> int:
 
 
 async def _lines(visit: Visit, *, is_new: bool) -> int:
-    """Take every line as a message; return the code of the last turn that went wrong."""
+    """Take every line as a message; return the code of the last turn that went wrong, else of the last turn."""
     code = await visit.play(visit.turn(None)) if is_new else 0
+    trouble = code if code != WAITING else 0
     if code == INTERRUPTED:
         return code
     async for line in incoming_lines(sys.stdin):
         if line.strip():
-            code = await visit.play(visit.turn(line.strip())) or code
+            code = await visit.play(visit.turn(line.strip()))
+            trouble = code if code not in (0, WAITING) else trouble
         if code == INTERRUPTED:
             break
-    return code
+    return trouble or code
 
 
 def _visit(assistant: Assistant, options: Namespace) -> Visit:

@@ -2,9 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
 
-from telegram import Bot, BotCommand
+from telegram import Bot, BotCommand, InlineKeyboardButton, InlineKeyboardMarkup
 from telegram.error import TelegramError
 
 from agents.memory.store import namespace_of
@@ -59,21 +58,22 @@ async def run(door: Door, place: Place, name: str, argument: str) -> None:
     """
     visit = ChatVisit(door, place)
     state = await visit.state()
-    visit.speaker, visit.first_lang = state.get("dialog"), None if state else place.lang
+    visit.first_lang = None if state else place.lang
     lang = await door.lang(place)
     answer = await commands.run(name, argument, visit, lang)
     if visit.lang:
         user = namespace_of(place.user or place.thread, "settings")
         await door.assistant.memory.store.aput(user, "language", {"lang": visit.lang})
-    await door.sender.say(place.chat, answer, is_markdown=False, buttons=_buttons(name, argument, lang))
+    await door.sender.say(place.chat, answer, is_markdown=False, keyboard=_buttons(name, argument, lang))
 
 
-def _buttons(name: str, argument: str, lang: str) -> Sequence[tuple[str, str]]:
+def _buttons(name: str, argument: str, lang: str) -> InlineKeyboardMarkup | None:
     command = commands.COMMANDS.get(name)
     if command is None or not command.yes or argument.lower() == command.yes:
-        return []
-    yes, no = (sentence("telegram", key, lang) for key in ("yes", "no"))
-    return [(yes, f"/{name} {command.yes}"), (no, KEEP)]
+        return None
+    data = {"yes": f"/{name} {command.yes}", "no": KEEP}
+    row = [InlineKeyboardButton(sentence("telegram", key, lang), callback_data=sent) for key, sent in data.items()]
+    return InlineKeyboardMarkup([row])
 
 
 async def offer_menus(bot: Bot, default: str) -> None:

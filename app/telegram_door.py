@@ -5,17 +5,15 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
+from typing import Any
 
-from agents.asking import worded
-from agents.events import Error, Event, Interrupt, Message
-from agents.views import Document, View
 from app.assistant import Assistant, Turn
 from app.clock import Ring, Unreachable
-from app.render import RETRY
 from app.telegram_chats import Chats
-from app.telegram_place import Place, chat_of
+from app.telegram_place import DOOR, Place, chat_of
 from app.telegram_receipts import Receipts
 from app.telegram_sending import Gone, Sender
+from app.telegram_showing import Showing
 from app.wording import sentence
 
 LOG = logging.getLogger(__name__)
@@ -61,9 +59,8 @@ class Door:
             if (chat := chat_of(info.thread)) is None:
                 continue
             for letter in await self.assistant.memory.transcript.open_letters(info.thread):
-                turn = Turn(
-                    thread=letter.thread, text=letter.text, user=letter.user, id=letter.message_id, source=letter.source
-                )
+                kept: dict[str, Any] = {"id": letter.message_id, "source": letter.source, "device": DOOR}
+                turn = Turn(thread=letter.thread, text=letter.text, user=letter.user, **kept)
                 self.attend(Place(chat), partial(self.play, chat, turn))
 
     def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
@@ -93,33 +90,19 @@ class Door:
         gone: Gone | None = None
         receipts = Receipts(self.assistant.memory.store, turn.thread)
         await receipts.read()
+        lang = partial(self.lang, Place(chat))
+        showing = Showing(self.sender, receipts, chat, turn.user or turn.thread, lang)
         async with self._typing(chat), aclosing(self.assistant.play(turn)) as events:
             async for event in events:
-                if gone or receipts.take(event):
+                if gone:
                     continue
                 try:
-                    await self._show(chat, event)
-                    await receipts.add(event)
+                    await showing.show(event)
                 except Gone as found:
                     gone = found
         await receipts.clear()
         if gone:
             raise gone
-
-    async def _show(self, chat: int, event: Event) -> None:
-        match event:
-            case Message(text=text, interrupted=interrupted, shown=False):
-                await self.sender.say(chat, text)
-                if interrupted:
-                    await self.remark(Place(chat), "stopped")
-            case Document(title=title, content=text):
-                await self.sender.hand(chat, title, text)
-            case View():
-                await self.sender.say(chat, event.text(), is_markdown=False)
-            case Interrupt():
-                await self.sender.say(chat, worded(event, self._lang), is_markdown=False)
-            case Error(code=code, text=text) if code != RETRY:
-                await self.sender.say(chat, text, is_markdown=False)
 
     async def _attempt(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
         try:

@@ -17,10 +17,12 @@ from telegram.error import TelegramError
 from agents.memory.letters import Letter
 from app import telegram_commands
 from app.commands import parse
+from app.telegram_choices import Tap
 from app.telegram_door import Door
 from app.telegram_place import Place
 from app.telegram_reading import addressed, place_of
 from app.telegram_sending import Gone
+from app.telegram_taps import answer, settle, take
 
 LOG = logging.getLogger(__name__)
 WANTED = (Update.MESSAGE, Update.CALLBACK_QUERY)
@@ -58,22 +60,36 @@ class Inbox(asyncio.Queue[object]):
     async def _take(self, update: Update) -> None:
         query, user = update.callback_query, update.effective_user
         message = query.message if query else update.message
-        if not isinstance(message, Message) or user is None or user.is_bot:
+        if message is None or user is None or user.is_bot:
             return
         place = place_of(message, user)
-        text = (query.data or "") if query else addressed(message, self._name)
-        if text is None:
+        text = addressed(message, self._name) if isinstance(message, Message) and not query else None
+        if text is None and not query:
             return
         if self._allowed and user.id not in self._allowed:
             self._refuse(place, user.id)
+            if query:
+                self._door.chats.start(answer(query))
             return
         self._door.reached(place.thread)
         if query:
-            self._door.chats.start(_settle(query))
+            await self._tap(place, query)
+        elif isinstance(message, Message) and text is not None:
+            await self._read(place, message, text)
+
+    async def _read(self, place: Place, message: Message, text: str) -> None:
         if call := parse(text):
             self._command(place, *call)
-        elif not query:
+        else:
             await self._hear(place, message, text)
+
+    async def _tap(self, place: Place, query: CallbackQuery) -> None:
+        if tap := Tap.read(query.data or ""):
+            await take(self._door, place, query, tap)
+            return
+        self._door.chats.start(settle(query))
+        if call := parse(query.data or ""):
+            self._command(place, *call)
 
     def _command(self, place: Place, name: str, argument: str) -> None:
         if name == "stop":
@@ -111,11 +127,3 @@ class Inbox(asyncio.Queue[object]):
         if user not in self._refused:
             self._refused[user] = now
             self._door.attend(place, partial(self._door.remark, place, "stranger", id=user))
-
-
-async def _settle(query: CallbackQuery) -> None:
-    """Take the buttons away that were tapped; where Telegram finds that too late, nothing is lost."""
-    with suppress(TelegramError):
-        await query.answer()
-    with suppress(TelegramError):
-        await query.edit_message_reply_markup()

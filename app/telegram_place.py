@@ -27,7 +27,8 @@ class Place:
 
     def turn(self, text: str | None, **more: Any) -> Turn:
         """Return the turn of this message; the same message has the same id."""
-        return Turn(thread=self.thread, text=text, user=self.user, id=f"{self.thread}-{self.message}", **more)
+        place: dict[str, Any] = {"id": f"{self.thread}-{self.message}", "device": DOOR, **more}
+        return Turn(thread=self.thread, text=text, user=self.user, **place)
 
 
 def chat_of(thread: str) -> int | None:

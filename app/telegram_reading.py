@@ -1,6 +1,6 @@
 """What a Telegram message says, and whether it is meant for the assistant."""
 
-from telegram import Message, User
+from telegram import MaybeInaccessibleMessage, Message, User
 from telegram.constants import ChatType
 
 from app.commands import offered
@@ -8,7 +8,7 @@ from app.telegram_place import DOOR, PREFIX, Place
 from prompts import languages
 
 
-def place_of(message: Message, user: User) -> Place:
+def place_of(message: MaybeInaccessibleMessage, user: User) -> Place:
     """Return where a message comes from; in a group everybody stays who they are."""
     is_private = message.chat.type == ChatType.PRIVATE
     lang = (user.language_code or "").split("-")[0]

@@ -10,10 +10,11 @@ from functools import partial
 from typing import Literal
 from weakref import WeakValueDictionary
 
-from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, InputFile, LinkPreviewOptions
+from telegram import Bot, InlineKeyboardMarkup, InputFile, LinkPreviewOptions
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
 
+from app.telegram_choices import without_links
 from app.telegram_pages import Page, pages
 
 LOG = logging.getLogger(__name__)
@@ -22,9 +23,7 @@ PATIENCE = 600.0
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 30.0
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
-
-Buttons = Sequence[tuple[str, str]]
-"""Labels with what a tap on them sends back."""
+Keyboard = InlineKeyboardMarkup | None
 
 Fate = Literal["sent", "refused", "lost"]
 
@@ -41,7 +40,7 @@ class Sender:
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._slowed: set[int] = set()
 
-    async def say(self, chat: int, text: str, *, is_markdown: bool = True, buttons: Buttons = ()) -> bool:
+    async def say(self, chat: int, text: str, *, is_markdown: bool = True, keyboard: Keyboard = None) -> bool:
         """Send a text in as many messages as it takes; the last one carries the buttons.
 
         Returns False if Telegram was out of reach for too long. What Telegram refuses as it is counts as sent.
@@ -49,21 +48,28 @@ class Sender:
         Raises:
             Gone: the chat cannot be written to.
         """
-        found = pages(text, is_markdown=is_markdown)
-        keyboard = InlineKeyboardMarkup([[InlineKeyboardButton(label, callback_data=data) for label, data in buttons]])
+        return await self.show(chat, pages(text, is_markdown=is_markdown), keyboard)
+
+    async def show(self, chat: int, pages: Sequence[Page], keyboard: Keyboard = None) -> bool:
+        """Send pages, the last one with the buttons; what comes of them is as `say` tells.
+
+        Raises:
+            Gone: the chat cannot be written to.
+        """
         async with self._lock(chat):
-            sent = [await self._page(chat, page, keyboard if buttons and page is found[-1] else None) for page in found]
+            sent = [await self._page(chat, page, keyboard if page is pages[-1] else None) for page in pages]
         return "lost" not in sent
 
-    async def hand(self, chat: int, name: str, text: str) -> None:
-        """Send a document.
+    async def hand(self, chat: int, name: str, text: str) -> bool:
+        """Send a document; False if Telegram refuses it.
 
         Raises:
             Gone: the chat cannot be written to.
         """
         document = text.encode("utf-8", "replace") or b"\n"
         async with self._lock(chat):
-            await self._deliver(chat, lambda: self._bot.send_document(chat, InputFile(document, filename=name)))
+            send = partial(self._bot.send_document, chat, InputFile(document, filename=name))
+            return await self._deliver(chat, send) != "refused"
 
     async def typing(self, chat: int) -> None:
         """Show that an answer is being made; it is no loss if that does not arrive."""
@@ -74,10 +80,16 @@ class Sender:
     def _lock(self, chat: int) -> asyncio.Lock:
         return self._locks.setdefault(chat, asyncio.Lock())
 
-    async def _page(self, chat: int, page: Page, keyboard: InlineKeyboardMarkup | None) -> Fate:
-        send = partial(self._bot.send_message, chat, page.text, link_preview_options=NO_PREVIEW, reply_markup=keyboard)
-        fate = await self._deliver(chat, partial(send, entities=page.entities or None))
-        return await self._deliver(chat, send) if fate == "refused" and page.entities else fate
+    async def _page(self, chat: int, page: Page, keyboard: Keyboard) -> Fate:
+        """Send a page; what Telegram refuses comes without formatting, then without links, then without buttons."""
+        send = partial(self._bot.send_message, chat, page.text, link_preview_options=NO_PREVIEW)
+        fate: Fate = "refused"
+        tries = [(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard)), ((), None)]
+        for entities, buttons in dict.fromkeys(tries):
+            fate = await self._deliver(chat, partial(send, entities=entities or None, reply_markup=buttons))
+            if fate != "refused":
+                break
+        return fate
 
     async def _deliver(self, chat: int, send: Callable[[], Awaitable[object]]) -> Fate:
         """Send until it is sent or refused, or Telegram was out of reach for too long."""

@@ -12,6 +12,7 @@ from agents.events import (
     Error,
     Event,
     Handover,
+    Interrupt,
     Message,
     ModelEnd,
     ModelStart,
@@ -76,7 +77,7 @@ class TraceTree:
 
     def _trunk(self, event: Event) -> None:
         match event:
-            case TurnStart() | DialogChanged() | View():
+            case TurnStart() | DialogChanged() | Interrupt() | View():
                 self._node(str(event))
             case Message(speaker=who):
                 self._leaf(who, f"says: {event.text}{' ^C' if event.interrupted else ''}")

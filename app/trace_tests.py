@@ -92,6 +92,8 @@ def _literal(value: Any) -> str:
             return _quoted(value)
         case list():
             return f"[{', '.join(map(_literal, value))}]"
+        case tuple():
+            return f"({', '.join(map(_literal, value))})"
         case dict():
             return f"{{{', '.join(f'{_literal(key)}: {_literal(entry)}' for key, entry in value.items())}}}"
     return repr(value)

@@ -7,13 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.events import Error, Event, ModelEnd, TurnEnd
+from agents.events import Error, Event, Interrupt, ModelEnd, TurnEnd
+from agents.questions import CHOICE
 from app.assistant import Assistant, Turn
 from app.render import RETRY, Screen
 from app.terminal import on_signal
 
+TERMINAL = "terminal"
+"""The device of a visit on the command line."""
 INTERRUPTED = 130
 FAILED = 1
+WAITING = 10
+"""The exit code of a turn that ends with a question to the user."""
 TROUBLE = {"busy": 75, "key_refused": 76, "unavailable": 77}
 """The exit code for the code of an `error` event; any other is a failure."""
 STOP_AGAIN = 0.05
@@ -41,17 +46,28 @@ class Visit:
     is_open: bool = True
     speaker: str | None = None
     """The dialog in charge, as far as this visit has seen."""
+    question: Interrupt | None = None
+    """What a tool asked and nobody has answered, as far as this visit has seen."""
     input_tokens: int = 0
     output_tokens: int = 0
     _code: int = 0
 
     async def state(self) -> dict[str, Any]:
-        """Return the thread's state; empty for a new thread."""
-        return await self.assistant.state(self.thread) or {}
+        """Return the thread's state; empty for a new thread. Takes note of who speaks and what is asked."""
+        found = await self.assistant.state(self.thread) or {}
+        pending = found.get("pending")
+        self.speaker, self.question = found.get("dialog"), Interrupt(**pending[0]) if pending else None
+        return found
+
+    async def answer(self, text: str, **more: str) -> int | None:
+        """Play the answer to what a tool has asked; None if nothing was asked, or it is no answer."""
+        if not await self.assistant.fits(self.thread, text):
+            return None
+        return await self.play(self.turn(text, source=CHOICE, **more))
 
     def turn(self, text: str | None, **more: str) -> Turn:
         """Return a turn of this visit."""
-        return Turn(thread=self.thread, text=text, user=self.user, lang=self.lang, **more)
+        return Turn(thread=self.thread, text=text, user=self.user, lang=self.lang, device=TERMINAL, **more)
 
     async def play(self, turn: Turn) -> int:
         """Show a turn to its end and return the exit code that tells how it went.
@@ -98,8 +114,12 @@ class Visit:
                 self.output_tokens += made
             case Error(code=code) if code != RETRY:
                 self._code = TROUBLE.get(code, FAILED)
-            case TurnEnd(dialog=dialog):
+            case Interrupt():
+                self.question = event
+            case TurnEnd(dialog=dialog, waiting=waiting):
                 self.speaker = dialog
+                self.question = self.question if waiting else None
+                self._code = self._code or (WAITING if waiting else 0)
 
 
 class _Interrupt:

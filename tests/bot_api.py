@@ -46,11 +46,11 @@ class BotApi:
         self.bring({"message": message})
         return message
 
-    def taps(self, message: Mapping[str, Any], label: str) -> None:
-        """Let the user of a private chat tap a button."""
+    def taps(self, message: Mapping[str, Any], label: str, *, user: int | None = None) -> None:
+        """Let a user, in a private chat its own, tap a button."""
         buttons = [button for row in message["reply_markup"]["inline_keyboard"] for button in row]
         data = next(button["callback_data"] for button in buttons if button["text"] == label)
-        writer = {"id": message["chat"]["id"], "is_bot": False, "first_name": "Ann"}
+        writer = {"id": user or message["chat"]["id"], "is_bot": False, "first_name": "Ann"}
         number = str(next(self._numbers))
         query = {"id": number, "from": writer, "chat_instance": "1", "data": data, "message": dict(message)}
         self.bring({"callback_query": query})
@@ -113,7 +113,9 @@ class BotApi:
             return BOT
         if method not in ("sendMessage", "sendDocument", "editMessageReplyMarkup"):
             return True
-        chat = {"id": sent["chat_id"], "type": "private", "first_name": "Ann"}
+        is_private = sent["chat_id"] > 0
+        kind = {"type": "private", "first_name": "Ann"} if is_private else {"type": "supergroup", "title": "All"}
+        chat = {"id": sent["chat_id"], **kind}
         shown: dict[str, Any] = {name: sent[name] for name in ("text", "entities", "reply_markup") if name in sent}
         if "document" in sent:
             shown["document"] = {"file_id": "1", "file_unique_id": "1", "file_name": sent["document"].name}

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 DESCRIPTION = Path(__file__).parents[2] / "shared" / "data" / "telegram-bot-api" / "api-10.3.json"
 UNITS = 4096
 ENTITIES = 100
+BUTTONS, IN_A_ROW, TOAST = 100, 8, 200
 ENTITY_TYPES = {"bold", "italic", "underline", "strikethrough", "spoiler", "blockquote", "code", "pre", "text_link"} | {
     "expandable_blockquote"
 }
@@ -40,7 +42,7 @@ BUILT_IN: dict[str, Any] = {
             KEYBOARD,
         ),
         "sendDocument": _fields(("chat_id", "Integer|String", True), ("document", "InputFile|String", True)),
-        "answerCallbackQuery": _fields(("callback_query_id", "String", True)),
+        "answerCallbackQuery": _fields(("callback_query_id", "String", True), ("text", "String", False)),
         "editMessageReplyMarkup": _fields(
             ("chat_id", "Integer|String", False), ("message_id", "Integer", False), KEYBOARD
         ),
@@ -49,7 +51,9 @@ BUILT_IN: dict[str, Any] = {
         "BotCommand": _fields(("command", "String", True), ("description", "String", True)),
         "LinkPreviewOptions": _fields(("is_disabled", "Boolean", False)),
         "InlineKeyboardMarkup": _fields(("inline_keyboard", "Array of Array of InlineKeyboardButton", True)),
-        "InlineKeyboardButton": _fields(("text", "String", True), ("callback_data", "String", False)),
+        "InlineKeyboardButton": _fields(
+            ("text", "String", True), ("callback_data", "String", False), ("url", "String", False)
+        ),
         "MessageEntity": _fields(
             ("type", "String", True),
             ("offset", "Integer", True),
@@ -77,12 +81,28 @@ def request_faults(method: str, sent: Mapping[str, Any]) -> list[str]:
         return faults
     if "text" in sent:
         faults += _text_faults(sent["text"], sent.get("entities", []))
-    for row in sent.get("reply_markup", {}).get("inline_keyboard", []):
-        faults += [f"{method}: callback_data" for button in row if not 1 <= len(button["callback_data"].encode()) <= 64]
+    keyboard = sent.get("reply_markup", {}).get("inline_keyboard", [])
+    if sum(map(len, keyboard)) > BUTTONS or any(len(row) > IN_A_ROW for row in keyboard):
+        faults.append(f"{method}: too many buttons")
+    for row in keyboard:
+        faults += [fault for button in row for fault in _button_faults(method, button)]
+    if not 1 <= len(str(sent.get("text") or "-")) <= (TOAST if method == "answerCallbackQuery" else sys.maxsize):
+        faults.append(f"{method}: a text that is too long")
     for command in sent.get("commands", []):
         if not re.fullmatch(r"[a-z0-9_]{1,32}", command["command"]) or not 1 <= len(command["description"]) <= 256:
             faults.append(f"{method}: command {command}")
     return faults
+
+
+def _button_faults(method: str, button: Mapping[str, Any]) -> list[str]:
+    """Return why Telegram would refuse a button: it sends one thing back or opens one page."""
+    data, url = button.get("callback_data"), button.get("url")
+    wrong = [] if (data is None) != (url is None) else [f"{method}: a button of {sorted(button)}"]
+    if data is not None and not 1 <= len(data.encode()) <= 64:
+        wrong.append(f"{method}: callback_data")
+    if url is not None and not re.fullmatch(r"(https?|tg)://[^\s]+", url):
+        wrong.append(f"{method}: url")
+    return wrong + ([] if button["text"].strip() else [f"{method}: an empty button"])
 
 
 def answer_faults(method: str, result: Any) -> list[str]:

@@ -14,12 +14,13 @@ from agents.help.chain import HelpChain
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
 from agents.speaker import Speakers
-from agents.tools.recorded import with_answers
+from agents.tools.recorded import Answer, with_answers
 from app.assistant import Assistant, Turn
 from app.composition import discover
 from app.graph import build_graph
 from app.help import make_help
 from app.language import Languages
+from app.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from observers import Observer
 
@@ -32,14 +33,15 @@ class Chat:
         self.speakers, self.observers = discover()
         self.gate: Gate = untrained_gate
         self.settings = Settings(_env_file=None)
+        self.permissions = Permissions()
         self.events: list[Event] = []
 
     def expects(self, **lines: list[Line]) -> None:
         """Append to the script: what each role will say."""
         self.script.add(**lines)
 
-    def finds(self, **answers: list[str]) -> None:
-        """Let tools give these answers in place of their own: what was found at the time."""
+    def finds(self, **answers: list[Answer]) -> None:
+        """Let tools give these answers, with views, in place of their own: what was found at the time."""
         self.speakers = with_answers(self.speakers, answers)
 
     async def says(self, *texts: str | None, thread: str = "ann", lang: str | None = None, **more: str) -> str:
@@ -59,7 +61,8 @@ class Chat:
         """Open the database anew, as a fresh process would."""
         async with open_memory(f"sqlite:///{self.path}") as memory:
             help = await make_help(self.settings, memory.store, memory.notes)
-            yield compose(memory, self.script, self.speakers, self.observers, gate=self.gate, help=help)
+            given: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
+            yield compose(memory, self.script, self.speakers, self.observers, **given)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -81,11 +84,13 @@ def compose(
     *,
     gate: Gate = untrained_gate,
     help: HelpChain | None = None,
+    permissions: Permissions = NOBODY_MAY,
 ) -> Assistant:
     """Put an assistant together whose models play a script."""
     graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store, gate=gate)
     models = script.models(["supervisor", "observer", *speakers.dialogs])
-    return Assistant(graph, memory, models, Languages("en", ("en", "ru"), memory.store), help)
+    known = Languages("en", ("en", "ru"), memory.store)
+    return Assistant(graph, memory, models, known, help, permissions=permissions)
 
 
 def told(text: str) -> str:

@@ -1,7 +1,7 @@
 """A conversation on the real graph and a real database file; what the models say is up to the test."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, cast
@@ -13,6 +13,7 @@ from agents.history import dangling
 from agents.memory import letters, open_memory
 from agents.models import Models
 from agents.models.script import Asked, Call, Line, Script
+from agents.speaker import Speakers
 from agents.state import State
 from app.assistant import Assistant, Turn
 from app.composition import discover
@@ -27,9 +28,15 @@ ROLES = ("supervisor", "profile", "planner", "observer")
 
 
 @asynccontextmanager
-async def stage(path: Path, models: Models, settings: Settings | None = None) -> AsyncIterator[Assistant]:
-    """Open the application as it is, with these models, on the database file at `path`."""
+async def stage(
+    path: Path,
+    models: Models,
+    settings: Settings | None = None,
+    change: Callable[[Speakers], Speakers] = lambda speakers: speakers,
+) -> AsyncIterator[Assistant]:
+    """Open the application as it is, or changed, with these models, on the database file at `path`."""
     speakers, watching = discover()
+    speakers = change(speakers)
     async with open_memory(f"sqlite:///{path}") as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         help = await make_help(settings or Settings(_env_file=None), memory.store, memory.notes)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from agents.events import Event, Message, Token, TurnEnd, TurnStart
+from agents.events import Event, Interrupt, Message, Token, TurnEnd, TurnStart
 from agents.memory.letters import Line, ThreadInfo
 from app.assistant import Assistant, Turn
 
@@ -53,7 +53,9 @@ class StandIn:
                 break
             shown += event.text if isinstance(event, Token) else ""
             yield replace(event, seq=seq, **place)
-        yield TurnEnd(seq=len(events) + 1, is_active=self.dialog is None, dialog=self.dialog, **place)
+        waiting = any(isinstance(event, Interrupt) for event in events)
+        about: dict[str, Any] = {"is_active": self.dialog is None, "dialog": self.dialog, "waiting": waiting}
+        yield TurnEnd(seq=len(events) + 1, **about, **place)
 
     def reminding(self, *_: object, **__: object) -> AbstractAsyncContextManager[None]:
         """Ring nothing."""

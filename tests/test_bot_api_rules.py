@@ -49,6 +49,10 @@ def test_a_good_request_has_no_faults() -> None:
         {**GOOD, "entities": [{"type": "bold"}]},
         {**GOOD, "link_preview_options": {"is_disabled": 1}},
         {**GOOD, "reply_markup": {"inline_keyboard": [[{"text": "a", "callback_data": "x" * 65}]]}},
+        {**GOOD, "reply_markup": {"inline_keyboard": [[{"text": "a"}]]}},
+        {**GOOD, "reply_markup": {"inline_keyboard": [[{"text": "a", "url": "javascript:1"}]]}},
+        {**GOOD, "reply_markup": {"inline_keyboard": [[{"text": " ", "callback_data": "x"}]]}},
+        {**GOOD, "reply_markup": {"inline_keyboard": [[{"text": "a", "callback_data": "x"}] * 9]}},
     ],
 )
 def test_a_wrong_request_has_faults(sent: dict[str, Any]) -> None:

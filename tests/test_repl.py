@@ -3,8 +3,10 @@
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
@@ -14,14 +16,22 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
+from agents.events import Interrupt, Message
+from agents.models.script import Call
+from app.completion import Answers
 from app.input_line import CommandCompleter
 from app.repl import Repl
 from app.typed import Typed
 from app.visit import Visit
+from tests.conftest import Chat
+from tests.shop import with_shop
 from tests.stand_in import StandIn, line, says
 
 ENTER, ALT_ENTER, CTRL_C, CTRL_D, UP = "\r", "\x1b\r", "\x03", "\x04", "\x1b[A"
 SAID = [line("user", "hi")]
+
+OPTIONS = [{"id": "a", "label": "Blue shoes", "detail": "60 EUR"}, {"id": "b", "label": "Red hat"}]
+ASKED = Interrupt(id="1", kind="selector", prompt="Which order?", options=OPTIONS)
 
 
 @pytest.fixture
@@ -145,3 +155,51 @@ async def test_commands_and_what_may_follow_are_completed(monkeypatch: pytest.Mo
     assert await found("/new ") == ["/new me"]
     for typed in ("h", "/start", "/stop ", "/nonsense ", "/state ", "/go\n"):
         assert await found(typed) == []
+
+
+async def test_a_question_is_open_until_it_is_answered(keys: PipeInput) -> None:
+    """It is drawn with its numbers, the toolbar says that it waits, and its answers are completed."""
+    stand_in = StandIn(
+        [ASKED, Message(speaker="planner", text="-", shown=True)], says("Fine"), lines=[line("user", "hi")]
+    )
+    shown, visit = await talk(stand_in, keys, "back" + ENTER, CTRL_D)
+    assert "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat\n" in re.sub(r" +\n", "\n", shown)
+    completer = Answers(visit, lambda: "en")
+
+    def found(typed: str) -> list[str]:
+        return [one.text for one in completer.get_completions(Document(typed), CompleteEvent())]
+
+    assert found("") == ["Blue shoes", "Red hat"]
+    assert found("re") == found("2") == ["Red hat"]
+    assert found("green") == []
+    visit.question = replace(
+        ASKED, options=[], fields=[{"name": "a", "label": "Street"}, {"name": "b", "label": "Zip"}]
+    )
+    assert found("street: Elm Street 5\nz") == ["Zip: "]
+    await visit.play(visit.turn("2"))
+    assert found("re") == []
+
+
+async def test_a_question_waits_for_the_next_visit(chat: Chat, keys: PipeInput) -> None:
+    """Between a question and its answer the process may end: the next visit shows it, and a number answers it."""
+    chat.speakers = with_shop(chat.speakers)
+    chat.expects(
+        supervisor=["Welcome.", Call("plan_things", {"brief": "send something back"})],
+        planner=[Call("choose_order"), "Sent back."],
+    )
+    before, after = StringIO(), StringIO()
+    for screen, typed in ((before, "I want to return something"), (after, "2")):
+        async with chat.assistant() as assistant:
+            place: dict[str, Any] = {
+                "console": Console(file=screen),
+                "history": InMemoryHistory(),
+                "terminal": (keys, DummyOutput()),
+            }
+            repl = Repl(Visit(assistant, "me"), "en", **place)
+            keys.send_text(typed + ENTER)
+            running = asyncio.ensure_future(repl.run())
+            await asyncio.sleep(0.5)
+            keys.send_text(CTRL_D)
+            assert await asyncio.wait_for(running, 5) == 0
+    assert "Which order?" in before.getvalue()
+    assert re.search(r"Which order\?\s+1\. Blue shoes.*Sent back\.", after.getvalue(), re.DOTALL)

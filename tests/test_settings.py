@@ -3,6 +3,7 @@
 import pytest
 
 from agents.errors import ConfigError
+from app.permissions import Permissions
 from app.settings import Settings, read_settings
 
 
@@ -51,6 +52,11 @@ def test_a_model_on_the_command_line_counts_for_every_role() -> None:
         ({"role_models": "planner"}, "ROLE_MODELS"),
         ({"model_timeout": "soon"}, "MODEL_TIMEOUT"),
         ({"model_retries": "-1"}, "MODEL_RETRIES"),
+        ({"permissions": "alice"}, "PERMISSIONS"),
+        ({"permissions": "alice="}, "PERMISSIONS"),
+        ({"permissions": "=refund"}, "PERMISSIONS"),
+        ({"permissions": "alice=refund, admin"}, "PERMISSIONS"),
+        ({"permissions": "alice=refund; alice=admin"}, "PERMISSIONS"),
     ],
 )
 def test_a_wrong_setting_is_named(values: dict[str, str], named: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,3 +78,12 @@ def test_a_server_of_ones_own_needs_no_key() -> None:
 def test_the_key_is_not_shown() -> None:
     """Settings can be printed without giving the key away."""
     assert "hush" not in repr(settings(openai_api_key="hush"))
+
+
+def test_permissions_belong_to_users() -> None:
+    """A user may do what their entry and everybody's entry say; the end of the list may be marked, too."""
+    granted = Permissions(settings(permissions=" alice=refund admin; *=read; ").permissions)
+
+    assert granted.of("alice") == {"refund", "admin", "read"}
+    assert granted.of("bob") == {"read"}
+    assert Permissions(settings().permissions).of("alice") == frozenset()

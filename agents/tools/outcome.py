@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from agents.views import View
+from agents.views import MOST_ENTRIES, View
 
 LONGEST = 8_000
 """Characters of an object that the model is shown."""
@@ -34,11 +34,18 @@ class Option:
 
 @dataclass(frozen=True)
 class Question:
-    """What the user has to choose, open or fill in before the tool has its result."""
+    """What the user has to choose, open or fill in before the tool has its result.
+
+    Raises ValueError when there is more to choose from than one can look through.
+    """
 
     prompt: str
     options: Sequence[Option] = ()
     url: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.options) > MOST_ENTRIES:
+            raise ValueError(f"a choice has {MOST_ENTRIES} options at most")
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,18 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from agents.speaker import Speaker, Speakers
 from agents.tools.help import assistant_help
+from agents.tools.outcome import Outcome
+from agents.views import read_view
 
 OUTSIDE = "outside"
 """The tag of a tool that tells of the world outside (the time, the weather): tomorrow it answers differently."""
 
 
-def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[str]]) -> Speakers:
+Answer = str | tuple[str, Mapping[str, Any]]
+"""What a tool answered, with the view it gave, if any, as plain data."""
+
+
+def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[Answer]]) -> Speakers:
     """Return the speakers with these answers, in their order, in place of what the tools of these names do."""
     stand_ins: dict[str, BaseTool] = {}
 
@@ -29,15 +35,17 @@ def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[str]]) -> Sp
     return Speakers(changed(speakers.supervisor), dialogs, asked)
 
 
-def recorded(tool: BaseTool, answers: Sequence[str]) -> BaseTool:
+def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
     """Return a tool that looks the same to the model and gives these answers, one a call; then it raises."""
     left = list(answers)
 
-    async def answer(**_: Any) -> str | tuple[str, None]:
+    async def answer(**_: Any) -> str | tuple[str, Outcome | None]:
         if not left:
             raise LookupError(f"{tool.name} was called once more than it was when this was recorded")
-        text = left.pop(0)
-        return (text, None) if tool.response_format == "content_and_artifact" else text
+        found = left.pop(0)
+        text, view = found if isinstance(found, tuple) else (found, None)
+        outcome = Outcome(view=read_view(view)) if view else None
+        return (text, outcome) if tool.response_format == "content_and_artifact" else text
 
     return StructuredTool.from_function(
         coroutine=answer,

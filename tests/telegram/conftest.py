@@ -1,6 +1,6 @@
 """The Telegram door, end to end: people write through a Bot API server, the assistant answers over HTTP."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -8,6 +8,7 @@ import pytest
 
 from agents.models import Models
 from agents.models.script import Script
+from agents.speaker import Speakers
 from app import telegram
 from app.settings import Settings
 from app.telegram_bot import ServiceBot
@@ -36,12 +37,19 @@ def script() -> Script:
 def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
     """Open the door on a database file that stays; `allowed` are the ids of those who may talk."""
 
+    def unchanged(speakers: Speakers) -> Speakers:
+        return speakers
+
     @asynccontextmanager
-    async def opened(models: Models | None = None, allowed: Sequence[int] = ()) -> AsyncIterator[Door]:
+    async def opened(
+        models: Models | None = None,
+        allowed: Sequence[int] = (),
+        change: Callable[[Speakers], Speakers] = unchanged,
+    ) -> AsyncIterator[Door]:
         settings = Settings(_env_file=None, telegram_allowed_users=frozenset(allowed))
         bot = ServiceBot(TOKEN, world.url)
         async with (
-            stage(tmp_path / "telegram.db", models or script.models(ROLES)) as assistant,
+            stage(tmp_path / "telegram.db", models or script.models(ROLES), change=change) as assistant,
             telegram.open_door(assistant, bot, settings) as one,
         ):
             yield one

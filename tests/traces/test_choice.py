@@ -3,10 +3,12 @@
 import pytest
 from langgraph.types import Command
 
-from agents.events import Interrupt, TurnEnd
+from agents.events import Interrupt, TurnEnd, trace
 from agents.history import dangling
 from agents.models.script import Call, Line
+from agents.questions import CHOICE, mark
 from agents.state import Context
+from app.assistant import Turn
 from app.running import config_of
 from prompts import phrase
 from tests.conftest import Chat, told
@@ -156,6 +158,34 @@ async def test_a_client_of_the_graph_may_resume_it(chat: Chat) -> None:
     assert waiting.value["prompt"] == "Which order?"
     assert values["said"][-1]["text"] == "Sent back."
     assert sum(asked.role == "supervisor" for asked in chat.script.asked) == 1
+
+
+async def test_an_answer_to_what_is_not_asked_answers_nothing(chat: Chat) -> None:
+    """A tap that comes too late, or for another question, is told so; the question that is open stays open."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    gone = f"planner: {phrase('choice_gone', 'en')}"
+
+    assert (await taps(chat, "Red hat", "1")).endswith(f"supervisor: {phrase('choice_gone', 'en')}")
+    await chat.says("I want to return something")
+    [pending] = (await chat.state())["pending"]
+    assert (await taps(chat, "Red hat", "2#another")).endswith(gone)
+    assert (await taps(chat, "Blue hat", "3")).endswith(gone)
+    assert (await taps(chat, "Red hat", f"4#{mark(pending['id'])}")).endswith("planner: Sent back.")
+
+
+async def test_a_choice_is_no_language(chat: Chat) -> None:
+    """A label that was tapped does not tell what the user speaks."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Готово."])
+    await chat.says("Хочу вернуть заказ")
+    await taps(chat, "Red hat", "1")
+
+    assert (await chat.state())["lang"] == "ru"
+
+
+async def taps(chat: Chat, text: str, id: str) -> str:
+    """Let the user tap a button; return the trace."""
+    async with chat.assistant() as assistant:
+        return trace([event async for event in assistant.play(Turn(thread="ann", text=text, id=id, source=CHOICE))])
 
 
 async def test_of_one_candidate_there_is_no_choice(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ async def test_an_error_view_is_a_notice(chat: Chat, monkeypatch: pytest.MonkeyP
     """A refused write shows a notice at once; the model is told why, and its words follow."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "One hat."], observer=["stay"])
     await chat.says("Did I order a hat?")
-    monkeypatch.delitem(shop_.ORDERS, HAT)
+    monkeypatch.setattr(shop_, "ORDERS", {id: order for id, order in ORDERS.items() if id != HAT})
     chat.expects(planner=[Call("submit_return", {"order": 1}), "It is gone."])
 
     assert told("""

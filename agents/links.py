@@ -1,0 +1,9 @@
+"""Links that may be shown."""
+
+from urllib.parse import urlsplit
+
+
+def is_web(url: str) -> bool:
+    """Tell whether a link leads to the web, and nowhere else."""
+    parts = urlsplit(url)
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not any(c.isspace() for c in url)

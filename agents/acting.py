@@ -17,8 +17,10 @@ from agents.events import Event, Observed
 from agents.handover import MAX_HOPS, Change, Update
 from agents.memory.store import namespace_of
 from agents.prompting import bound
+from agents.shelf import Shelf
 from agents.speaker import Speaker, Speakers
 from agents.state import Context, Pending, State, TalkUpdate, Wish
+from agents.tools.finding import meant
 from agents.tools.outcome import Outcome, Question
 from agents.tools.protocol import HAND_BACK
 from agents.tools.running import tool_node
@@ -34,18 +36,19 @@ LONGEST_SUMMARY = 200
 class Acting:
     """Run the tools of a speaker's last reply side by side, then the change of hands it asked for, if any."""
 
-    def __init__(self, speaker: Speaker, speakers: Speakers) -> None:
+    def __init__(self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> None:
         self.speaker, self.speakers = speaker, speakers
         entries = [dialog.tool for dialog in speakers.dialogs.values()]
         self.passing = entries if speaker.is_supervisor else [HAND_BACK]
-        self.node = tool_node(speaker, [tool for tool in bound(speaker, speakers) if tool.name not in self.passing])
+        offered = [*bound(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
+        self.node = tool_node(speaker, [tool for tool in offered if tool.name not in self.passing])
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the answers to every call but those that wait for the user, and who holds the conversation now."""
         talk = state["talks"][self.speaker.name]
         reply = next(m for m in reversed(talk["messages"]) if isinstance(m, AIMessage))
         passes = [call for call in reply.tool_calls if call["name"] in self.passing]
-        calls = [call for call in reply.tool_calls if call["name"] not in self.passing]
+        calls = [meant(call) for call in reply.tool_calls if call["name"] not in self.passing]
         update: Update = {"view": None, **(await self._run(calls, state) if calls else {})}
         form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
         if form and self.speaker.remember and runtime.store is not None:

@@ -53,7 +53,8 @@ def announce(state: State) -> Change:
     question = ask(pending, state["lang"])
     message = Message(speaker=pending["speaker"], text=worded(question, state["lang"]), shown=True)
     said = {"speaker": message.speaker, "text": message.text}
-    screen = on_screen(state, question.prompt, [option["label"] for option in question.options])
+    lines = [f"{number}. {option['label']}" for number, option in enumerate(question.options, 1)]
+    screen = on_screen(state, question.prompt, lines)
     return {"said": [said], "screen": screen, "listener": None}, [question, message]
 
 

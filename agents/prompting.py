@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
@@ -17,8 +16,10 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from agents.handover import title
 from agents.scene import described, scene
 from agents.screen import worded
+from agents.shelf import Shelf, shown_in
 from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR, Heard, State, Talk
+from agents.state import SUPERVISOR, Context, Heard, State, Talk
+from agents.tools.finding import call_tool, find_tools
 from agents.tools.help import assistant_help
 from agents.tools.protocol import entry_tool, form_tool, hand_back, missing
 from prompts import card, phrase, prompt
@@ -27,17 +28,17 @@ from prompts import card, phrase, prompt
 class Prompting:
     """The prompts and bound tools of every speaker, worked out once per language."""
 
-    def __init__(self, speakers: Speakers) -> None:
-        self.speakers = speakers
+    def __init__(self, speakers: Speakers, shelves: Mapping[str, Shelf] | None = None) -> None:
+        self.speakers, self.shelves = speakers, shelves or {}
         self._roles: dict[tuple[str, str], str] = {}
         self._tools: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
-    def messages(self, speaker: Speaker, state: State, zone: ZoneInfo) -> list[AnyMessage]:
-        """Return the prompt for the next model call of a speaker to a user who lives in a time zone."""
+    def messages(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
+        """Return the prompt for the next model call of a speaker."""
         talk = state.get("talks", {}).get(speaker.name, {})
         summary = phrase("summed_up", state["lang"], summary=talk["summary"]) if talk.get("summary") else ""
         role = SystemMessage(f"{self.role(speaker, state['lang'])}\n\n{summary}".strip())
-        return [role, *heard_so_far(speaker, state), self.closing(speaker, state, talk, zone)]
+        return [role, *heard_so_far(speaker, state), self.closing(speaker, state, context)]
 
     def role(self, speaker: Speaker, lang: str) -> str:
         """Return a speaker's system prompt: who it is, and whom and what it can turn to."""
@@ -50,13 +51,23 @@ class Prompting:
         """Return the tools bound to a speaker's model, described in `lang`; always the same list."""
         key = (speaker.name, lang)
         if key not in self._tools:
-            self._tools[key] = [_described(tool, lang) for tool in bound(speaker, self.speakers)]
+            tools = bound(speaker, self.speakers, self.shelves.get(speaker.name))
+            self._tools[key] = [_described(tool, lang) for tool in tools]
         return self._tools[key]
 
-    def closing(self, speaker: Speaker, state: State, talk: Talk, zone: ZoneInfo) -> SystemMessage:
+    def picked(self, speaker: Speaker, state: State) -> list[dict[str, Any]]:
+        """Return the tools bound for this message alone: those that fit, where a shelf's tools are bound."""
+        shelf = self.shelves.get(speaker.name)
+        if shelf is None or shelf.mode != "bind":
+            return []
+        return [_described(tool, state["lang"]) for tool in shelf.fitting(state, heard_so_far(speaker, state))]
+
+    def closing(self, speaker: Speaker, state: State, context: Context) -> SystemMessage:
         """Return the last message: what to do now, and all that changes from turn to turn."""
+        talk = state.get("talks", {}).get(speaker.name, {})
         opening = state["heard"]["text"] is None and not talk.get("messages")
-        now = datetime.now(zone).strftime("%A %Y-%m-%d %H:%M %Z")
+        now = datetime.now(context.zone).strftime("%A %Y-%m-%d %H:%M %Z")
+        now = f"{now}, {context.device}" if context.device else now
         parts = []
         if speaker.form:
             values = talk.get("form") or {}
@@ -78,7 +89,9 @@ class Prompting:
         if not speaker.is_supervisor:
             return f"{prompt(f'dialogs/{speaker.name}', lang)}\n\n{prompt('dialog', lang)}"
         helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
-        tools = {tool.name: card(tool.name, lang)[0] or tool.description for tool in speaker.tools}
+        shelf = self.shelves.get(speaker.name)
+        at_hand = [tool for tool in speaker.tools if shelf is None or tool.name not in shelf.tools]
+        tools = {tool.name: card(tool.name, lang)[0] or tool.description for tool in at_hand}
         return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
 
     def sight(self, observer: str, state: State) -> dict[str, Any]:
@@ -100,7 +113,13 @@ class Prompting:
             "opening": state["heard"]["text"] is None,
             "undone": bool(state.get("undone")),
             "wishes": bool(state.get("wishes")),
+            "shelf": self._offered(speaker, state, talk),
         }
+
+    def _offered(self, speaker: Speaker, state: State, talk: Talk) -> list[dict[str, Any]]:
+        shelf = self.shelves.get(speaker.name)
+        shown = sorted(shown_in(talk.get("messages", []))) if shelf else []
+        return [_described(shelf.tools[name], state["lang"]) for name in shown if shelf and name in shelf.tools]
 
     def _surroundings(self, lang: str) -> dict[str, Any]:
         helpers = {
@@ -115,14 +134,16 @@ class Prompting:
         return {"lang": lang, "helpers": helpers, "tools": [tool.name for tool in self.speakers.supervisor.tools]}
 
 
-def bound(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
-    """Return every tool a speaker's model may call, in an order that never changes."""
+def bound(speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> list[BaseTool]:
+    """Return every tool that is bound to a speaker's model, in an order that never changes."""
     help = speakers.help or assistant_help
+    own = [tool for tool in speaker.tools if shelf is None or tool.name not in shelf.tools]
+    finding = [find_tools(shelf), call_tool] if shelf else []
     if speaker.is_supervisor:
         entries = [entry_tool(dialog.tool, dialog.description) for dialog in speakers.dialogs.values()]
-        return [*speaker.tools, *entries, help]
+        return [*own, *entries, *finding, help]
     form = [form_tool(speaker.form)] if speaker.form else []
-    return [*speaker.tools, *form, hand_back, help]
+    return [*own, *form, *finding, hand_back, help]
 
 
 def heard_so_far(speaker: Speaker, state: State) -> list[AnyMessage]:

@@ -5,14 +5,15 @@
 3. Observers, beside the dialog's own draft or before it (`agents.watching`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import cast
 
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from agents import asking, handover
-from agents.events import Observed
+from agents.events import Message, Observed
 from agents.free import fits, named
 from agents.gate import HIGH, LOW, Gate
 from agents.handover import Change, Update
@@ -23,7 +24,10 @@ from agents.scene import Scene, scene
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Context, State, Switch
 from agents.verdict import By, Kind
+from prompts import phrase
 
+Recognise = Callable[[str], Awaitable[str | None]]
+"""Returns the tool that a text is surely for."""
 FRESH: Update = {
     "asked": [],
     "drafting": False,
@@ -33,26 +37,35 @@ FRESH: Update = {
     "said": None,
     "hops": 0,
     "view": None,
+    "shortcut": None,
 }
 
 
 class Routing:
     """Decide who hears the user's message, and which observers watch it."""
 
-    def __init__(self, speakers: Speakers, watchers: Mapping[str, Callable[[Scene], bool]], gate: Gate) -> None:
-        self.speakers, self.watchers, self.gate = speakers, watchers, gate
+    def __init__(
+        self,
+        speakers: Speakers,
+        watchers: Mapping[str, Callable[[Scene], bool]],
+        gate: Gate,
+        recognise: Recognise,
+    ) -> None:
+        self.speakers, self.watchers, self.gate, self.recognise = speakers, watchers, gate, recognise
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Begin the turn."""
-        begun = cast(State, {**state, **FRESH, "votes": [], "said": [], "turn": state.get("turn", 0) + 1})
+        fresh = {**FRESH, "votes": [], "said": [], "turn": state.get("turn", 0) + 1}
+        shortcut = await self.recognise(text) if (text := state["heard"]["text"]) else None
+        begun = cast(State, {**state, **fresh, "shortcut": shortcut})
         holder = handover.hold(state.get("dialog"))
         moves = [*keep_up(begun, self.speakers), self._decide]
         update, events = handover.sequence(begun, *moves)
         for event in events:
             runtime.stream_writer(event)
         said = update.pop("said", [])
-        fresh = {**FRESH, **holder, "offer": None, "switched": None, "turn": begun["turn"]}
-        return {**fresh, **update, "said": [None, *said]}
+        over = {**FRESH, **holder, "offer": None, "switched": None, "turn": begun["turn"]}
+        return {**over, **update, "said": [None, *said]}
 
     def _decide(self, state: State) -> Change:
         """Take the message for the answer to what a tool asked, if it is one; else find out whom it is for."""
@@ -79,6 +92,11 @@ class Routing:
         holder = state.get("dialog")
         if (name := named(text, self.speakers, state["lang"])) and name != holder:
             return handover.sequence(state, *self._called(self.speakers[name], state))
+        if says("home", text, state["lang"]):
+            return handover.sequence(state, *self._home(holder))
+        if tool := state.get("shortcut"):
+            told = _decided("shortcut", "stay", None, f"asks for {tool}", "free")
+            return handover.sequence(state, told, lambda _: ({"shortcut": tool, "listener": None}, []))
         return self._watch(self.speakers[holder], state) if holder else _heard_by(SUPERVISOR)
 
     def _watch(self, dialog: Speaker, state: State) -> Change:
@@ -117,6 +135,11 @@ class Routing:
             _heard(SUPERVISOR),
         ]
 
+    def _home(self, holder: str | None) -> list[handover.Move]:
+        """Interrupt whoever holds the conversation; there is nothing to answer but that the user is heard."""
+        leave = [partial(handover.pause, self.speakers[holder], reason="home")] if holder else []
+        return [_decided("home", "supervisor", None, "called home", "free"), *leave, _at_home]
+
     def _called(self, dialog: Speaker, state: State) -> list[handover.Move]:
         """Begin the dialog that the user called by its name; the name itself is nothing to answer."""
         holder, heard = state.get("dialog"), {**state["heard"], "text": None}
@@ -126,6 +149,14 @@ class Routing:
             partial(handover.take_over, dialog, brief=""),
             lambda _: ({"heard": heard, "listener": dialog.name}, []),
         ]
+
+
+def _at_home(state: State) -> Change:
+    message = Message(speaker=SUPERVISOR, text=phrase("home", state["lang"]))
+    heard = HumanMessage(state["heard"]["text"] or "", id=state["heard"]["id"])
+    said = {"speaker": SUPERVISOR, "text": message.text}
+    update: Update = {"talks": {SUPERVISOR: {"add": [heard, AIMessage(message.text)]}}, "said": [said]}
+    return {**update, "listener": None}, [message]
 
 
 def _answer(text: str, lang: str) -> str | None:

@@ -26,5 +26,4 @@ def worded(screen: Sequence[Shown]) -> str:
 
 
 def _view(shown: Shown) -> str:
-    lines = [f"{number}. {line}" for number, line in enumerate(shown["lines"], 1)]
-    return "\n".join([*([f"{shown['title']}:"] if shown["title"] else []), *lines])
+    return "\n".join([*([f"{shown['title']}:"] if shown["title"] else []), *shown["lines"]])

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
@@ -17,7 +17,7 @@ from agents.models.reply import Listener, reply
 from agents.prompting import Prompting, heard_message, heard_so_far
 from agents.screen import on_screen
 from agents.speaker import Speaker
-from agents.state import Context, State, TalkUpdate
+from agents.state import Context, State, Talk, TalkUpdate
 from agents.verdict import STAY, Verdict
 from agents.views import View, read_view
 
@@ -59,7 +59,8 @@ class Speaking:
         view = read_view(body) if (body := state.get("view")) else None
         emit: Callable[[Event], None] = runtime.stream_writer
         draft = Draft(self.speaker.name, emit, held=waiting or view is not None)
-        task = asyncio.create_task(self._reply(state, runtime, draft))
+        news = self._news(state)
+        task = asyncio.create_task(self._reply(self._heard(state, news), runtime, draft))
         try:
             verdict = await self._verdict(state, runtime) if waiting else STAY
             if not verdict.stays:
@@ -71,7 +72,7 @@ class Speaking:
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await task
-        written = self._written(state, message, emit, view)
+        written = self._written(state, [*news, message], emit, view)
         if lost:
             written["talks"][self.speaker.name]["messages"] = state["talks"][self.speaker.name]["messages"][lost:]
         return written
@@ -96,8 +97,8 @@ class Speaking:
 
     async def _ask(self, state: State, runtime: Runtime[Context], draft: Draft) -> AIMessage:
         listener = Listener(self.speaker.name, draft.emit, draft.hear)
-        messages = self.prompting.messages(self.speaker, state, runtime.context.zone)
-        tools = self.prompting.tools(self.speaker, state["lang"])
+        messages = self.prompting.messages(self.speaker, state, runtime.context)
+        tools = [*self.prompting.tools(self.speaker, state["lang"]), *self.prompting.picked(self.speaker, state)]
         return await reply(runtime.context.models.chain(self.speaker.name), messages, tools, listener)
 
     def _without(self, lost: int, state: State) -> State:
@@ -108,13 +109,27 @@ class Speaking:
         runtime.context.ballot.open(state["asked"])
         return await runtime.context.ballot.verdict()
 
-    def _written(
-        self, state: State, message: AIMessage, emit: Callable[[Event], None], view: View | None
-    ) -> dict[str, Any]:
-        """Write the reply down; what the user sees is the view of the last tool, if it gave one."""
+    def _news(self, state: State) -> list[AnyMessage]:
+        """Return what the speaker hears now and has not heard yet: the user, and of tools that may help."""
         talk = state.get("talks", {}).get(self.speaker.name, {})
         heard = heard_message(state["heard"], talk)
-        added: list[AnyMessage] = [heard, message] if heard else [message]
+        if heard is None:
+            return []
+        shelf = self.prompting.shelves.get(self.speaker.name)
+        cards = shelf.offer(state, [*talk.get("messages", []), heard]) if shelf else None
+        return [heard, cards] if cards else [heard]
+
+    def _heard(self, state: State, news: list[AnyMessage]) -> State:
+        """Return the state with the news in the speaker's history."""
+        talk = state.get("talks", {}).get(self.speaker.name, {})
+        heard: Talk = {**talk, "messages": [*talk.get("messages", []), *news]}
+        return {**state, "talks": {**state.get("talks", {}), self.speaker.name: heard}}
+
+    def _written(
+        self, state: State, added: list[AnyMessage], emit: Callable[[Event], None], view: View | None
+    ) -> dict[str, Any]:
+        """Write the reply down; what the user sees is the view of the last tool, if it gave one."""
+        talk, message = state.get("talks", {}).get(self.speaker.name, {}), cast(AIMessage, added[-1])
         update: TalkUpdate = {"add": added}
         if "form" in talk:
             update["form"] = talk["form"]

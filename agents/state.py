@@ -85,7 +85,7 @@ class Pending(TypedDict):
 
 
 class Shown(TypedDict):
-    """A view as the user saw it: its title and the lines that can be called by number."""
+    """A view as the user saw it: its title and its lines, each with the number it goes by."""
 
     title: str
     lines: list[str]
@@ -149,6 +149,8 @@ class State(TypedDict, total=False):
     """Tool calls that wait for the user; the first one is on the screen."""
     view: dict[str, Any] | None
     """The view of the last tool of this turn; it is shown in place of the reply."""
+    shortcut: str | None
+    """The tool that serves this message without a model."""
     screen: list[Shown]
     """What the user saw last."""
     aliases: Known

@@ -41,7 +41,7 @@ class View(Event):
         return self.title
 
     def numbered(self) -> list[str]:
-        """Return what the user may call by its number, in the order it is shown."""
+        """Return what the user may call by its number, "2. red hat", in the order it is shown."""
         return []
 
     def plain(self) -> dict[str, Any]:
@@ -51,12 +51,13 @@ class View(Event):
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing on a card list; `id` is for buttons and never shown."""
+    """One thing on a card list; `id` is for buttons and never shown; `number` (0: its place) is what it goes by."""
 
     label: str
     detail: str = ""
     url: str = ""
     id: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,15 +73,15 @@ class CardList(View):
         super().__post_init__()
 
     def text(self) -> str:
-        """Return the entries as a numbered list."""
-        return "\n".join([*([self.title] if self.title else []), *(f"{n}. {e}" for n, e in _count(self._lines()))])
+        """Return the entries as a numbered list under the title."""
+        return _under(self.title, self.numbered())
 
     def numbered(self) -> list[str]:
         """Return the entries as the user sees them."""
-        return self._lines()
-
-    def _lines(self) -> list[str]:
-        return [" — ".join(part for part in (e.label, e.detail, e.url) if part) for e in self.entries]
+        lines = (" — ".join(part for part in (e.label, e.detail, e.url) if part) for e in self.entries)
+        return [
+            f"{e.number or place}. {line}" for place, (e, line) in enumerate(zip(self.entries, lines, strict=True), 1)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,12 +101,13 @@ class Table(View):
 
     def text(self) -> str:
         """Return the rows, numbered, each cell with its column's name."""
-        return "\n".join([*([self.title] if self.title else []), *(f"{n}. {r}" for n, r in _count(self.numbered()))])
+        return _under(self.title, self.numbered())
 
     def numbered(self) -> list[str]:
         """Return the rows in words."""
-        pairs = [zip(self.columns, row, strict=True) for row in self.rows]
-        return [", ".join(f"{column}: {cell}" for column, cell in row if cell) for row in pairs]
+        rows = [zip(self.columns, row, strict=True) for row in self.rows]
+        lines = [", ".join(f"{column}: {cell}" for column, cell in row if cell) for row in rows]
+        return [f"{place}. {line}" for place, line in enumerate(lines, 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,8 +186,8 @@ def read_view(body: Mapping[str, Any]) -> View:
         raise ValueError(f"not a {kind.kind} view: {problems}") from None
 
 
-def _count(lines: Sequence[str]) -> list[tuple[int, str]]:
-    return list(enumerate(lines, 1))
+def _under(title: str, lines: Sequence[str]) -> str:
+    return "\n".join([title, *lines] if title else lines)
 
 
 def _texts(data: object) -> list[str]:

@@ -28,7 +28,10 @@ def drawn(view: View) -> list[RenderableType]:
     """Return a view as a terminal shows it; what cannot be drawn is its plain text."""
     match view:
         case CardList(title=title, entries=entries):
-            return [*_title(title), _numbered(_card(entry) for entry in entries)]
+            return [
+                *_title(title),
+                _numbered((one.number or place, _card(one)) for place, one in enumerate(entries, 1)),
+            ]
         case TableView():
             return [*_title(view.title), Grid(view)]
         case Notice(message=message, level=level):
@@ -48,7 +51,7 @@ def drawn(view: View) -> list[RenderableType]:
 def asked(question: Interrupt, lang: str) -> list[RenderableType]:
     """Return a question of a tool with its numbered options, its address or its fields."""
     lines = [_option(one["label"], one.get("detail", "")) for one in question.options]
-    options = [_numbered(lines)] if lines else []
+    options = [_numbered(enumerate(lines, 1))] if lines else []
     fields = [Text(f"{_line(field['label'])}:", "cyan") for field in question.fields]
     hint = [Text(phrase("form_hint", lang), "dim")] if len(fields) > 1 else []
     address = [_address(question.url)] if question.url else []
@@ -75,7 +78,8 @@ class Grid:
         for number, row in enumerate(self._view.rows, 1):
             table.add_row(str(number), *(Text(clean(cell)) for cell in row))
         needed = Measurement.get(console, options.update(max_width=UNBOUNDED), table).minimum
-        yield table if needed <= options.max_width else _numbered(Text(clean(line)) for line in self._view.numbered())
+        lines = [Text(clean(line.partition(" ")[2])) for line in self._view.numbered()]
+        yield table if needed <= options.max_width else _numbered(enumerate(lines, 1))
 
 
 class Bar:
@@ -99,10 +103,10 @@ def _title(text: str) -> list[RenderableType]:
     return [Text(clean(text), "bold")] if text else []
 
 
-def _numbered(lines: Iterable[Text]) -> Table:
+def _numbered(lines: Iterable[tuple[int, Text]]) -> Table:
     """Return lines with their numbers before them; what does not fit goes on below its beginning."""
     grid = Table.grid(Column(style="cyan", justify="right"), Column(overflow="fold"), padding=(0, 1))
-    for number, line in enumerate(lines, 1):
+    for number, line in lines:
         grid.add_row(f"{number}.", line)
     return grid
 

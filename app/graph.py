@@ -19,7 +19,9 @@ from agents.gate import Gate, untrained_gate
 from agents.prompting import Prompting
 from agents.routing import Routing
 from agents.scene import scene
+from agents.serving import Serving
 from agents.settling import Settling
+from agents.shelf import Mode, shelves
 from agents.speaker import Speaker, Speakers
 from agents.speaking import Speaking
 from agents.state import SUPERVISOR, Context, State
@@ -40,7 +42,7 @@ class Wiring:
         """To the observers, with or without the dialog beside them; else straight to whoever listens."""
         listener = state["listener"]
         if listener is None:
-            return ["ask" if state.get("pending") else END]
+            return ["ask" if state.get("pending") else "shortcut" if state.get("shortcut") else END]
         asked = [f"{name}.pre_check" for name in state["asked"]]
         return [*asked, listener] if state["drafting"] or not asked else asked
 
@@ -101,10 +103,12 @@ def build_graph(
     saver: Checkpointer,
     store: BaseStore | None,
     gate: Gate = untrained_gate,
+    tool_mode: Mode = "append",
 ) -> Graph:
     """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
     graph = StateGraph(State, context_schema=Context)
-    settling, prompting = Settling(speakers), Prompting(speakers)
+    found, serving = shelves(speakers, tool_mode), Serving(speakers)
+    settling, prompting = Settling(speakers), Prompting(speakers, found)
     wiring = Wiring(speakers, observers, settling)
     watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
     everyone = [SUPERVISOR, *speakers.dialogs]
@@ -112,15 +116,17 @@ def build_graph(
     looks = {name: _looks(speakers[name], observers) for name in everyone}
     checks = sorted({check for one in looks.values() for check in one})
 
-    graph.add_node("route", Routing(speakers, watchers, gate))
+    graph.add_node("route", Routing(speakers, watchers, gate, serving.recognise))
     graph.add_node("verdict", Judging(speakers))
     graph.add_node("settle", settling)
     graph.add_node("ask", Asking(speakers))
+    graph.add_node("shortcut", serving)
+    graph.add_edge("shortcut", END)
     for name in everyone:
         speaker = speakers[name]
         after = [END, f"{name}.tools", "settle", *looks[name], *([] if speaker.is_supervisor else ["verdict"])]
         graph.add_node(name, Speaking(speaker, prompting))
-        graph.add_node(f"{name}.tools", Acting(speaker, speakers))
+        graph.add_node(f"{name}.tools", Acting(speaker, speakers, found.get(name)))
         if speaker.history == "summarise":
             graph.add_node(f"{name}.summary", Summing(speaker))
             graph.add_edge(f"{name}.summary", "settle")
@@ -136,7 +142,7 @@ def build_graph(
             graph.add_edge(f"{name}.post_check", "settle")
     graph.add_edge(START, "route")
     looks_first = [f"{name}.pre_check" for name in watchers]
-    graph.add_conditional_edges("route", wiring.after_route, [END, "ask", *everyone, *looks_first])
+    graph.add_conditional_edges("route", wiring.after_route, [END, "ask", "shortcut", *everyone, *looks_first])
     graph.add_conditional_edges("ask", wiring.after_asking, ["ask", *everyone])
     graph.add_conditional_edges("verdict", wiring.after_judging, [END, "settle", *everyone, *hands, *checks])
     graph.add_conditional_edges("settle", wiring.after_settling, [END, *speakers.dialogs])

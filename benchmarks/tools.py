@@ -73,7 +73,7 @@ def measure(folder: Path, langs: Sequence[str], most: int | None) -> list[Row]:
     started = time.process_time()
     ranker = ToolRanker(known)
     built = time.process_time() - started
-    shortcuts = Shortcuts(ranker)
+    shortcuts = Shortcuts(ranker.cards, ranker)
     asked = requests(folder / "dev.jsonl")
     rows: list[Row] = []
     for lang in langs:

@@ -1,7 +1,15 @@
 """The user's to-dos, reminders, alarms and timers."""
 
-from agents.tools.reminders import add_reminder, change_reminder, delete_reminders, list_reminders, set_time_zone
-from agents.tools.todos import add_todos, change_todo, delete_todos, list_todos
+from agents.tools.reminders import (
+    add_reminder,
+    change_reminder,
+    choose_reminder,
+    delete_reminders,
+    list_reminders,
+    set_time_zone,
+)
+from agents.tools.timers import stop_timer
+from agents.tools.todos import add_todos, change_todo, choose_todo, delete_todos, list_todos
 from dialogs import Dialog
 
 dialog = Dialog(
@@ -13,10 +21,13 @@ dialog = Dialog(
         list_todos,
         change_todo,
         delete_todos,
+        choose_todo,
         add_reminder,
         list_reminders,
         change_reminder,
         delete_reminders,
+        choose_reminder,
+        stop_timer,
         set_time_zone,
     ],
     resume="never",

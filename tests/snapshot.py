@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from agents.models.script import Script
 from agents.prompting import Prompting
 from agents.speaker import Speaker
-from agents.state import State
+from agents.state import Context, State
 from app.composition import discover
 from prompts import languages
 
 FOLDER = Path(__file__).parent / "prompts"
+NOBODY = Context("-", "-", Script().models(["supervisor"]), zone=ZoneInfo("UTC"))
 NOW = re.compile(r"\w+ \d{4}-\d\d-\d\d \d\d:\d\d.*")
 
 
@@ -44,7 +46,7 @@ def write() -> None:
 def _composed(prompting: Prompting, speaker: Speaker, lang: str) -> str:
     heard = None if speaker.is_supervisor else "…"
     state = State(lang=lang, heard={"id": "1", "text": heard, "source": "message"})
-    first, *_, last = prompting.messages(speaker, state, ZoneInfo("UTC"))
+    first, *_, last = prompting.messages(speaker, state, NOBODY)
     tools = "\n".join(_described(tool["function"]) for tool in prompting.tools(speaker, lang))
     parts = ("# Begins with", first.text, "# Tools", tools, "# Ends with", NOW.sub("…", last.text))
     return "\n\n".join(parts) + "\n"

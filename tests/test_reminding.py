@@ -61,7 +61,7 @@ async def test_the_time_is_told_in_the_users_zone(friday: Chat) -> None:
     await plans(friday, Call("set_time_zone", {"zone": "Pacific/Kiritimati"}))
     friday.expects(supervisor=[Call("current_time", {}), "There you are."])
     async with friday.assistant() as assistant:
-        turn = Turn(thread="another", user="ann", text="What time is it?", lang="en")
+        turn = Turn(thread="another", user="ann", text="How late has it become?", lang="en")
         events = [event async for event in assistant.play(turn)]
     told = [event.plain()["object"] for event in events if event.type == "tool.end"]
     assert told[0].endswith("(+14).")

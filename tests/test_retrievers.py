@@ -61,7 +61,7 @@ def ranker() -> ToolRanker:
 @pytest.fixture(scope="module")
 def shortcuts(ranker: ToolRanker) -> Shortcuts:
     """The shortcuts among these tools."""
-    return Shortcuts(ranker)
+    return Shortcuts(ranker.cards, ranker)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_odd_requests(ranker: ToolRanker, shortcuts: Shortcuts, odd: str) -> Non
 def test_no_cards_and_bare_cards() -> None:
     """No tools give no hits; a tool without examples is found by its name and parameters."""
     assert ToolRanker([]).rank("anything", 5) == []
-    assert Shortcuts(ToolRanker([])).tool("anything") is None
+    assert Shortcuts([]).tool("anything") is None
 
     bare = ToolRanker([Card("convert_currency", parameters=["amount"]), Card("?")])
     assert isinstance(bare.rank("currency", 1)[0], Hit)

@@ -1,6 +1,8 @@
-"""Frequent simple requests that need no model: an example says the same, and the ranker is sure."""
+"""Frequent simple requests that need no model: an example says the same, or the ranker is sure."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
 
 from agents.lexical import stems
 from agents.retrievers.cards import Card
@@ -16,47 +18,64 @@ CLOSENESS = 0.5
 
 
 class Shortcuts:
-    """Tells which requests go straight to a tool; all tools compete, and those marked `shortcut` may win."""
+    """Tells which requests go straight to a tool; all tools compete, and those marked `shortcut` may win.
 
-    def __init__(self, ranker: ToolRanker) -> None:
-        self._ranker = ranker
+    Sure is what an example of one tool alone says, fillers aside; or what has no word that the tool's examples
+    lack ("don't stop it" and "stop it at nine" are not "stop it"), resembles one of them, and leads every other tool.
+    """
+
+    def __init__(self, cards: Sequence[Card], ranker: ToolRanker | None = None) -> None:
+        self._cards = tuple(cards)
+        self._trained = ranker
         self._fillers = {
             word for lang in languages() for filler in table("words", lang)["fillers"] for word in _stems(filler)
         }
-        marked = [card for card in ranker.cards if card.shortcut]
-        self._said = {card.name: self._fillers.union(*map(_stems, card.whole_phrases())) for card in marked}
-        self._examples = {card.name: self._vectors(card) for card in marked}
+        self._marked = [card for card in cards if card.shortcut]
+        self._said = {card.name: self._fillers.union(*map(_stems, card.whole_phrases())) for card in self._marked}
         self._askers: defaultdict[Words, set[str]] = defaultdict(set)
-        for card in ranker.cards:
+        for card in cards:
             for phrase in card.whole_phrases():
                 self._askers[self._words(phrase)].add(card.name)
 
     def tool(self, request: str) -> str | None:
-        """Return the name of the tool that a request is surely for, to be called without arguments.
+        """Return the name of the tool that a request is surely for, to be called without arguments."""
+        return self.said(request) or (self.meant(request) if self.may_be_meant(request) else None)
 
-        Sure is what an example of this tool alone says, fillers aside; or what leads every other tool, resembles an
-        example that leaves nothing open, and has no word that the tool's examples lack: "don't stop it" and "stop it
-        at nine" are not "stop it".
-        """
+    def said(self, request: str) -> str | None:
+        """Return the tool of which an example says the same and of no other; at once."""
+        asking = self._askers.get(self._words(request), set()) if self._words(request) else set()
+        return next(iter(asking)) if len(asking) == 1 and asking <= self._said.keys() else None
+
+    def may_be_meant(self, request: str) -> bool:
+        """Tell whether `meant` could find a tool, at once."""
         words = self._words(request)
-        best = self._ranker.rank(request, 2)
-        if not words or not best or best[0].name not in self._said:
+        return bool(words) and any(known.issuperset(words) for known in self._said.values())
+
+    def meant(self, request: str) -> str | None:
+        """Return the tool that leads all others and has a like example; the first time this takes a second."""
+        words, best = self._words(request), self._ranker.rank(request, 2)
+        if not best or not self._said.get(best[0].name, set()).issuperset(words):
             return None
         name, second = best[0].name, best[1].score if best[1:] else 0.0
-        if self._askers.get(words) == {name}:
-            return name
-        leads = best[0].score - second >= LEAD
-        return name if leads and self._said[name].issuperset(words) and self._close(request, name) else None
+        return name if best[0].score - second >= LEAD and self._close(request, name) else None
+
+    @cached_property
+    def _ranker(self) -> ToolRanker:
+        return self._trained or ToolRanker(self._cards)
+
+    @cached_property
+    def _examples(self) -> dict[str, list[Vector]]:
+        return {card.name: [self._vector(phrase) for phrase in card.whole_phrases()] for card in self._marked}
 
     def _words(self, text: str) -> Words:
         return tuple(word for word in _stems(text) if word not in self._fillers)
 
     def _close(self, request: str, name: str) -> bool:
-        vector = self._ranker.space.vector(features(request))
+        vector = self._vector(request)
         return any(_product(vector, example) >= CLOSENESS for example in self._examples[name])
 
-    def _vectors(self, card: Card) -> list[Vector]:
-        return [self._ranker.space.vector(features(phrase)) for phrase in card.whole_phrases()]
+    def _vector(self, text: str) -> Vector:
+        return self._ranker.space.vector(features(text))
 
 
 def _product(one: Vector, other: Vector) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.rules.listings import latest, listing, reading
+from agents.rules.listings import choosing, latest, listing, number_in, reading
 from agents.rules.parts import Call
 from agents.rules.patterns import Match, first_match
 from agents.rules.references import plain_number, refer
@@ -19,6 +19,10 @@ class NeedsListing(Exception):
 
     Its argument is the tool that shows the list; none if there is no such tool.
     """
+
+
+class NeedsChoice(Exception):
+    """Several entries could be meant; its argument is the call that lets the user choose."""
 
 
 class Unclear(Exception):
@@ -127,11 +131,21 @@ class Filler:
         found = refer(raw, known, words, latest(self.now, tool))
         shown = "\n".join(f"{number}. {entry}" for number, entry in known.items())
         if found.choices:
-            near = "\n".join(f"{number}. {known[number]}" for number in found.choices)
-            raise Unclear(sentence("which_of", lang, list=near))
+            return [self._chosen(tool, found.choices, known)]
         if found.unknown:
             raise Unclear(sentence("not_on_list", lang, name=", ".join(found.unknown), list=shown))
         return list(found.numbers)
+
+    def _chosen(self, tool: str, numbers: tuple[int, ...], known: Mapping[int, str]) -> int:
+        """Return which of several entries the user has chosen; else let them choose, or ask in words."""
+        chooser = choosing(self.now, tool)
+        for result in self.now.results:
+            if result.call.name == chooser and (number := number_in(result.text)) in numbers:
+                return number
+        if chooser is None:
+            near = "\n".join(f"{number}. {known[number]}" for number in numbers)
+            raise Unclear(sentence("which_of", self.now.lang, list=near))
+        raise NeedsChoice(Call(chooser, {"numbers": list(numbers)}))
 
 
 def correction(now: Situation) -> tuple[str, dict[str, str]] | None:

@@ -10,6 +10,7 @@ from agents.rules.references import entries
 from agents.rules.scene import Situation
 
 _NUMBER = re.compile(r"(?<!\d)(\d+)\. ")
+_CHOSEN = re.compile(r'"number":(\d+)')
 
 
 def readings(now: Situation) -> list[str]:
@@ -20,6 +21,17 @@ def readings(now: Situation) -> list[str]:
 def reading(now: Situation, tool: str) -> str | None:
     """Return the tool that shows the list to which a tool's numbers refer; None if there is none."""
     return next((name for name in readings(now) if _things(name) == _things(tool)), None)
+
+
+def choosing(now: Situation, tool: str) -> str | None:
+    """Return the tool that lets the user choose one of a tool's things; None if there is none."""
+    return next((name for name in now.tools if name.startswith("choose") and _things(name) == _things(tool)), None)
+
+
+def number_in(text: str) -> int | None:
+    """Return the number of the thing that a choice gave; None if it gave none."""
+    found = _CHOSEN.search(text)
+    return int(found[1]) if found else None
 
 
 def listing(now: Situation, tool: str) -> dict[int, str] | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agents.rules.actions import NeedsListing, Plan
+from agents.rules.actions import NeedsChoice, NeedsListing, Plan
 from agents.rules.listings import readings
 from agents.rules.parts import HAND_BACK, HELP, Call, Move
 from agents.rules.planning import cancelled, guess, understand
@@ -26,6 +26,8 @@ def speak(now: Situation) -> Move:
         if reading is None or any(result.call.name == reading for result in now.results):
             return Move(told(now.results, (), now.lang)) if now.results else not_understood(now)
         return Move("", (Call(reading, {}),))
+    except NeedsChoice as needed:
+        return Move("", needed.args)
     done = {result.call.key for result in now.results}
     if remaining := [call for call in plan.calls if call.key not in done]:
         return Move("", _round(now, remaining))

@@ -6,9 +6,11 @@ from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
 from agents.state import Context
+from agents.tools.traits import traits
 from prompts import prompt
 
 
+@traits(shortcut=True)
 @tool
 async def abilities(runtime: ToolRuntime[Context, Any]) -> str:
     """Tell what you can do for the user."""

@@ -8,10 +8,12 @@ from langgraph.prebuilt import ToolRuntime
 
 from agents.state import Context
 from agents.tools.recorded import OUTSIDE
+from agents.tools.traits import traits
 from agents.zone import zone_of_user
 from prompts import phrase, table
 
 
+@traits(shortcut=True)
 @tool
 async def current_time(runtime: ToolRuntime[Context, Any]) -> str:
     """Tell the date, weekday and time now."""

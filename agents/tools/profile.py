@@ -8,12 +8,14 @@ from langgraph.prebuilt import ToolRuntime
 
 from agents.state import Context
 from agents.tools.outcome import Answer, result
+from agents.tools.traits import traits
 from agents.views import Document
 from prompts import phrase, table
 
 Runtime = ToolRuntime[Context, Any]
 
 
+@traits(shortcut=True)
 @tool
 async def show_profile(runtime: Runtime) -> str:
     """Show what is known of the user so far."""

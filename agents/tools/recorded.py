@@ -54,4 +54,6 @@ def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
         args_schema=tool.args_schema,
         infer_schema=False,
         response_format=tool.response_format,
+        metadata=tool.metadata,
+        tags=tool.tags,
     )

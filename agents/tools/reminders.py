@@ -18,9 +18,10 @@ from agents.moments.moving import moved, rezoned
 from agents.moments.reading import moment
 from agents.moments.wording import worded, worded_instant
 from agents.state import Context
-from agents.tools.outcome import Refused
+from agents.tools.outcome import Answer, Option, Refused, choice, result
 from agents.tools.recorded import OUTSIDE
 from agents.tools.traits import traits
+from agents.views import CardList, Entry
 from agents.zone import keep_zone, zone_of_user
 from prompts import phrase
 
@@ -38,7 +39,7 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -
     when: the user's own words for the time, in their language ("in 20 minutes", "tomorrow at 9", "every Monday
     at 9"). text: what to remind of, in the user's words; leave it out for an alarm or a timer.
     """
-    lang, table = runtime.state["lang"], _reminders(runtime)
+    lang, table = runtime.state["lang"], reminders_of(runtime)
     named = moment(when, lang, _now(runtime), await _zone(runtime))
     if named is None:
         return phrase("reminder_when", lang, when=when)
@@ -53,10 +54,25 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -
     return phrase("reminder_set", lang, reminder=_line(added, lang))
 
 
-@tool
-async def list_reminders(runtime: Runtime) -> str:
+@traits(view="cards", shortcut=True)
+@tool(response_format="content_and_artifact")
+async def list_reminders(runtime: Runtime) -> Answer:
     """Show the user's reminders, alarms and timers with their numbers and times."""
-    return await _listed(runtime)
+    lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
+    entries = [Entry(_worded(one, lang), number=one.number) for one in live]
+    return result(message=await _listed(runtime), view=CardList(entries=entries) if entries else None)
+
+
+@traits(kind="selector")
+@tool(response_format="content_and_artifact")
+async def choose_reminder(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
+    """Let the user choose one of their reminders, when it is unclear which. numbers: those in question; else all."""
+    lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
+    found = [one for one in live if numbers is None or one.number in numbers]
+    options = [
+        Option(_worded(one, lang), {"number": one.number, "text": one.text}, id=str(one.number)) for one in found
+    ]
+    return choice(phrase("which_reminder", lang), options)
 
 
 @traits(effect="write", repeatable=True)
@@ -77,7 +93,7 @@ async def change_reminder(
     new = None if when is None else moved(when, lang, _now(runtime), await _zone(runtime), found.moment)
     if when is not None and new is None:
         return phrase("reminder_when", lang, when=when)
-    await _reminders(runtime).change(found, call, text=text or found.text, moment=new)
+    await reminders_of(runtime).change(found, call, text=text or found.text, moment=new)
     changed = await _numbered(number, runtime)
     return phrase("reminder_set", lang, reminder=_line(changed or found, lang))
 
@@ -86,7 +102,7 @@ async def change_reminder(
 @tool
 async def delete_reminders(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
     """Delete reminders, alarms or timers. numbers: as in the list."""
-    call, table = runtime.tool_call_id or "", _reminders(runtime)
+    call, table = runtime.tool_call_id or "", reminders_of(runtime)
     gone = [number for number in numbers if not await table.delete(runtime.context.user, number, call)]
     return await _no_such(gone, runtime) if gone else await _listed(runtime)
 
@@ -139,18 +155,22 @@ def _now(runtime: Runtime) -> datetime:
 
 
 async def _numbered(number: int, runtime: Runtime) -> Reminder | None:
-    live = await _reminders(runtime).live(runtime.context.user)
+    live = await reminders_of(runtime).live(runtime.context.user)
     return next((reminder for reminder in live if reminder.number == number), None)
 
 
 async def _listed(runtime: Runtime) -> str:
-    lang, live = runtime.state["lang"], await _reminders(runtime).live(runtime.context.user)
+    lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
     return "\n".join(_line(reminder, lang) for reminder in live) or phrase("reminders_none", lang)
 
 
 def _line(reminder: Reminder, lang: str) -> str:
+    return f"{reminder.number}. {_worded(reminder, lang)}"
+
+
+def _worded(reminder: Reminder, lang: str) -> str:
     rung = f" ({phrase('reminder_rung', lang)})" if reminder.due_ms is None else ""
-    return f"{reminder.number}. {reminder.text}: {worded(reminder.moment, lang)}{rung}"
+    return f"{reminder.text}: {worded(reminder.moment, lang)}{rung}"
 
 
 async def _no_such(numbers: list[int], runtime: Runtime) -> str:
@@ -158,7 +178,12 @@ async def _no_such(numbers: list[int], runtime: Runtime) -> str:
     return f"{phrase('reminder_unknown', runtime.state['lang'], numbers=missing)}\n{await _listed(runtime)}"
 
 
-def _reminders(runtime: Runtime) -> Reminders:
+def reminders_of(runtime: Runtime) -> Reminders:
+    """Return the table of reminders.
+
+    Raises:
+        Refused: nothing can ring here.
+    """
     reminders = runtime.context.reminders
     if reminders is None:
         # Where nothing rings, none may be promised.

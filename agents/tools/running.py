@@ -4,7 +4,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from langchain_core.messages import ToolMessage
@@ -27,6 +28,8 @@ from prompts import phrase
 
 TIMEOUT = 60
 """Seconds a tool may take."""
+MOST_NAMED = 40
+"""Tools that are named to a model that called one that does not exist."""
 LOG = logging.getLogger(__name__)
 
 
@@ -61,7 +64,7 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
     call, lang = request.tool_call, request.state["lang"]
     tool = known.get(call["name"])
     if tool is None:
-        there_are = ", ".join(sorted(known))
+        there_are = ", ".join(_near(call["name"], known))
         return trouble(request, "unknown", phrase("tool_unknown", lang, tool=call["name"], known=there_are))
     try:
         async with asyncio.timeout(TIMEOUT):
@@ -96,6 +99,11 @@ def _parsed(message: ToolMessage, tool: BaseTool | None) -> Any:
         return json.loads(message.text)
     except ValueError:
         return None
+
+
+def _near(name: str, known: Collection[str]) -> list[str]:
+    """Return the names that a wrong one may have meant: all of them, or of many those that look like it."""
+    return sorted(known) if len(known) <= MOST_NAMED else get_close_matches(name, known, n=6, cutoff=0.4)
 
 
 def _problems(wrong: ToolInvocationError) -> str:

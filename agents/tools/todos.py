@@ -14,7 +14,9 @@ from pydantic import Field
 
 from agents.memory.store import namespace_of
 from agents.state import Context
+from agents.tools.outcome import Answer, Option, choice, result
 from agents.tools.traits import traits
+from agents.views import CardList, Entry
 from prompts import phrase
 
 Runtime = ToolRuntime[Context, Any]
@@ -41,10 +43,21 @@ async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=
         return await _listed(runtime)
 
 
-@tool
-async def list_todos(runtime: Runtime) -> str:
+@traits(view="cards", shortcut=True)
+@tool(response_format="content_and_artifact")
+async def list_todos(runtime: Runtime) -> Answer:
     """Show the user's to-dos with their numbers."""
-    return await _listed(runtime)
+    entries = [Entry(_worded(item, runtime), number=item.value["number"]) for item in await _stored(runtime)]
+    return result(message=await _listed(runtime), view=CardList(entries=entries) if entries else None)
+
+
+@traits(kind="selector")
+@tool(response_format="content_and_artifact")
+async def choose_todo(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
+    """Let the user choose one of their to-dos, when it is unclear which. numbers: those in question; else all."""
+    found = [item for item in await _stored(runtime) if numbers is None or item.value["number"] in numbers]
+    options = [Option(_worded(item, runtime), _plain(item), id=str(item.value["number"])) for item in found]
+    return choice(phrase("which_todo", runtime.state["lang"]), options)
 
 
 @traits(effect="write", repeatable=True)
@@ -92,13 +105,17 @@ async def _numbered(number: int, runtime: Runtime) -> Item | None:
 
 
 async def _listed(runtime: Runtime) -> str:
-    lang = runtime.state["lang"]
-    done = phrase("todo_done", lang)
-    lines = [
-        f"{item.value['number']}. {item.value['text']}{f' ({done})' if item.value['done'] else ''}"
-        for item in await _stored(runtime)
-    ]
-    return "\n".join(lines) or phrase("todos_none", lang)
+    lines = [f"{item.value['number']}. {_worded(item, runtime)}" for item in await _stored(runtime)]
+    return "\n".join(lines) or phrase("todos_none", runtime.state["lang"])
+
+
+def _worded(item: Item, runtime: Runtime) -> str:
+    done = phrase("todo_done", runtime.state["lang"])
+    return f"{item.value['text']}{f' ({done})' if item.value['done'] else ''}"
+
+
+def _plain(item: Item) -> dict[str, Any]:
+    return {name: item.value[name] for name in ("number", "text", "done")}
 
 
 async def _no_such(numbers: list[int], runtime: Runtime) -> str:

@@ -25,7 +25,7 @@ async def test_a_tool_never_runs_with_half_its_arguments(mock: LLMock, tmp_path:
     mock.add(PLAN, says("What shall I put down?"))
     wishes = [f"milk {number}, bread and butter" for number in range(1, 7)]
     async with talk(tmp_path, mock.base_url()) as assistant:
-        await turn(assistant, "my to-dos")
+        await turn(assistant, "something for the week")
         for chunks, wish in enumerate(wishes, 1):
             again = calls("add_todos", items=[wish])
             mock.add(StreamFault(kind, after_chunks=chunks, match=STREAM), again, again, says("Noted. What else?"))
@@ -44,7 +44,7 @@ async def test_a_tool_call_that_is_always_cut_is_never_run(mock: LLMock, tmp_pat
     wish = calls("add_todos", items=["milk, bread and butter"])
     mock.add(PLAN, says("What shall I put down?"))
     async with talk(tmp_path, mock.base_url()) as assistant:
-        await turn(assistant, "my to-dos")
+        await turn(assistant, "something for the week")
         mock.add(StreamFault("disconnect", after_chunks=4, times=3, match=STREAM), wish, wish, wish)
         events = await turn(assistant, "put down milk, bread and butter")
         assert errors(events) == ["model_retry", "model_retry", "busy"]
@@ -62,7 +62,7 @@ async def test_arguments_that_are_not_json(mock: LLMock, tmp_path: Path, times: 
     wish = calls("add_todos", items=["milk"])
     mock.add(PLAN, says("What shall I put down?"))
     async with talk(tmp_path, mock.base_url()) as assistant:
-        await turn(assistant, "my to-dos")
+        await turn(assistant, "something for the week")
         mock.add(
             ToolFault("malformed_arguments", times=times, match=SPEAKER), *[wish] * min(times + 1, 3), says("Noted.")
         )

@@ -99,12 +99,15 @@ async def test_what_another_thread_left_is_found_again(chat: Chat) -> None:
     chat.expects(supervisor=[plan, plan], planner=[Call("add_todos", {"items": ["milk"]}), "Noted."])
     chat.expects(planner=[Call("list_todos"), "Milk."])
     async with chat.assistant() as assistant:
-        for thread, text in (("one", "Milk on my list"), ("two", "What is on my list?")):
+        for thread, text in (("one", "Milk on my list"), ("two", "And what have I noted so far?")):
             assert [event async for event in assistant.play(Turn(thread=thread, text=text, user="ann"))]
 
     play = await rehearse(await turns(chat, "two"))
 
-    assert play.answers == {"list_todos": ["1. milk"]}
+    [answer] = play.answers["list_todos"]
+    assert isinstance(answer, tuple)
+    text, view = answer
+    assert (text, view["entries"][0]["label"]) == ("1. milk", "milk")
     assert "planner.list_todos() = 1. milk" in trace_test(play)
 
 

@@ -53,8 +53,8 @@ async def test_a_dialog_that_is_stopped_keeps_the_conversation(assistant: Assist
     """A stop ends the answer, not the dialog: it hears the next message and sees what it had said."""
     script.gates["planner"] = Gate(1)
     script.add(supervisor=[PLAN], planner=["What shall I put down?", "Noted."])
-    await play_until(assistant, "my to-dos", word("shall"))
-    assert await script_lines(assistant) == ["user: my to-dos", "planner: What shall ^C"]
+    await play_until(assistant, "something for the week", word("shall"))
+    assert await script_lines(assistant) == ["user: something for the week", "planner: What shall ^C"]
     assert (await values(assistant))["dialog"] == "planner"
     del script.gates["planner"]
     script.add(observer=["stay"])
@@ -136,7 +136,7 @@ async def test_there_is_nothing_to_stop_between_turns(assistant: Assistant, scri
 async def test_a_draft_that_was_held_back_was_not_shown(assistant: Assistant, script: Script) -> None:
     """While the observers still vote nothing is on the screen, so a stop keeps nothing of the draft."""
     script.add(supervisor=[PLAN], planner=["I listen.", "One two", "Fine."], observer=["stay", "stay"])
-    await play(assistant, "my to-dos")
+    await play(assistant, "something for the week")
     script.delays["observer"] = 30
     drafted = asyncio.Event()
     script.gates["planner"] = Drafted(drafted)

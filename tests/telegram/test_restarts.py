@@ -71,14 +71,14 @@ async def test_an_answer_that_arrived_is_not_sent_again(
 
     async with door() as one:
         monkeypatch.setattr(one.assistant.memory.transcript, "close", never)
-        world.says(ANN, "my to-dos")
+        world.says(ANN, "something for the week")
         assert await world.until_sent(ANN, 1) == ["What shall I put down?"]
         await until_stored(one, f"telegram-{ANN}", 1)
     async with door(Echo().models(ROLES)) as one:
         world.says(ANN, "/help")
         await world.until_sent(ANN, 2)
         assert await script_lines(one.assistant, f"telegram-{ANN}") == [
-            "user: my to-dos",
+            "user: something for the week",
             "planner: What shall I put down?",
         ]
     assert len(world.texts(ANN)) == 2

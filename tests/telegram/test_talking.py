@@ -79,7 +79,7 @@ async def test_two_chats_do_not_wait_for_each_other(door: Open, world: BotApi, s
     script.gates["planner"] = gate = Gate(0)
     script.add(supervisor=[PLAN, "At once."], planner=["At last."])
     async with door():
-        world.says(ANN, "my to-dos")
+        world.says(ANN, "something for the week")
         await world.until(lambda: len(script.asked) == 2)
         world.says(BOB, "hello")
         assert await world.until_sent(BOB, 1) == ["At once."]

@@ -98,7 +98,7 @@ async def test_a_form_takes_only_what_fits(chat: Chat) -> None:
 async def test_a_dialog_that_vanished_gives_way(chat: Chat) -> None:
     """A stored thread whose dialog was removed goes on with the supervisor, and the user is told."""
     chat.expects(supervisor=[PLAN, "Gladly."], planner=["What shall I note?"])
-    await chat.says("My list")
+    await chat.says("Something for the week")
     dialogs = {name: dialog for name, dialog in chat.speakers.dialogs.items() if name != "planner"}
     chat.speakers = Speakers(chat.speakers.supervisor, dialogs)
 

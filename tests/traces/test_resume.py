@@ -21,7 +21,7 @@ async def interrupted(chat: Chat, resume: Resume) -> str:
         observer=["current_time"],
     )
     await chat.says("Let's get acquainted", "A nurse")
-    return await chat.says("What time is it?")
+    return await chat.says("How late has it become?")
 
 
 async def test_ask_offers_and_yes_resumes_with_a_recap(chat: Chat) -> None:

@@ -1,0 +1,38 @@
+"""Timers: reminders of nothing but that their time is up, which people stop without saying which."""
+
+from typing import Any
+
+from langchain_core.tools import tool
+from langgraph.prebuilt import ToolRuntime
+
+from agents.memory.reminders import Reminder
+from agents.moments.wording import worded
+from agents.state import Context
+from agents.tools.recorded import OUTSIDE
+from agents.tools.reminders import reminders_of
+from agents.tools.traits import traits
+from prompts import phrase
+
+Runtime = ToolRuntime[Context, Any]
+
+
+@traits(effect="write", repeatable=True, shortcut=True)
+@tool
+async def stop_timer(runtime: Runtime) -> str:
+    """Stop the timer that is running; of several the user is told which there are."""
+    lang, reminders = runtime.state["lang"], reminders_of(runtime)
+    running = [one for one in await reminders.live(runtime.context.user) if _is_timer(one)]
+    if len(running) == 1 and await reminders.delete(
+        runtime.context.user, running[0].number, runtime.tool_call_id or ""
+    ):
+        return phrase("timer_stopped", lang)
+    lines = "\n".join(f"{one.number}. {one.text}: {worded(one.moment, lang)}" for one in running)
+    return phrase("timers_several", lang, list=lines) if running else phrase("timers_none", lang)
+
+
+stop_timer.tags = [OUTSIDE]
+
+
+def _is_timer(reminder: Reminder) -> bool:
+    is_bare = reminder.text == phrase("reminder_time_is_up", reminder.lang)
+    return is_bare and reminder.rule is None and reminder.due_ms is not None

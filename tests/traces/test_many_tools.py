@@ -1,0 +1,111 @@
+"""Three hundred tools: a constant bound list, cards that are appended, tools that are looked for and called."""
+
+import pytest
+from langchain_core.messages import BaseMessage
+
+from agents.models.script import Asked, Call
+from agents.shelf import shelves
+from prompts import phrase
+from tests.conftest import Chat, told
+from tests.warehouse import with_warehouse
+
+
+@pytest.fixture(autouse=True)
+def warehouse(chat: Chat) -> None:
+    """Give the supervisor three hundred tools."""
+    chat.speakers = with_warehouse(chat.speakers)
+
+
+def test_everyday_speakers_have_no_shelf(chat: Chat) -> None:
+    """Only who has too many tools gets a shelf; the others' tools are bound as they are."""
+    assert list(shelves(chat.speakers)) == ["supervisor"]
+
+
+async def test_a_card_is_appended_and_called(chat: Chat) -> None:
+    """The cards that fit the message stand behind it; `call_tool` runs the tool under its own name."""
+    chat.expects(supervisor=[Call("call_tool", {"name": "paint_violins", "args": {"amount": 2}}), "Both are painted."])
+
+    assert told("""
+        user: Please paint two violins
+        supervisor.paint_violins(amount=2) = paint 2 violins: done, here
+        supervisor: Both are painted.
+    """) == await chat.says("Please paint two violins")
+    [_, heard, cards, _] = chat.script.asked[0].messages
+    assert (heard.type, cards.type) == ("human", "system")
+    assert "- paint_violins(amount: number, place?: text): Paint violins" in cards.text
+    assert len(cards.additional_kwargs["cards"]) == 6
+
+
+async def test_a_tool_is_looked_for(chat: Chat) -> None:
+    """`find_tools` returns the cards of tools that fit what it was asked."""
+    chat.expects(
+        supervisor=[
+            Call("find_tools", {"query": "sell candles"}),
+            Call("call_tool", {"name": "sell_candles", "args": {"amount": 5}}),
+            "Sold.",
+        ]
+    )
+    trace = await chat.says("I need some money")
+
+    assert "- sell_candles(amount: number, place?: text): Sell candles" in trace
+    assert "supervisor.sell_candles(amount=5) = sell 5 candles: done, here" in trace
+
+
+async def test_wrong_arguments_come_back_with_the_card(chat: Chat) -> None:
+    """A call by card that does not fit the schema is told what the tool takes."""
+    chat.expects(supervisor=[Call("call_tool", {"name": "sell_hats", "args": {"amount": "some"}}), "How many?"])
+    trace = await chat.says("Sell hats")
+
+    assert "supervisor.sell_hats(amount='some') ! Wrong arguments for sell_hats: amount: Input should be" in trace
+
+
+async def test_an_unknown_name_is_told_near_ones(chat: Chat) -> None:
+    """A name that does not exist is answered with a few that look like it, not with all three hundred."""
+    chat.expects(supervisor=[Call("call_tool", {"name": "sell_hat", "args": {"amount": 1}}), "Sorry."])
+    trace = await chat.says("Sell a hat")
+
+    assert "sell_hats" in trace
+    assert "zippers" not in trace
+
+
+async def test_every_prompt_begins_like_the_one_before(chat: Chat) -> None:
+    """Over a conversation the tools are equal and, but for the closing words, each prompt continues the last.
+
+    The history is cut in blocks: only there a prompt does not continue the one before.
+    """
+    says = []
+    for number in range(30):
+        thing = ("violins", "hats", "candles", "doors", "keys")[number % 5]
+        chat.expects(supervisor=[Call("call_tool", {"name": f"sell_{thing}", "args": {"amount": number}}), "Sold."])
+        says.append(f"Sell {number} {thing}")
+    await chat.says(*says)
+    calls = chat.script.asked
+
+    assert len(calls) == 60
+    assert len({str(call.tools) for call in calls}) == 1
+    broken = [place for place in range(1, len(calls)) if not _continues(calls[place], calls[place - 1])]
+    assert broken == [place for place in range(1, 60) if len(calls[place].messages) < len(calls[place - 1].messages)]
+    assert len(broken) < 15
+
+
+async def test_cards_cost_less_than_binding_every_tool(chat: Chat) -> None:
+    """The prompt of a turn is a small part of what three hundred bound tools would make of it."""
+    chat.expects(supervisor=["Well."])
+    await chat.says("Paint two violins")
+    [call] = chat.script.asked
+    everything = sum(len(str(tool.args)) + len(tool.description) for tool in chat.speakers.supervisor.tools)
+
+    assert call.characters * 6 < everything
+
+
+def _continues(call: Asked, before: Asked) -> bool:
+    return _told(call.messages)[: len(before.messages) - 1] == _told(before.messages)[:-1]
+
+
+def _told(messages: list[BaseMessage]) -> list[str]:
+    return [f"{message.type}: {message.text} {getattr(message, 'tool_calls', '')}" for message in messages]
+
+
+def test_the_phrase_for_no_tool_exists() -> None:
+    """A shelf that holds nothing fitting says so in every language."""
+    assert phrase("tools_none", "ru") != phrase("tools_none", "en")

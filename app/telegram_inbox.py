@@ -22,7 +22,7 @@ from app.telegram_door import Door
 from app.telegram_place import Place
 from app.telegram_reading import addressed, place_of
 from app.telegram_sending import Gone
-from app.telegram_taps import answer, settle, take
+from app.telegram_taps import settle, take
 
 LOG = logging.getLogger(__name__)
 WANTED = (Update.MESSAGE, Update.CALLBACK_QUERY)
@@ -68,8 +68,6 @@ class Inbox(asyncio.Queue[object]):
             return
         if self._allowed and user.id not in self._allowed:
             self._refuse(place, user.id)
-            if query:
-                self._door.chats.start(answer(query))
             return
         self._door.reached(place.thread)
         if query:

@@ -94,13 +94,13 @@ def _masked(node: Any) -> Any:
 
 def _walk(data: Any, schema: Mapping[str, Any], root: Mapping[str, Any], swap: Callable[[str, Any], Any]) -> Any:
     """Follow data along its schema and swap what is marked; what the schema does not know stays as it is."""
-    schema = _resolved(schema, root)
+    schema = resolved(schema, root)
     if data is None:
         return None
     if kind := schema.get(MARK):
         return swap(kind, data)
     branches = (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ()))
-    if branch := next((one for one in branches if _fits(data, _resolved(one, root))), None):
+    if branch := next((one for one in branches if _fits(data, resolved(one, root))), None):
         return _walk(data, branch, root, swap)
     if isinstance(data, list) and isinstance(items := schema.get("items"), Mapping):
         return [_walk(one, items, root, swap) for one in data]
@@ -120,7 +120,8 @@ def _fits(data: Any, branch: Mapping[str, Any]) -> bool:
     return wanted is not None and isinstance(data, wanted)
 
 
-def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema with what its reference within the root stands for."""
     reference = schema.get("$ref", "")
     if not str(reference).startswith("#/"):
         return schema

@@ -16,6 +16,7 @@ from app.arguments import typed
 from app.card_file import CardFile, changed, edited
 from app.composition import check_tools, discover
 from app.listing import card_lines, tool_lines
+from app.logs import log_on_stderr
 from app.settings import Settings
 from app.terminal import clean
 from app.trying import Finding, Trial, tried
@@ -55,7 +56,8 @@ async def try_(options: Namespace, settings: Settings) -> int:
     if card.effect == "write" and not options.yes:
         raise UsageError(say("tools.writes", settings.app_lang, tool=tool.name))
     trial = Trial(tool=tool, speaker=speaker, args=args, user=options.user, lang=lang)
-    found = await tried(trial, speakers, settings)
+    with log_on_stderr(detailed=True, content=settings.log_content):
+        found = await tried(trial, speakers, settings)
     if not options.json:
         for notice in found.notices:
             sys.stderr.write(f"{clean(notice.message)}\n")

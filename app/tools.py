@@ -8,8 +8,8 @@ from typing import Any
 
 from langchain_core.tools import BaseTool
 
-from agents.asking import worded
 from agents.errors import UsageError
+from agents.questions import worded
 from agents.speaker import Speaker, Speakers
 from agents.tools.cards import HAND_OVER, ToolCard, cards, slots, tools_of
 from app.arguments import typed

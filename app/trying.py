@@ -22,7 +22,9 @@ from agents.tools.guarding import parameters
 from agents.views import Notice, View, read_view
 from agents.zone import zone_of_user
 from app.help import make_help
+from app.permissions import Permissions
 from app.settings import Settings
+from app.visit import TERMINAL
 
 COMMAND = "command"
 """The source of what nobody said."""
@@ -94,7 +96,11 @@ async def _context(trial: Trial, memory: Memory, settings: Settings) -> Context:
         trial.user,
         settings.models(),
         reminders=memory.reminders,
+        locks=memory.locks,
+        ledger=memory.ledger,
         zone=await zone_of_user(memory.store, trial.user),
+        device=TERMINAL,
+        permissions=Permissions(settings.permissions).of(trial.user),
         help=await make_help(settings, memory.store, memory.notes),
     )
 

@@ -126,11 +126,17 @@ def test_a_write_wants_a_yes(with_shop: None, capsys: Captured) -> None:
     assert shop.RETURNS == [("ann", HAT)]
 
 
+def test_permissions_count(with_shop: None, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """A tool is tried with the permissions of the user in whose name it runs."""
+    monkeypatch.setenv("PERMISSIONS", "ann=refund")
+    assert "not permitted" in run(capsys, "try", "refund", "--user", "bob", code=1)
+    assert run(capsys, "try", "refund", "--user", "ann") == "Paid.\n"
+
+
 def test_a_failure_is_an_exit_code(with_shop: None, capsys: Captured) -> None:
     """A tool that refuses or fails ends with 1; what a model would be told is printed."""
     told = tried(capsys, "submit_return", "order=gone", "--yes", code=1)
     assert (told["ok"], told["object"], told["notices"]) == (False, "There is no such order.", ["No such order."])
-    assert "not permitted" in run(capsys, "try", "refund", code=1)
 
 
 def test_a_tool_that_breaks_says_where(

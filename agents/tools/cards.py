@@ -29,6 +29,8 @@ class ToolCard:
     kind: str
     effect: str
     key: Sequence[str]
+    repeatable: bool
+    transaction: bool
     permission: str
     view: str
     shortcut: bool
@@ -81,6 +83,8 @@ def _card(owned: Sequence[tuple[str, BaseTool]], languages: Sequence[str], *, pa
         kind=HAND_OVER if passing else found.kind,
         effect=found.effect,
         key=[*found.key],
+        repeatable=found.repeatable,
+        transaction=found.transaction,
         permission=found.permission,
         view=found.view,
         shortcut=found.shortcut,

@@ -2,7 +2,7 @@
 
 DialogSupervisorError
 ├── ConfigError          the operator: one line on stderr, exit 2
-├── ContractError        the developer: a dialog, observer or prompt breaks a rule; raised at start
+├── ContractError        the developer: a dialog, observer, tool or prompt breaks a rule; raised at start
 ├── UsageError           the caller: this request cannot be carried out as it was put
 ├── BrokenReply          nobody: a reply was cut or garbled; it is asked for again
 └── ModelUnavailable     nobody now: the user reads an apology, the thread stays usable
@@ -23,7 +23,7 @@ class ConfigError(DialogSupervisorError, ValueError):
 
 
 class ContractError(DialogSupervisorError, TypeError):
-    """A dialog, observer or form breaks a rule; the message names the file and the rule."""
+    """A dialog, observer, tool or form breaks a rule; the message names the file and the rule."""
 
 
 class UsageError(DialogSupervisorError, ValueError):

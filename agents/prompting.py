@@ -13,6 +13,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from agents.aliases import shown
 from agents.handover import title
 from agents.scene import described, scene
 from agents.screen import worded
@@ -21,7 +22,10 @@ from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Context, Heard, State, Talk
 from agents.tools.finding import call_tool, find_tools
 from agents.tools.help import assistant_help
+from agents.tools.notation import notation
+from agents.tools.outcome import schema_of
 from agents.tools.protocol import entry_tool, form_tool, hand_back, missing
+from agents.tools.traits import traits_of
 from prompts import card, phrase, prompt
 
 
@@ -161,8 +165,12 @@ def heard_message(heard: Heard, talk: Talk) -> HumanMessage | None:
 
 def _described(tool: BaseTool, lang: str) -> dict[str, Any]:
     schema = convert_to_openai_tool(tool)
+    function = schema["function"]
+    function["parameters"] = shown(function.get("parameters", {}))
     if described := card(tool.name, lang)[0]:
-        schema["function"]["description"] = described
+        function["description"] = described
+    if back := schema_of(traits_of(tool).result):
+        function["description"] += f"\n{phrase('tool_returns', lang, result=notation(back))}"
     return schema
 
 

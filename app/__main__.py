@@ -2,11 +2,16 @@
 
 import sys
 
+from agents.errors import ContractError
+
 try:
     # This import takes a second or more: Ctrl-C meanwhile is no accident to show a stack trace for.
     from app.cli import main
 except KeyboardInterrupt:
     sys.exit(130)
+except ContractError as broken:
+    # A tool of the supervisor's says of itself what cannot be.
+    sys.exit(f"python -m app: {broken}")
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

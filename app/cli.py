@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from agents.errors import ConfigError, UsageError
-from app import demo, export, setup, talk, upkeep
+from agents.errors import ConfigError, ContractError, UsageError
+from app import demo, export, setup, talk, tools, upkeep
 from app.settings import Settings, read_settings
-from app.visit import INTERRUPTED
-from prompts import languages
+from app.visit import FAILED, INTERRUPTED
+from prompts import PromptError, languages
 
 TERMINATED = 143
 THREAD = "me"
@@ -30,6 +30,9 @@ def main(arguments: Sequence[str]) -> int:
     except (ConfigError, UsageError) as fault:
         print(f"python -m app: {fault}", file=sys.stderr)
         return upkeep.USAGE
+    except (ContractError, PromptError) as fault:
+        print(f"python -m app: {fault}", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -69,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     _demonstrating(command("demo", demo.demo, "watch a conversation that shows what it can do"))
     _setting_up(command("setup", setup.setup, "connect a language model and write .env"))
     _json(command("notes", upkeep.notes, "list what was passed on to a person"))
+    _tooling(command("tools", tools.list_, "list the tools; show one, try one, edit its card"))
     command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped")
     command("graph", upkeep.graph, "draw the graph, as mermaid")
     _json(command("check", upkeep.check, "show everything that is discovered; exit 2 if something is wrong"))
@@ -112,8 +116,34 @@ def _exporting(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--as-test", action="store_true", help="a trace test, the models' replies as its script")
 
 
-def _json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON and nothing else on stdout")
+def _tooling(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    actions = parser.add_subparsers(metavar="ACTION")
+
+    def action(name: str, run: Run, about: str) -> argparse.ArgumentParser:
+        added = actions.add_parser(name, help=about, description=about, allow_abbrev=False)
+        added.add_argument("name", metavar="NAME", help="the tool's")
+        added.set_defaults(run=run)
+        return added
+
+    # Left out here, --json may still have been said before the action.
+    _json(action("show", tools.show, "show all there is to review of a tool"), default=argparse.SUPPRESS)
+    trying = action("try", tools.try_, "run a tool for real; exit 1 if it fails")
+    trying.add_argument("pairs", metavar="ARGUMENT=VALUE", nargs="*", help="a text as it is, anything else as JSON")
+    trying.add_argument("--user", type=_name, default=THREAD, help="in whose name (default: %(default)s)")
+    trying.add_argument("--lang", type=_language, help="in which language (default: APP_LANG)")
+    trying.add_argument("--yes", action="store_true", help="let it write")
+    _json(trying, default=argparse.SUPPRESS)
+    editing = action("edit", tools.edit, "change a card's texts; without options in your editor")
+    editing.add_argument("--lang", type=_language, required=True, help="the card's language")
+    editing.add_argument("--description", metavar="TEXT", help="what a model is told")
+    editing.add_argument("--add-example", metavar="TEXT", action="append", default=[], help="what people say")
+    editing.add_argument("--remove-example", metavar="TEXT", action="append", default=[])
+
+
+def _json(parser: argparse.ArgumentParser, default: object = False) -> None:
+    about = "print JSON and nothing else on stdout"
+    parser.add_argument("--json", action="store_true", default=default, help=about)
 
 
 def _name(text: str) -> str:

@@ -13,6 +13,7 @@ from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR
 from agents.tools.abilities import abilities
 from agents.tools.clock import current_time
+from agents.tools.faults import faults
 from agents.tools.language import change_language
 from app.assistant import Assistant
 from app.graph import build_graph
@@ -31,9 +32,10 @@ async def open_assistant(settings: Settings, *, model: str | None = None) -> Asy
 
     Raises:
         ConfigError: a setting is wrong.
-        ContractError, PromptError: a dialog, observer or prompt breaks a rule.
+        ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
+    check_tools(speakers)
     models = settings.models(model)
     check_help(settings)
     unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
@@ -54,6 +56,17 @@ def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
     return Speakers(supervisor, {name: dialog.named(name) for name, dialog in found.items()}), watching
 
 
+def check_tools(speakers: Speakers) -> None:
+    """Hold every tool and its card against the rules.
+
+    Raises:
+        ContractError: one is broken; names the file or the tool.
+    """
+    if found := faults(speakers, languages()):
+        more = f" (and {len(found) - 1} more: python -m app check)" if len(found) > 1 else ""
+        raise ContractError(f"{found[0]}{more}")
+
+
 def system_prompt(speaker: str | None, lang: str) -> str:
     """Return the system prompt of a dialog, or (None) of the supervisor; a dialog that is gone has none."""
     speakers, _ = discover()
@@ -64,22 +77,23 @@ def system_prompt(speaker: str | None, lang: str) -> str:
 
 def report(settings: Settings) -> dict[str, Any]:
     """Return everything discovered, with languages, models and faults, for `python -m app check`."""
-    faults: list[str] = []
+    told: list[str] = []
     models: dict[str, str] = {}
     try:
         chosen = settings.models()
         models = {"default": chosen.default.name} | {role: model.name for role, model in chosen.roles.items()}
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
     except ConfigError as wrong:
-        faults.append(str(wrong))
+        told.append(str(wrong))
     try:
         check_help(settings)
     except ConfigError as wrong:
-        faults.append(str(wrong))
+        told.append(str(wrong))
     try:
         speakers, watching = discover()
     except (ContractError, PromptError) as broken:
-        return {"dialogs": [], "observers": [], "tools": [], "models": models, "faults": [*faults, str(broken)]}
+        return {"dialogs": [], "observers": [], "tools": [], "models": models, "faults": [*told, str(broken)]}
+    told += faults(speakers, languages())
     tools = {tool.name: tool for one in (speakers.supervisor, *speakers.dialogs.values()) for tool in one.tools}
     return {
         "dialogs": [_dialog(speaker) for speaker in speakers.dialogs.values()],
@@ -100,7 +114,7 @@ def report(settings: Settings) -> dict[str, Any]:
             for name, tool in tools.items()
         ],
         "models": models,
-        "faults": faults,
+        "faults": told,
     }
 
 

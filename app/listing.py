@@ -12,6 +12,7 @@ from agents.events import Interrupt
 from agents.memory.letters import Line, ThreadInfo
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
+from agents.tools.cards import ToolCard
 from app.terminal import clean
 from app.wording import say
 
@@ -51,6 +52,26 @@ def note_lines(notes: Sequence[Note]) -> list[str]:
         for one in notes
     )
     return columns([("ASKED", "THREAD", "DELIVERED", "QUESTION"), *rows])
+
+
+def tool_lines(cards: Sequence[ToolCard]) -> list[str]:
+    """Return the tools, one a line, below a headline."""
+    head = ("TOOL", "OF", "KIND", "EFFECT", "EXAMPLES")
+    rows = ((card.name, _fact(card.owners), card.kind, card.effect, _fact([*card.examples])) for card in cards)
+    return columns([head, *rows])
+
+
+def card_lines(card: ToolCard) -> list[str]:
+    """Return all there is to review of a tool: its facts, its schemas, its texts by language."""
+    texts = ("descriptions", "examples", "parameters", "result")
+    shown = state_lines({name: value for name, value in card.plain().items() if name not in texts})
+    for name, schema in (("parameters", card.parameters), ("result", card.result)):
+        written = json.dumps(schema, ensure_ascii=False, indent=2)
+        shown += ["", name, *_indented(written.splitlines() if schema else ["-"])]
+    for lang, description in card.descriptions.items():
+        examples = [f"- {example}" for example in card.examples.get(lang, ())]
+        shown += ["", lang, *_indented(clean(line) for line in [*description.splitlines(), *examples])]
+    return shown
 
 
 def history_lines(lines: Sequence[Line], lang: str) -> list[str]:

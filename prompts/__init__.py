@@ -63,11 +63,22 @@ def card(tool: str, lang: str) -> tuple[str, tuple[str, ...]]:
 
     A card is `tools/<tool>.md`: the description, then one example a line behind a dash.
     """
-    path = FOLDER / lang / "tools" / f"{tool}.md"
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    path = card_file(tool, lang)
+    # What is no UTF-8 is told at start, with all that is wrong with a card.
+    lines = path.read_text("utf-8", errors="replace").splitlines() if path.exists() else []
     examples = tuple(line[2:].strip() for line in lines if line.startswith("- "))
     description = "\n".join(line for line in lines if not line.startswith("- ")).strip()
     return description, examples
+
+
+def card_file(tool: str, lang: str) -> Path:
+    """Return where a tool's card stands, or would stand."""
+    return FOLDER / lang / "tools" / f"{tool}.md"
+
+
+def carded(lang: str) -> list[str]:
+    """Return the names of the tools that have a card in `lang`."""
+    return sorted(path.stem for path in (FOLDER / lang / "tools").glob("*.md"))
 
 
 def languages(name: str = "supervisor") -> list[str]:

@@ -88,3 +88,16 @@ def test_a_missing_prompt_is_found_at_start(house: Path) -> None:
 
     assert done.returncode == 1
     assert "prompts/en/dialogs/travel.md is missing" in done.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_tool_that_contradicts_itself_is_named(house: Path) -> None:
+    """Traits that cannot be are told in one line that names the tool, whoever has it."""
+    clock = house / "agents/tools/clock.py"
+    text = clock.read_text("utf-8").replace("\n@tool", '\n@traits(effect="write", key=("hour",))\n@tool', 1)
+    clock.write_text(f"{text}\n".replace("from prompts", "from agents.tools.traits import traits\nfrom prompts", 1))
+    done = subprocess.run([sys.executable, "-m", "app", "check"], cwd=house, capture_output=True, text=True)
+
+    assert done.returncode == 1
+    told = "python -m app: tool current_time: its key names arguments it does not have: hour\n"
+    assert (done.stdout, done.stderr) == ("", told)

@@ -1,0 +1,115 @@
+"""`tools`: list the tools, show one, try one, edit its card."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.tools import BaseTool
+
+from agents.errors import UsageError
+from agents.questions import worded
+from agents.speaker import Speaker, Speakers
+from agents.tools.cards import HAND_OVER, ToolCard, cards, slots, tools_of
+from app.arguments import typed
+from app.card_file import CardFile, changed, edited
+from app.composition import check_tools, discover
+from app.listing import card_lines, tool_lines
+from app.logs import log_on_stderr
+from app.settings import Settings
+from app.terminal import clean
+from app.trying import Finding, Trial, tried
+from app.visit import FAILED
+from app.wording import say
+from prompts import card_file, languages
+
+Owned = Mapping[str, Sequence[tuple[Speaker, BaseTool]]]
+"""By name, the tools and whose they are."""
+
+
+async def list_(options: Namespace, settings: Settings) -> int:
+    """Print the tools there are."""
+    found = cards(discover()[0], languages())
+    return _print(options, [_short(card) for card in found], tool_lines(found))
+
+
+async def show(options: Namespace, settings: Settings) -> int:
+    """Print all there is to review of a tool."""
+    speakers, _ = discover()
+    _known(options.name, _owned(speakers), settings.app_lang)
+    card = next(card for card in cards(speakers, languages()) if card.name == options.name)
+    return _print(options, card.plain(), card_lines(card))
+
+
+async def try_(options: Namespace, settings: Settings) -> int:
+    """Run a tool for real and print what came of it; return 1 if it failed."""
+    speakers, _ = discover()
+    check_tools(speakers)
+    lang = options.lang or settings.app_lang
+    card = next((card for card in cards(speakers, [lang]) if card.name == options.name), None)
+    speaker, tool = _known(options.name, _owned(speakers), settings.app_lang)[0]
+    assert card is not None  # there is one for every known tool
+    if card.kind == HAND_OVER:
+        raise UsageError(say("tools.hands_over", settings.app_lang, tool=tool.name))
+    args = typed(options.pairs, tool)
+    if card.effect == "write" and not options.yes:
+        raise UsageError(say("tools.writes", settings.app_lang, tool=tool.name))
+    trial = Trial(tool=tool, speaker=speaker, args=args, user=options.user, lang=lang)
+    with log_on_stderr(detailed=True, content=settings.log_content):
+        found = await tried(trial, speakers, settings)
+    if not options.json:
+        for notice in found.notices:
+            sys.stderr.write(f"{clean(notice.message)}\n")
+    _print(options, {"tool": tool.name, "args": args, **found.plain()}, _told(found, lang))
+    return 0 if found.ok else FAILED
+
+
+async def edit(options: Namespace, settings: Settings) -> int:
+    """Change the texts of a tool's card, by options or in an editor; a card that breaks a rule is not written."""
+    lang, owned = settings.app_lang, _owned(discover()[0])
+    tools = _known(options.name, owned, lang)
+    needed = any(tool in speaker.tools for speaker, tool in tools)
+    file = CardFile(card_file(options.name, options.lang), slots([tool for _, tool in tools]), needed)
+    if options.description is not None or options.add_example or options.remove_example:
+        text = changed(file.text, options.description, options.add_example, options.remove_example)
+        written = file.replace(text)
+    elif sys.stdin.isatty() and sys.stdout.isatty():
+        written = await edited(file)
+    else:
+        raise UsageError(say("tools.no_change", lang))
+    sys.stdout.write(say("tools.written" if written else "tools.unchanged", lang, path=file.path) + "\n")
+    return 0
+
+
+def _owned(speakers: Speakers) -> Owned:
+    found: dict[str, list[tuple[Speaker, BaseTool]]] = {}
+    for speaker in (speakers.supervisor, *speakers.dialogs.values()):
+        for tool in tools_of(speaker, speakers):
+            found.setdefault(tool.name, []).append((speaker, tool))
+    return found
+
+
+def _known(name: str, owned: Owned, lang: str) -> Sequence[tuple[Speaker, BaseTool]]:
+    if name not in owned:
+        raise UsageError(say("tools.none", lang, tool=repr(name)))
+    return owned[name]
+
+
+def _short(card: ToolCard) -> dict[str, Any]:
+    about = {"name": card.name, "owners": card.owners, "kind": card.kind, "effect": card.effect}
+    return {**about, "languages": list(card.examples)}
+
+
+def _told(found: Finding, lang: str) -> list[str]:
+    """Return what a model would read, then what a user would see, then what the numbers mean."""
+    seen = found.view.text() if found.view else worded(found.question, lang) if found.question else ""
+    numbers = [f"{kind} {n} = {meant}" for kind, known in found.aliases.items() for n, meant in known.items()]
+    parts = [part for part in (found.object, seen, "\n".join(numbers)) if part]
+    return [clean("\n\n".join(parts))]
+
+
+def _print(options: Namespace, plain: Any, lines: Sequence[str]) -> int:
+    text = json.dumps(plain, ensure_ascii=False, default=str) if options.json else "\n".join(lines)
+    sys.stdout.write(text + "\n")
+    return 0

@@ -69,6 +69,10 @@ class Misused(Refused):
     """The arguments are wrong: a name or a number that there is not."""
 
 
+class Failed(Refused):
+    """The tool does not work now, whatever the arguments."""
+
+
 Answer = tuple[str, Outcome]
 
 

@@ -19,7 +19,7 @@ from agents.events import ToolEnd, ToolStart
 from agents.speaker import Speaker
 from agents.tools.guarding import guarded
 from agents.tools.help import assistant_help
-from agents.tools.outcome import Misused, Outcome, Refused, schema_of, written
+from agents.tools.outcome import Failed, Misused, Outcome, Refused, schema_of, written
 from agents.tools.rescue import Rescue, Trouble, trouble
 from agents.tools.traits import traits_of
 from agents.tools.writing import Execute, Reply, carry_out, failed
@@ -72,14 +72,22 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
     except GraphBubbleUp:
         raise
     except Refused as refusal:
-        kind: Trouble = "arguments" if isinstance(refusal, Misused) else "refused"
-        return trouble(request, kind, str(refusal), Outcome(view=refusal.view))
+        return trouble(request, _kind(refusal), str(refusal), Outcome(view=refusal.view))
     except ToolInvocationError as wrong:
         problem = _problems(wrong)
         return trouble(request, "arguments", phrase("tool_arguments", lang, tool=call["name"], problem=problem))
     except Exception:
         LOG.exception("tool %s failed", call["name"])
         return trouble(request, "failed", failed(tool, lang))
+
+
+def _kind(refusal: Refused) -> Trouble:
+    match refusal:
+        case Misused():
+            return "arguments"
+        case Failed():
+            return "failed"
+    return "refused"
 
 
 def _presented(message: ToolMessage, tool: BaseTool | None, aliases: Aliases) -> Outcome:

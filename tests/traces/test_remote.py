@@ -1,0 +1,202 @@
+"""Tools of HTTP services, described in a file, in conversations with a real server."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.events import Interrupt, Message
+from agents.models.script import Call, Line
+from agents.views import CardList, Notice
+from prompts import phrase
+from tests.conftest import Chat, told
+from tests.remote import opened, shop
+from tests.service import Answer, Service
+
+BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]
+ORDERS = {
+    "orders": [
+        {"id": "0b7e-6f0a", "title": "Blue shoes", "total": {"amount": 60.0}, "secret": 1},
+        {"id": "5f0c-2d9e", "title": "Red hat", "total": {"amount": 15.0}, "secret": 2},
+    ]
+}
+FOUND = '[{"id":1,"name":"Blue shoes","price":60.0},{"id":2,"name":"Red hat","price":15.0}]'
+Open = Callable[..., AbstractAsyncContextManager[Service]]
+
+
+@pytest.fixture
+def service(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """Open a shop that gives these answers, and let the planner have its tools."""
+    monkeypatch.setenv("SHOP_TOKEN", "s3cret")
+
+    @asynccontextmanager
+    async def serving(*answers: Answer, **settings: Any) -> AsyncIterator[Service]:
+        async with (
+            Service.open(*answers) as service,
+            opened(tmp_path, chat.speakers, http=shop(service.url, **settings)) as chat.speakers,
+        ):
+            yield service
+
+    return serving
+
+
+async def test_a_service_is_a_tool(chat: Chat, service: Open) -> None:
+    """The model reads the mapped object with numbers for identifiers; the user sees the view."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e & co/ü"}), "Two."])
+    async with service(Answer(ORDERS)) as asked:
+        assert told(f"""
+            user: What did I order?
+            supervisor -> planner
+            planner.find_orders(word='e & co/ü') = {FOUND}
+            view: cards Your orders
+        """) == await chat.says("What did I order?")
+    [cards] = [event for event in chat.events if isinstance(event, CardList)]
+    assert [(entry.label, entry.detail, entry.id) for entry in cards.entries] == [
+        ("Blue shoes", "60 €", "0b7e-6f0a"),
+        ("Red hat", "15 €", "5f0c-2d9e"),
+    ]
+    [request] = asked.asked
+    assert request.target == "/api/v1/users/ann/orders?q=e+%26+co%2F%C3%BC&page_size=20"
+    assert (request.headers["authorization"], request.headers["accept-language"]) == ("Bearer s3cret", "en")
+
+
+async def test_what_the_system_sets_no_model_sees(chat: Chat, service: Open) -> None:
+    """Trusted and fixed values and secrets are in no prompt; a call that sets one is refused and never sent."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e", "user": "bob"}), "I cannot."])
+    async with service(Answer(ORDERS)) as asked:
+        trace = await chat.says("What did Bob order?", thread="user-77")
+
+    assert phrase("tool_forged", "en", names="user", allowed="word") in trace
+    assert asked.asked == []
+    shown = [prompt.prefix for prompt in chat.script.asked]
+    assert not [text for text in shown if "s3cret" in text or "user-77" in text or "page_size" in text]
+
+
+async def test_a_description_is_in_the_users_language(chat: Chat, service: Open) -> None:
+    """The model is told of a remote tool in the language of the conversation, as the file has it."""
+    chat.expects(supervisor=BEGIN, planner=["Слушаю."])
+    async with service(Answer(ORDERS)):
+        await chat.says("Что я заказывал?", lang="ru")
+
+    assert "Найти заказы пользователя по слову." in chat.script.asked[-1].prefix
+
+
+async def test_a_write_is_sent_with_its_key(chat: Chat, service: Open) -> None:
+    """The number becomes the identifier again; the same order is the same write, in any turn and try."""
+    calls = [Call("submit_return", {"order": n, "reason": "wrong"}) for n in (2, 2, 1)]
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), *calls, "Done."])
+    accepted = Answer({"id": "R-1"}, status=201)
+    async with service(Answer(ORDERS), Answer(status=503), accepted) as asked:
+        trace = await chat.says("Send the hat back")
+
+    assert "planner.submit_return(order=2, reason='wrong') = Return R-1 is accepted." in trace
+    _, *writes = asked.asked
+    assert [write.body for write in writes[:2]] == [
+        {"order": {"id": "5f0c-2d9e"}, "reason": "wrong", "customer": "ann"}
+    ] * 2
+    first, again, repeated, other = [write.headers["idempotency-key"] for write in writes]
+    assert first == again == repeated != other
+
+
+async def test_a_refused_request_says_why(chat: Chat, service: Open) -> None:
+    """The model reads the service's own words, the user the notice of the file."""
+    calls = [Call("find_orders", {"word": "e"}), Call("submit_return", {"order": 1, "reason": "other"})]
+    chat.expects(supervisor=BEGIN, planner=[*calls, "Too late."])
+    async with service(Answer(ORDERS), Answer({"error": {"text": "The 30 days\nare over."}}, status=422)):
+        reason = phrase("tool_rejected", "en", tool="submit_return", reason="The 30 days are over.")
+        assert told(f"""
+            user: Send the shoes back
+            supervisor -> planner
+            planner.find_orders(word='e') = {FOUND}
+            planner.submit_return(order=1, reason='other') ! {reason}
+            view: notice
+            planner: Too late.
+        """) == await chat.says("Send the shoes back")
+    assert [event.message for event in chat.events if isinstance(event, Notice)] == [
+        "The shop did not take the return."
+    ]
+
+
+async def test_wrong_arguments_are_not_sent(chat: Chat, service: Open) -> None:
+    """The model is told what is wrong with its arguments, and no request is made."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "x" * 101}), "I cannot."])
+    async with service(Answer(ORDERS)) as asked:
+        assert "word: String should have at most 100 characters" in await chat.says("What did I order?")
+    assert asked.asked == []
+
+
+async def test_candidates_come_from_a_service(chat: Chat, service: Open) -> None:
+    """A remote selector waits for the user, who may say it in words; the model gets the one that was meant."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "The hat, then."])
+    async with service(Answer(ORDERS)):
+        assert told("""
+            user: I want to send something back
+            supervisor -> planner
+            selector: Which order? [Blue shoes | Red hat]
+            user: the cheap one
+            planner.choose_order() = {"id":1,"name":"Red hat","price":15.0}
+            planner: The hat, then.
+        """) == await chat.says("I want to send something back", "the cheap one")
+    [question] = [event for event in chat.events if isinstance(event, Interrupt)]
+    assert [(option["id"], option["label"], option["detail"]) for option in question.options] == [
+        ("0b7e-6f0a", "Blue shoes", "60 €"),
+        ("5f0c-2d9e", "Red hat", "15 €"),
+    ]
+
+
+async def test_an_empty_list_is_a_result(chat: Chat, service: Open) -> None:
+    """No candidates and no orders are results, not failures."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), Call("choose_order"), "None."])
+    async with service(Answer({"orders": []})):
+        trace = await chat.says("What did I order?")
+    assert "planner.find_orders(word='e') = []\nplanner.choose_order() = []\nplanner: None." in trace
+
+
+FAULTS = {
+    "a failure": Answer({"error": {"text": "stack trace"}}, status=500),
+    "no patience": Answer(ORDERS, pace=5),
+    "too long": Answer(b'["' + b"x" * 300_000 + b'"]'),
+    "no JSON": Answer(b"<html>"),
+    "no number": Answer(b"[NaN]"),
+    "too deep": Answer(b"[" * 500 + b"]" * 500),
+    "another type": Answer(ORDERS, kind="text/html"),
+    "packed": Answer(ORDERS, headers={"Content-Encoding": "gzip"}),
+    "a redirect": Answer(status=302, headers={"Location": "http://169.254.169.254/latest/meta-data/"}),
+    "too busy": Answer(status=429, headers={"Retry-After": "3600"}),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_failing_service_does_not_end_the_turn(chat: Chat, service: Open, fault: str) -> None:
+    """Whatever a service does, the model is told that the tool failed, and nothing of what it said."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "The shop is closed."])
+    patience = 0.2 if fault == "no patience" else 10
+    async with service(FAULTS[fault], timeout=patience):
+        trace = await chat.says("What did I order?")
+    assert phrase("tool_failed", "en", tool="find_orders") in trace
+    assert [event.text for event in chat.events if isinstance(event, Message)] == ["The shop is closed."]
+
+
+async def test_a_busy_service_is_asked_again(chat: Chat, service: Open) -> None:
+    """A read is tried again after what Retry-After says."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Two."])
+    async with service(Answer(status=429, headers={"Retry-After": "0"}), Answer(status=502), Answer(ORDERS)) as asked:
+        assert FOUND in await chat.says("What did I order?")
+    assert len(asked.asked) == 3
+
+
+async def test_a_service_that_is_gone_may_come_back(
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service that cannot be reached fails one call, not the tool."""
+    monkeypatch.setenv("SHOP_TOKEN", "s3cret")
+    again: list[Line] = [Call("find_orders", {"word": "e"}), "Two."]
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Closed.", *again], observer=["stay"])
+    async with Service.open(Answer(ORDERS)) as service:
+        pass
+    async with opened(tmp_path, chat.speakers, http=shop(service.url)) as chat.speakers:
+        assert phrase("tool_failed", "en", tool="find_orders") in await chat.says("What did I order?")
+        async with Service.open(Answer(ORDERS), port=service.port):
+            assert FOUND in await chat.says("try once more to find what I have ordered")

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from langchain_core.tools import BaseTool
+
 import dialogs
 import observers
 from agents.errors import ConfigError, ContractError
@@ -118,16 +120,17 @@ def report(settings: Settings, known: Speakers | None = None) -> dict[str, Any]:
             }
             for name, observer in watching.items()
         ],
-        "tools": [
-            {
-                "name": name,
-                "description": tool.description.partition("\n")[0],
-                "languages": [lang for lang in languages() if texts_of(tool, lang)[1]],
-            }
-            for name, tool in tools.items()
-        ],
+        "tools": [_tool(tool) for tool in tools.values()],
         "models": models,
         "faults": told,
+    }
+
+
+def _tool(tool: BaseTool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description.partition("\n")[0],
+        "languages": [lang for lang in languages() if texts_of(tool, lang)[1]],
     }
 
 

@@ -16,7 +16,7 @@ from agents.models.script import Call, Line
 from app.composition import discover
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.remote import example, opened
+from tests.remote.files import example, opened
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -34,7 +34,7 @@ def library(**changes: Any) -> dict[str, Any]:
     """Return the example of the document, with this Python as the command and two tools more."""
     body = example("servers")
     server = body["servers"]["library"]
-    server |= {"command": sys.executable, "args": ["-m", "tests.library", "stdio"], "cwd": str(ROOT)}
+    server |= {"command": sys.executable, "args": ["-m", "tests.remote.library", "stdio"], "cwd": str(ROOT)}
     server["tools"] |= {"nap": {"effect": "read"}, "collapse": {"effect": "read"}}
     server |= changes
     body["servers"]["library"] = {key: value for key, value in server.items() if value is not None}
@@ -44,7 +44,9 @@ def library(**changes: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def listening(port: int) -> AsyncIterator[None]:
     """Run the library on a port of loopback during the block."""
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.library", "http", str(port), cwd=ROOT)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.remote.library", "http", str(port), cwd=ROOT
+    )
     try:
         async with asyncio.timeout(60), httpx.AsyncClient() as client:
             while True:
@@ -121,6 +123,7 @@ async def test_a_server_that_dies_comes_back(chat: Chat, tmp_path: Path) -> None
         assert told(f"""
             user: Break it
             supervisor.collapse() ! {failed}
+            supervisor.assistant_help(query='Break it') = {phrase("help_unknown", "en")}
             supervisor.find_books(title='emma') = {EMMA}
             supervisor: Here it is.
         """) == await chat.says("Break it")
@@ -161,6 +164,10 @@ async def test_a_server_over_http_comes_back(chat: Chat, tmp_path: Path) -> None
         ({"tools": {"lend": {"opaque": {"isbn": "book"}}}}, "servers.library.tools.lend.opaque: the tool has no field"),
         ({"speaker": "nobody"}, "servers.library.tools.find_books.speaker: there is no 'nobody'"),
         ({"url": "http://127.0.0.1/"}, "servers.library: has either a `command` or a `url`"),
+        (
+            {"command": None, "args": None, "env": None, "cwd": None, "url": "http://127.0.0.1:9/mcp"},
+            "servers.library: 127.0.0.0/8 is Loopback (RFC1122) (a service of one's own needs `internal: true`)",
+        ),
         ({"env": {"A": {"env": "NO_SUCH"}}}, "servers.library.A: the environment variable NO_SUCH is not set"),
     ],
 )

@@ -12,8 +12,8 @@ from agents.models.script import Call, Line
 from agents.views import CardList, Notice
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.remote import opened, shop
-from tests.service import Answer, Service
+from tests.remote.files import opened, shop
+from tests.remote.service import Answer, Service
 
 BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]
 ORDERS = {

@@ -24,6 +24,9 @@ from agents.tools.texts import Texts, with_texts
 from agents.tools.traits import Traits, with_traits
 from prompts import FALLBACK, phrase
 
+LONGEST_REASON = 500
+LONGEST_DESCRIPTION = 1_000
+"""Characters of a server's own words that a model is told."""
 NOWHERE: StdioConnection = {"transport": "stdio", "command": "", "args": []}
 """In place of a connection: every call is taken to the session that is held."""
 
@@ -68,17 +71,8 @@ def _checked(name: str, where: str, tool: Tool, known: ServerTool) -> ServerTool
 
 
 def _tool(held: Held, tool: Tool, known: ServerTool) -> BaseTool:
-    again = known.effect == "read" or bool(known.key)
-
-    async def held_call(request: MCPToolCallRequest, handler: Any) -> CallToolResult:
-        return await held.call(request.name, request.args, again=again)
-
-    inner = cast(
-        StructuredTool,
-        convert_mcp_tool_to_langchain_tool(None, tool, connection=NOWHERE, tool_interceptors=[held_call]),
-    )
-    # What is no object is wrapped in one, for the protocol knows only objects.
-    wrapped = list((tool.outputSchema or {}).get("properties", {})) == ["result"]
+    inner = _adapted(held, tool, again=known.effect == "read" or bool(known.key))
+    wrapped = _is_wrapped(tool)
     name = known.name or tool.name
 
     async def call(runtime: ToolRuntime[Context, Any], **args: Any) -> Answer:
@@ -88,7 +82,7 @@ def _tool(held: Held, tool: Tool, known: ServerTool) -> BaseTool:
         try:
             content, artifact = await inner.coroutine(**given)
         except ToolException as refused:
-            reason = " ".join(str(refused).split())[:LONGEST]
+            reason = " ".join(str(refused).split())[:LONGEST_REASON]
             raise Refused(phrase("tool_rejected", runtime.state["lang"], tool=name, reason=reason)) from None
         except Lost:
             raise Failed(phrase("tool_failed", runtime.state["lang"], tool=name)) from None
@@ -100,19 +94,37 @@ def _tool(held: Held, tool: Tool, known: ServerTool) -> BaseTool:
     made = StructuredTool.from_function(
         coroutine=call,
         name=name,
-        description=known.description.get(FALLBACK) or inner.description,
+        description=known.description.get(FALLBACK) or inner.description[:LONGEST_DESCRIPTION] or name,
         args_schema=_schema(tool.inputSchema, known),
         infer_schema=False,
         response_format="content_and_artifact",
         tags=[OUTSIDE],
     )
     with_texts(made, Texts(descriptions=known.description, examples=known.examples))
-    output = _marked(tool.outputSchema, known.opaque)
-    if wrapped and output:
-        output = {**output.get("properties", {}).get("result", {}), "$defs": output.get("$defs", {})}
-    return with_traits(
-        made, Traits(effect=known.effect, key=known.key, result=output or None, permission=known.permission)
-    )
+    read = _output(tool, known.opaque)
+    return with_traits(made, Traits(effect=known.effect, key=known.key, result=read, permission=known.permission))
+
+
+def _adapted(held: Held, tool: Tool, *, again: bool) -> StructuredTool:
+    """Return the adapter's tool, its calls taken to the session that is held."""
+
+    async def to_held(request: MCPToolCallRequest, handler: Any) -> CallToolResult:
+        return await held.call(request.name, request.args, again=again)
+
+    made = convert_mcp_tool_to_langchain_tool(None, tool, connection=NOWHERE, tool_interceptors=[to_held])
+    return cast(StructuredTool, made)
+
+
+def _is_wrapped(tool: Tool) -> bool:
+    """Tell whether a result is wrapped in an object because it is none: the protocol knows only objects."""
+    return list((tool.outputSchema or {}).get("properties", {})) == ["result"]
+
+
+def _output(tool: Tool, opaque: Mapping[str, str]) -> Mapping[str, Any] | None:
+    schema = _marked(tool.outputSchema, opaque)
+    if not schema or not _is_wrapped(tool):
+        return schema or None
+    return {**schema["properties"]["result"], "$defs": schema.get("$defs", {})}
 
 
 def _schema(schema: Mapping[str, Any], known: ServerTool) -> dict[str, Any]:

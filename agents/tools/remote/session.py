@@ -2,20 +2,17 @@
 
 import asyncio
 import logging
-import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, TypeVar
 
 import anyio
 import httpx
-from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
-from mcp import ClientSession, McpError, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp import ClientSession, McpError
 from mcp.types import CONNECTION_CLOSED, CallToolResult, ListToolsResult, Tool
 
-from agents.tools.remote.guard import guarded_client, policy_of
+from agents.tools.remote.connecting import cause, connected
 from agents.tools.remote.servers import Server
 
 LOG = logging.getLogger(__name__)
@@ -65,7 +62,7 @@ class Session:
                 await self._over.wait()
         except Exception as lost:
             if not self.ready.done():
-                self.ready.set_exception(Lost(f"it cannot be reached ({_cause(lost)})"))
+                self.ready.set_exception(Lost(f"it cannot be reached ({cause(lost)})"))
         finally:
             self.ready.cancel()
 
@@ -135,9 +132,9 @@ class Held:
         except McpError as wrong:
             lost = Lost(f"error {wrong.error.code}", again=wrong.error.code in GONE)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError, httpx.HTTPError) as broken:
-            lost = Lost(_cause(broken))
+            lost = Lost(cause(broken))
         except Exception as wrong:
-            lost = Lost(_cause(wrong), again=False)
+            lost = Lost(cause(wrong), again=False)
         finally:
             asked.cancel()
             await asyncio.gather(asked, return_exceptions=True)
@@ -165,36 +162,6 @@ class Held:
         await held.close()
 
 
-@asynccontextmanager
-async def connected(server: Server, secrets: Mapping[str, str]) -> AsyncIterator[ClientSession]:
-    """Connect to a server, with what it is told in `secrets`: its environment, or the headers of every request."""
-    if server.command:
-        parameters = StdioServerParameters(
-            command=server.command, args=list(server.args), env=dict(secrets), cwd=server.cwd
-        )
-        # What a server writes of itself would garble the terminal, and may quote the user.
-        with open(os.devnull, "w") as nowhere:  # noqa: ASYNC230  # the null device never waits
-            async with stdio_client(parameters, nowhere) as (read, write), ClientSession(read, write) as session:
-                yield session
-        return
-    policy = policy_of(server.url, internal=server.internal)
-
-    def client(
-        headers: dict[str, str] | None = None, timeout: httpx.Timeout | None = None, auth: httpx.Auth | None = None
-    ) -> httpx.AsyncClient:
-        return guarded_client(policy, headers=headers or {}, timeout=timeout or server.timeout, auth=auth)
-
-    connection: StreamableHttpConnection = {
-        "transport": "streamable_http",
-        "url": server.url,
-        "headers": dict(secrets),
-        "timeout": server.timeout,
-        "httpx_client_factory": client,
-    }
-    async with create_session(connection) as session:
-        yield session
-
-
 async def _is_there(held: Session) -> bool:
     """Tell whether a server that left a call unanswered still answers at all."""
     try:
@@ -211,10 +178,3 @@ async def _page(cursor: str | None, session: ClientSession) -> ListToolsResult:
 
 async def _call(tool: str, args: Mapping[str, Any], session: ClientSession) -> CallToolResult:
     return await session.call_tool(tool, dict(args))
-
-
-def _cause(error: BaseException) -> str:
-    """Name what went wrong, without the words of a server."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return type(error).__name__

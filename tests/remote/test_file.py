@@ -14,9 +14,9 @@ from agents.errors import ConfigError
 from app.composition import discover
 from app.remote import with_remote_tools
 from app.settings import Settings
-from tests.remote import example, opened, shop
+from tests.remote.files import example, opened, shop
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 Break = Callable[[dict[str, Any]], object]
 
 

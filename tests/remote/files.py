@@ -12,7 +12,7 @@ from agents.speaker import Speakers
 from app.remote import with_remote_tools
 from app.settings import Settings
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "tools.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "tools.md"
 
 
 def example(name: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from agents.tools.outcome import Refused
 from agents.tools.remote.description import HttpFile
 from agents.tools.remote.guard import guarded_client, policy_of
 from agents.tools.remote.request import request_of
-from tests.service import Answer, Service
+from tests.remote.service import Answer, Service
 
 TRICKS = [
     "http://127.0.0.1/",

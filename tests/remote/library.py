@@ -1,4 +1,4 @@
-"""An MCP server for tests: `python -m tests.library stdio`, or `python -m tests.library http PORT`."""
+"""An MCP server for tests: `python -m tests.remote.library stdio`, or `python -m tests.remote.library http PORT`."""
 
 import asyncio
 import os

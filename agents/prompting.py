@@ -25,7 +25,7 @@ from agents.tools.help import assistant_help
 from agents.tools.notation import notation
 from agents.tools.outcome import schema_of
 from agents.tools.protocol import entry_tool, form_tool, hand_back, missing
-from agents.tools.texts import texts_of
+from agents.tools.texts import examples_of, texts_of
 from agents.tools.traits import traits_of
 from prompts import phrase, prompt
 
@@ -136,7 +136,14 @@ class Prompting:
             }
             for dialog in self.speakers.dialogs.values()
         }
-        return {"lang": lang, "helpers": helpers, "tools": [tool.name for tool in self.speakers.supervisor.tools]}
+        everyone = [self.speakers.supervisor, *self.speakers.dialogs.values()]
+        own = {tool.name: examples_of(tool, lang) for one in everyone for tool in one.tools}
+        return {
+            "lang": lang,
+            "helpers": helpers,
+            "tools": [tool.name for tool in self.speakers.supervisor.tools],
+            "examples": {name: examples for name, examples in own.items() if examples},
+        }
 
 
 def bound(speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> list[BaseTool]:

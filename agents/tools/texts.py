@@ -31,5 +31,14 @@ def with_texts(tool: BaseTool, texts: Texts) -> BaseTool:
 def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
     """Return a tool's description and examples in a language; a file in `prompts/` goes before what came with it."""
     description, examples = card(tool.name, lang)
-    own: Texts = (tool.metadata or {}).get(_TEXTS, Texts())
-    return description or own.described(lang) or tool.description, examples or tuple(own.examples.get(lang, ()))
+    return description or _own(tool).described(lang) or tool.description, examples or examples_of(tool, lang)
+
+
+def examples_of(tool: BaseTool, lang: str) -> tuple[str, ...]:
+    """Return the examples that came with a tool in a language."""
+    return tuple(_own(tool).examples.get(lang, ()))
+
+
+def _own(tool: BaseTool) -> Texts:
+    found: Texts = (tool.metadata or {}).get(_TEXTS, Texts())
+    return found

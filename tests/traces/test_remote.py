@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from agents.events import Interrupt, Message
+from agents.events import Interrupt, Message, trace
 from agents.models.script import Call, Line
 from agents.views import CardList, Notice
+from app.assistant import Turn
+from app.composition import open_assistant
+from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.remote.files import opened, shop
@@ -200,3 +204,20 @@ async def test_a_service_that_is_gone_may_come_back(
         assert phrase("tool_failed", "en", tool="find_orders") in await chat.says("What did I order?")
         async with Service.open(Answer(ORDERS), port=service.port):
             assert FOUND in await chat.says("try once more to find what I have ordered")
+
+
+@pytest.mark.parametrize(("lang", "text"), [("en", "what did I order"), ("ru", "что я заказывал?")])
+async def test_examples_are_understood_without_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lang: str, text: str
+) -> None:
+    """`local:rules` finds a remote tool by the examples of its file, in each of their languages."""
+    monkeypatch.setenv("SHOP_TOKEN", "s3cret")
+    path = tmp_path / "tools.yaml"
+    async with Service.open(Answer(ORDERS)) as service:
+        path.write_text(yaml.safe_dump(shop(service.url), allow_unicode=True, sort_keys=False), "utf-8")
+        settings = Settings(_env_file=None, remote_tools=path, database_url=f"sqlite:///{tmp_path}/dialogs.db")
+        async with open_assistant(settings) as assistant:
+            said = trace([event async for event in assistant.play(Turn(thread="ann", text=text, lang=lang))])
+    assert f"planner.find_orders() = {FOUND}" in said
+    assert f"view: cards {'Your orders' if lang == 'en' else 'Ваши заказы'}" in said
+    assert service.asked[0].headers["accept-language"] == lang

@@ -1,17 +1,28 @@
 """Remote tools for tests: the examples of `docs/tools.md` with the services of a test in place of the shop."""
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from agents.models.script import Call, Line
 from agents.speaker import Speakers
 from app.remote import with_remote_tools
 from app.settings import Settings
+from tests.remote.service import Service
 
+BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]
+ORDERS = {
+    "orders": [
+        {"id": "0b7e-6f0a", "title": "Blue shoes", "total": {"amount": 60.0}, "secret": 1},
+        {"id": "5f0c-2d9e", "title": "Red hat", "total": {"amount": 15.0}, "secret": 2},
+    ]
+}
+FOUND = '[{"id":1,"name":"Blue shoes","price":60.0},{"id":2,"name":"Red hat","price":15.0}]'
+Open = Callable[..., AbstractAsyncContextManager[Service]]
 DOCUMENT = Path(__file__).parents[2] / "docs" / "tools.md"
 
 

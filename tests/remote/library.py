@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import time
 from typing import Any
 
 from mcp.server.fastmcp import FastMCP
@@ -43,6 +44,13 @@ async def nap(seconds: float) -> str:
     """Sleep."""
     await asyncio.sleep(seconds)
     return "awake"
+
+
+@server.tool()
+async def freeze() -> str:
+    """Answer nothing any more."""
+    time.sleep(600)  # noqa: ASYNC251  # a server that hangs is meant
+    return "thawed"
 
 
 @server.tool()

@@ -1,49 +1,21 @@
 """Tools of HTTP services, described in a file, in conversations with a real server."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from agents.events import Interrupt, Message, trace
-from agents.models.script import Call, Line
+from agents.events import Interrupt, trace
+from agents.models.script import Call
 from agents.views import CardList, Notice
 from app.assistant import Turn
 from app.composition import open_assistant
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.remote.files import opened, shop
+from tests.remote.files import BEGIN, FOUND, ORDERS, Open, opened, shop
 from tests.remote.service import Answer, Service
-
-BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]
-ORDERS = {
-    "orders": [
-        {"id": "0b7e-6f0a", "title": "Blue shoes", "total": {"amount": 60.0}, "secret": 1},
-        {"id": "5f0c-2d9e", "title": "Red hat", "total": {"amount": 15.0}, "secret": 2},
-    ]
-}
-FOUND = '[{"id":1,"name":"Blue shoes","price":60.0},{"id":2,"name":"Red hat","price":15.0}]'
-Open = Callable[..., AbstractAsyncContextManager[Service]]
-
-
-@pytest.fixture
-def service(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
-    """Open a shop that gives these answers, and let the planner have its tools."""
-    monkeypatch.setenv("SHOP_TOKEN", "s3cret")
-
-    @asynccontextmanager
-    async def serving(*answers: Answer, **settings: Any) -> AsyncIterator[Service]:
-        async with (
-            Service.open(*answers) as service,
-            opened(tmp_path, chat.speakers, http=shop(service.url, **settings)) as chat.speakers,
-        ):
-            yield service
-
-    return serving
 
 
 async def test_a_service_is_a_tool(chat: Chat, service: Open) -> None:
@@ -158,54 +130,6 @@ async def test_an_empty_list_is_a_result(chat: Chat, service: Open) -> None:
     assert "planner.find_orders(word='e') = []\nplanner.choose_order() = []\nplanner: None." in trace
 
 
-FAULTS = {
-    "a failure": Answer({"error": {"text": "stack trace"}}, status=500),
-    "no patience": Answer(ORDERS, pace=5),
-    "too long": Answer(b'["' + b"x" * 300_000 + b'"]'),
-    "no JSON": Answer(b"<html>"),
-    "no number": Answer(b"[NaN]"),
-    "too deep": Answer(b"[" * 500 + b"]" * 500),
-    "another type": Answer(ORDERS, kind="text/html"),
-    "packed": Answer(ORDERS, headers={"Content-Encoding": "gzip"}),
-    "a redirect": Answer(status=302, headers={"Location": "http://169.254.169.254/latest/meta-data/"}),
-    "too busy": Answer(status=429, headers={"Retry-After": "3600"}),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_a_failing_service_does_not_end_the_turn(chat: Chat, service: Open, fault: str) -> None:
-    """Whatever a service does, the model is told that the tool failed, and nothing of what it said."""
-    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "The shop is closed."])
-    patience = 0.2 if fault == "no patience" else 10
-    async with service(FAULTS[fault], timeout=patience):
-        trace = await chat.says("What did I order?")
-    assert phrase("tool_failed", "en", tool="find_orders") in trace
-    assert [event.text for event in chat.events if isinstance(event, Message)] == ["The shop is closed."]
-
-
-async def test_a_busy_service_is_asked_again(chat: Chat, service: Open) -> None:
-    """A read is tried again after what Retry-After says."""
-    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Two."])
-    async with service(Answer(status=429, headers={"Retry-After": "0"}), Answer(status=502), Answer(ORDERS)) as asked:
-        assert FOUND in await chat.says("What did I order?")
-    assert len(asked.asked) == 3
-
-
-async def test_a_service_that_is_gone_may_come_back(
-    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A service that cannot be reached fails one call, not the tool."""
-    monkeypatch.setenv("SHOP_TOKEN", "s3cret")
-    again: list[Line] = [Call("find_orders", {"word": "e"}), "Two."]
-    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Closed.", *again], observer=["stay"])
-    async with Service.open(Answer(ORDERS)) as service:
-        pass
-    async with opened(tmp_path, chat.speakers, http=shop(service.url)) as chat.speakers:
-        assert phrase("tool_failed", "en", tool="find_orders") in await chat.says("What did I order?")
-        async with Service.open(Answer(ORDERS), port=service.port):
-            assert FOUND in await chat.says("try once more to find what I have ordered")
-
-
 @pytest.mark.parametrize(("lang", "text"), [("en", "what did I order"), ("ru", "что я заказывал?")])
 async def test_examples_are_understood_without_a_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lang: str, text: str
@@ -221,3 +145,28 @@ async def test_examples_are_understood_without_a_model(
     assert f"planner.find_orders() = {FOUND}" in said
     assert f"view: cards {'Your orders' if lang == 'en' else 'Ваши заказы'}" in said
     assert service.asked[0].headers["accept-language"] == lang
+
+
+async def test_a_breaker_has_a_form_filled_in(chat: Chat, tmp_path: Path) -> None:
+    """A remote breaker asks for the fields of its form, and the model gets what was filled in."""
+    body: dict[str, Any] = {
+        "services": {},
+        "tools": [
+            {
+                "name": "ask_address",
+                "speaker": "planner",
+                "description": "Let the user fill in an address.",
+                "path": "/address",
+                "kind": "breaker",
+                "page": {"ask": "Where do you live in {town}?"},
+                "form": {"street": {"type": "string"}, "number": {"type": "integer"}},
+            }
+        ],
+    }
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "Noted."])
+    async with Service.open(Answer({"town": "Rome"})) as asked:
+        body["services"] = {"shop": {"url": asked.url, "internal": True}}
+        async with opened(tmp_path, chat.speakers, http=body) as chat.speakers:
+            trace = await chat.says("Send it back", "street: Via Appia\nnumber: 7")
+    assert "breaker: Where do you live in Rome?" in trace
+    assert 'planner.ask_address() = {"street":"Via Appia","number":7}\nplanner: Noted.' in trace

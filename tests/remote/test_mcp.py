@@ -35,7 +35,7 @@ def library(**changes: Any) -> dict[str, Any]:
     body = example("servers")
     server = body["servers"]["library"]
     server |= {"command": sys.executable, "args": ["-m", "tests.remote.library", "stdio"], "cwd": str(ROOT)}
-    server["tools"] |= {"nap": {"effect": "read"}, "collapse": {"effect": "read"}}
+    server["tools"] |= {"nap": {"effect": "read"}, "collapse": {"effect": "read"}, "freeze": None}
     server |= changes
     body["servers"]["library"] = {key: value for key, value in server.items() if value is not None}
     return body
@@ -138,6 +138,16 @@ async def test_a_slow_tool_is_given_up(chat: Chat, tmp_path: Path) -> None:
     assert EMMA in trace
 
 
+async def test_a_server_that_hangs_is_replaced(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that does not even answer a ping any more is ended; the next call opens it again."""
+    monkeypatch.setattr("agents.tools.remote.session.PATIENCE", 1)
+    chat.expects(supervisor=[Call("freeze"), Call("find_books", {"title": "emma"}), "Here it is."])
+    async with opened(tmp_path, chat.speakers, servers=library(timeout=8)) as chat.speakers:
+        trace = await chat.says("Freeze")
+    assert f"supervisor.freeze() ! {phrase('tool_failed', 'en', tool='freeze')}" in trace
+    assert EMMA in trace
+
+
 async def test_a_server_over_http_comes_back(chat: Chat, tmp_path: Path) -> None:
     """A server that was started anew knows no session: it is opened again, also for a write, which is done once."""
     port = free_port()
@@ -159,7 +169,10 @@ async def test_a_server_over_http_comes_back(chat: Chat, tmp_path: Path) -> None
     [
         ({"command": "no-such-command"}, "servers.library: it cannot be reached (FileNotFoundError)"),
         ({"args": ["-c", "1"]}, "servers.library: it cannot be reached (McpError)"),
-        ({"tools": {"sing": None}}, "servers.library.tools.sing: the server has no such tool; it has collapse, "),
+        (
+            {"tools": {"sing": None}},
+            "servers.library.tools.sing: the server has no such tool; it has collapse, ",
+        ),
         ({"tools": {"lend": {"trusted": {"who": "user"}}}}, "servers.library.tools.lend.trusted: the tool has no"),
         ({"tools": {"lend": {"opaque": {"isbn": "book"}}}}, "servers.library.tools.lend.opaque: the tool has no field"),
         ({"speaker": "nobody"}, "servers.library.tools.find_books.speaker: there is no 'nobody'"),

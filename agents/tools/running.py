@@ -72,22 +72,16 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
     except GraphBubbleUp:
         raise
     except Refused as refusal:
-        return trouble(request, _kind(refusal), str(refusal), Outcome(view=refusal.view))
+        kind: Trouble = "arguments" if isinstance(refusal, Misused) else "refused"
+        return trouble(request, kind, str(refusal), Outcome(view=refusal.view))
+    except Failed as failure:
+        return trouble(request, "failed", failed(tool, lang), Outcome(view=failure.view))
     except ToolInvocationError as wrong:
         problem = _problems(wrong)
         return trouble(request, "arguments", phrase("tool_arguments", lang, tool=call["name"], problem=problem))
     except Exception:
         LOG.exception("tool %s failed", call["name"])
         return trouble(request, "failed", failed(tool, lang))
-
-
-def _kind(refusal: Refused) -> Trouble:
-    match refusal:
-        case Misused():
-            return "arguments"
-        case Failed():
-            return "failed"
-    return "refused"
 
 
 def _presented(message: ToolMessage, tool: BaseTool | None, aliases: Aliases) -> Outcome:

@@ -31,6 +31,7 @@ VIEWS = [
         Table(columns=["Tune"], rows=[["Song"]]),
     ),
     ({"kind": "link", "title": "x", "url": "javascript:{name}"}, None),
+    ({"kind": "link", "url": "http://[{name}", "title": "x"}, None),
     ({"kind": "player", "title": "{name}", "state": "{by.name}"}, None),
     ({"kind": "cards", "each": "none", "label": "x"}, None),
 ]

@@ -73,8 +73,7 @@ def _tool(tool: HttpTool, file: HttpFile, lines: Lines) -> BaseTool:
                 return answer_of(tool, reply.body, runtime.state["lang"])
         except NoAnswer as failed:
             LOG.warning("tool %s: %s: %s", tool.name, name, failed)
-            told = phrase("tool_failed", runtime.state["lang"], tool=tool.name)
-            raise Failed(told, _notice(tool, runtime)) from None
+            raise Failed(_notice(tool, runtime)) from None
         LOG.warning("tool %s: %s answered %d", tool.name, name, reply.status)
         raise Refused(_reason(tool, reply, runtime.state["lang"]), _notice(tool, runtime))
 
@@ -96,6 +95,7 @@ def _traits(tool: HttpTool) -> Traits:
         kind=tool.kind,
         effect="write" if tool.writes else "read",
         key=tool.key,
+        repeatable=bool(tool.key),
         result=tool.result.schema_,
         form=form_of(f"{tool.name}_form", tool.form) if tool.form else None,
         view=tool.view.kind if tool.view else "",

@@ -9,12 +9,13 @@ from typing import Any
 import jmespath
 from jmespath.exceptions import JMESPathError
 
+from agents.links import is_web
 from agents.tools.outcome import Answer, Option, choice, request, result
 from agents.tools.remote.description import HttpTool
 from agents.tools.remote.parts import text_in
 from agents.tools.remote.results import Cards, Options, TableView, ViewSpec
 from agents.tools.remote.sending import NoAnswer
-from agents.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, View, is_web, read_view
+from agents.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, View, read_view
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)

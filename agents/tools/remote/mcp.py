@@ -85,7 +85,7 @@ def _tool(held: Held, tool: Tool, known: ServerTool) -> BaseTool:
             reason = " ".join(str(refused).split())[:LONGEST_REASON]
             raise Refused(phrase("tool_rejected", runtime.state["lang"], tool=name, reason=reason)) from None
         except Lost:
-            raise Failed(phrase("tool_failed", runtime.state["lang"], tool=name)) from None
+            raise Failed from None
         found = (artifact or {}).get("structured_content")
         if found is None or not is_shallow(found):
             return result(message=_words(content))
@@ -102,7 +102,9 @@ def _tool(held: Held, tool: Tool, known: ServerTool) -> BaseTool:
     )
     with_texts(made, Texts(descriptions=known.description, examples=known.examples))
     read = _output(tool, known.opaque)
-    return with_traits(made, Traits(effect=known.effect, key=known.key, result=read, permission=known.permission))
+    repeatable = bool(known.key)
+    found = Traits(effect=known.effect, key=known.key, repeatable=repeatable, result=read, permission=known.permission)
+    return with_traits(made, found)
 
 
 def _adapted(held: Held, tool: Tool, *, again: bool) -> StructuredTool:

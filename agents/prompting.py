@@ -25,8 +25,9 @@ from agents.tools.help import assistant_help
 from agents.tools.notation import notation
 from agents.tools.outcome import schema_of
 from agents.tools.protocol import entry_tool, form_tool, hand_back, missing
+from agents.tools.texts import examples_of, texts_of
 from agents.tools.traits import traits_of
-from prompts import card, phrase, prompt
+from prompts import phrase, prompt
 
 
 class Prompting:
@@ -95,7 +96,7 @@ class Prompting:
         helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
         shelf = self.shelves.get(speaker.name)
         at_hand = [tool for tool in speaker.tools if shelf is None or tool.name not in shelf.tools]
-        tools = {tool.name: card(tool.name, lang)[0] or tool.description for tool in at_hand}
+        tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand}
         return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
 
     def sight(self, observer: str, state: State) -> dict[str, Any]:
@@ -135,7 +136,14 @@ class Prompting:
             }
             for dialog in self.speakers.dialogs.values()
         }
-        return {"lang": lang, "helpers": helpers, "tools": [tool.name for tool in self.speakers.supervisor.tools]}
+        everyone = [self.speakers.supervisor, *self.speakers.dialogs.values()]
+        own = {tool.name: examples_of(tool, lang) for one in everyone for tool in one.tools}
+        return {
+            "lang": lang,
+            "helpers": helpers,
+            "tools": [tool.name for tool in self.speakers.supervisor.tools],
+            "examples": {name: examples for name, examples in own.items() if examples},
+        }
 
 
 def bound(speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> list[BaseTool]:
@@ -167,8 +175,7 @@ def _described(tool: BaseTool, lang: str) -> dict[str, Any]:
     schema = convert_to_openai_tool(tool)
     function = schema["function"]
     function["parameters"] = shown(function.get("parameters", {}))
-    if described := card(tool.name, lang)[0]:
-        function["description"] = described
+    function["description"] = texts_of(tool, lang)[0]
     if back := schema_of(traits_of(tool).result):
         function["description"] += f"\n{phrase('tool_returns', lang, result=notation(back))}"
     return schema

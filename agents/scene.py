@@ -11,6 +11,7 @@ from agents.memory.store import namespace_of
 from agents.speaker import Speaker, Speakers
 from agents.state import State
 from agents.tools.protocol import missing
+from agents.tools.texts import texts_of
 from prompts import card
 
 Ask = Callable[..., Awaitable[str]]
@@ -57,7 +58,7 @@ def scene(speakers: Speakers, dialog: Speaker, state: State) -> Scene:
         text=state["heard"]["text"] or "",
         reply=next(replies, None),
         helpers={n: described(other, state["lang"]) for n, other in speakers.dialogs.items() if n != dialog.name},
-        tools={tool.name: card(tool.name, state["lang"])[0] or tool.description for tool in speakers.supervisor.tools},
+        tools={tool.name: texts_of(tool, state["lang"])[0] for tool in speakers.supervisor.tools},
         form=form,
         missing=missing(dialog.form, form) if dialog.form else [],
     )

@@ -18,8 +18,9 @@ from agents.speaker import Speaker, Speakers
 from agents.state import State
 from agents.tools.guarding import parameters
 from agents.tools.notation import signature
+from agents.tools.texts import texts_of
 from agents.tools.traits import traits_of
-from prompts import card, languages, phrase
+from prompts import languages, phrase
 
 MOST_BOUND = 24
 """Tools of a speaker that are simply bound; of more, most go on the shelf."""
@@ -72,7 +73,7 @@ def shown_in(messages: Sequence[AnyMessage]) -> set[str]:
 
 def cards_of(tools: Sequence[BaseTool], lang: str) -> str:
     """Return tools as the model reads them: name, parameters, what comes back, what it is for."""
-    return "\n".join(f"- {signature(tool)}: {card(tool.name, lang)[0] or tool.description}" for tool in tools)
+    return "\n".join(f"- {signature(tool)}: {texts_of(tool, lang)[0]}" for tool in tools)
 
 
 def _shelf(speaker: Speaker, mode: Mode) -> Shelf:
@@ -82,7 +83,7 @@ def _shelf(speaker: Speaker, mode: Mode) -> Shelf:
 
 def card_of(tool: BaseTool) -> Card:
     """Return what is known of a tool by those who look for tools."""
-    texts = {lang: card(tool.name, lang) for lang in languages()}
+    texts = {lang: texts_of(tool, lang) for lang in languages()}
     return Card(
         name=tool.name,
         descriptions={"en": tool.description} | {lang: text for lang, (text, _) in texts.items() if text},

@@ -1,8 +1,10 @@
 """The composition root: put the application together from settings, files and a database."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
+
+from langchain_core.tools import BaseTool
 
 import dialogs
 import observers
@@ -15,20 +17,26 @@ from agents.tools.abilities import abilities
 from agents.tools.clock import current_time
 from agents.tools.faults import faults
 from agents.tools.language import change_language
+from agents.tools.texts import texts_of
 from app.assistant import Assistant
 from app.graph import build_graph
 from app.help import check_help, make_help
 from app.language import Languages
 from app.permissions import Permissions
+from app.remote import with_remote_tools
 from app.settings import Settings
-from prompts import PromptError, card, languages
+from prompts import PromptError, languages
 
 SUPERVISOR_TOOLS = (current_time, abilities, change_language)
 
 
 @asynccontextmanager
-async def open_assistant(settings: Settings, *, model: str | None = None) -> AsyncIterator[Assistant]:
+async def open_assistant(
+    settings: Settings, *, model: str | None = None, remote: bool = True
+) -> AsyncIterator[Assistant]:
     """Open the database and build the graph; `model` takes the place of every configured one.
+
+    Without `remote`, who only looks at what is stored waits for no service.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -41,7 +49,10 @@ async def open_assistant(settings: Settings, *, model: str | None = None) -> Asy
     unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
     if unknown:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown)}")
-    async with open_memory(settings.database_url) as memory:
+    async with AsyncExitStack() as stack:
+        memory = await stack.enter_async_context(open_memory(settings.database_url))
+        if remote:
+            speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         known = Languages(settings.app_lang, tuple(languages()), memory.store)
         help = await make_help(settings, memory.store, memory.notes)
@@ -75,8 +86,11 @@ def system_prompt(speaker: str | None, lang: str) -> str:
     return Prompting(speakers).role(speakers[speaker or SUPERVISOR], lang)
 
 
-def report(settings: Settings) -> dict[str, Any]:
-    """Return everything discovered, with languages, models and faults, for `python -m app check`."""
+def report(settings: Settings, known: Speakers | None = None) -> dict[str, Any]:
+    """Return everything discovered, with languages, models and faults, for `python -m app check`.
+
+    `known` are the speakers with their remote tools, if these have been opened.
+    """
     told: list[str] = []
     models: dict[str, str] = {}
     try:
@@ -94,6 +108,7 @@ def report(settings: Settings) -> dict[str, Any]:
     except (ContractError, PromptError) as broken:
         return {"dialogs": [], "observers": [], "tools": [], "models": models, "faults": [*told, str(broken)]}
     told += faults(speakers, languages())
+    speakers = known or speakers
     tools = {tool.name: tool for one in (speakers.supervisor, *speakers.dialogs.values()) for tool in one.tools}
     return {
         "dialogs": [_dialog(speaker) for speaker in speakers.dialogs.values()],
@@ -105,16 +120,17 @@ def report(settings: Settings) -> dict[str, Any]:
             }
             for name, observer in watching.items()
         ],
-        "tools": [
-            {
-                "name": name,
-                "description": tool.description.splitlines()[0],
-                "languages": [lang for lang in languages() if card(name, lang)[1]],
-            }
-            for name, tool in tools.items()
-        ],
+        "tools": [_tool(tool) for tool in tools.values()],
         "models": models,
         "faults": told,
+    }
+
+
+def _tool(tool: BaseTool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description.partition("\n")[0],
+        "languages": [lang for lang in languages() if texts_of(tool, lang)[1]],
     }
 
 

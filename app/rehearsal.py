@@ -2,16 +2,18 @@
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from agents.errors import ModelUnavailable, Trouble
 from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
+from agents.prompting import bound
 from agents.recording import Record, Step
+from agents.speaker import Speakers
 from agents.state import SUPERVISOR
-from agents.tools.recorded import OUTSIDE, Answer, with_answers
+from agents.tools.recorded import OUTSIDE, Answer, with_answers, with_strangers
 from agents.views import Notice
 from app.assistant import Assistant, Turn
 from app.composition import discover
@@ -30,6 +32,8 @@ class Play:
 
     turns: Sequence[Record]
     answers: Mapping[str, Sequence[Answer]]
+    strangers: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """By speaker, the tools of services and servers that were called, with their parameters."""
 
     @property
     def replies(self) -> dict[str, list[Line]]:
@@ -63,22 +67,25 @@ async def rehearse(turns: Sequence[Record]) -> Play:
     """
     known = list(turns[: next((place for place, turn in enumerate(turns) if not turn.is_playable), len(turns))])
     speakers, _ = discover()
+    strangers = _strangers(known, speakers)
     everyone = (speakers.supervisor, *speakers.dialogs.values())
     volatile = {tool.name for one in everyone for tool in one.tools if OUTSIDE in (tool.tags or [])}
-    play = Play(known, _answers(known, volatile))
+    volatile |= {tool for tools in strangers.values() for tool in tools}
+    play = Play(known, _answers(known, volatile), strangers)
     again = await _perform(play)
     if differing := _differing(known, again) - volatile:
-        play = Play(known, _answers(known, volatile | differing))
+        play = replace(play, answers=_answers(known, volatile | differing))
         again = await _perform(play)
     pairs = zip(known, again, strict=True)
     same = next((place for place, (then, now) in enumerate(pairs) if then.trace != now.trace), len(known))
-    return Play(known[:same], _answers(known[:same], set(play.answers)))
+    covered = known[:same]
+    return Play(covered, _answers(covered, set(play.answers)), _strangers(covered, speakers))
 
 
 async def _perform(play: Play) -> list[Record]:
     """Return the turns as they went this time."""
     speakers, watching = discover()
-    speakers = with_answers(speakers, play.answers)
+    speakers = with_answers(with_strangers(speakers, play.strangers), play.answers)
     script = Script(play.replies)
     with tempfile.TemporaryDirectory() as folder, silence():
         async with open_memory(f"sqlite:///{Path(folder) / 'rehearsal.db'}") as memory:
@@ -90,6 +97,17 @@ async def _perform(play: Play) -> list[Record]:
                 async for _ in assistant.play(Turn(thread=THREAD, text=turn.text, lang=turn.lang)):
                     pass
             return await assistant.records(THREAD)
+
+
+def _strangers(turns: Sequence[Record], speakers: Speakers) -> dict[str, dict[str, list[str]]]:
+    """Return the tools that answered and are not here, with the parameters that they were given."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for _, who, tool, args, ok, _ in _tool_steps(turns):
+        here = who in {SUPERVISOR, *speakers.dialogs}
+        if ok and here and all(tool != one.name for one in bound(speakers[who], speakers)):
+            names = found.setdefault(who, {}).setdefault(tool, [])
+            names += [name for name in args if name not in names]
+    return found
 
 
 def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[Answer]]:

@@ -1,5 +1,6 @@
 """Settings, read once from the environment and `.env`; `.env.example` explains each."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_validator
@@ -30,6 +31,8 @@ class Settings(BaseSettings):
     app_lang: str = "en"
     log_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
+    remote_tools: Path | None = None
+    mcp_servers: Path | None = None
     telegram_bot_token: SecretStr | None = None
     telegram_api_url: str = "https://api.telegram.org"
     telegram_allowed_users: Annotated[frozenset[int], NoDecode] = frozenset()

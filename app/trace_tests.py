@@ -36,6 +36,9 @@ def trace_test(play: Play, day: str = "") -> str:
         imports="\n".join(imports),
     )
     body = [_call("chat.expects", {role: [_line(line) for line in lines] for role, lines in replies.items()})]
+    if play.strangers:
+        whose = ", ".join(f"{who}={_literal(tools)}" for who, tools in play.strangers.items())
+        body.append(f"{INDENT}chat.borrows({whose})\n")
     if play.answers:
         answers = {tool: [_literal(answer) for answer in found] for tool, found in play.answers.items()}
         body.append(_call("chat.finds", answers))

@@ -14,7 +14,7 @@ from agents.help.chain import HelpChain
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
 from agents.speaker import Speakers
-from agents.tools.recorded import Answer, with_answers
+from agents.tools.recorded import Answer, with_answers, with_strangers
 from app.assistant import Assistant, Turn
 from app.composition import discover
 from app.graph import build_graph
@@ -43,6 +43,10 @@ class Chat:
     def finds(self, **answers: list[Answer]) -> None:
         """Let tools give these answers, with views, in place of their own: what was found at the time."""
         self.speakers = with_answers(self.speakers, answers)
+
+    def borrows(self, **strangers: dict[str, list[str]]) -> None:
+        """Give speakers tools that are not here, by name and parameters; what they answer stands in `finds`."""
+        self.speakers = with_strangers(self.speakers, strangers)
 
     async def says(self, *texts: str | None, thread: str = "ann", lang: str | None = None, **more: str) -> str:
         """Let the user say something, each text in a turn of its own; return the trace of it all.

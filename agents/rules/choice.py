@@ -24,6 +24,8 @@ class Source:
     tool: str
     owner: str = ""
     form: str | None = None
+    examples: tuple[str, ...] = ()
+    """Phrases that came with a remote tool, which has no card."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ def showpiece(tool: str, lang: str) -> str | None:
 
 
 def _patterns(source: Source, lang: str) -> Iterable[Pattern]:
-    card_patterns = [pattern(example, lang, source.tool, source.owner) for example in card(source.tool, lang)[1]]
+    examples = card(source.tool, lang)[1] or source.examples
+    card_patterns = [pattern(example, lang, source.tool, source.owner) for example in examples]
     # "For 7" is a time where a time has to be ("set an alarm for {when}"), not anywhere in a sentence.
     placed = [candidate.example for candidate in card_patterns if candidate.timed and "{text}" not in candidate.example]
     card_patterns += [pattern(example, lang, source.tool, source.owner, placed=True) for example in placed]

@@ -1,7 +1,7 @@
 """What the rules read of a prompt: the scene it names, the tools, and where the conversation stands."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -109,13 +109,18 @@ class Situation:
             # The own entry phrases too ("help me plan my day"): said inside, they ask for nothing more.
             sources += own.sources("")
         if self.undone:
-            return phrasebook(tuple(dict.fromkeys(sources)), self.words.lang)
+            return self._phrasebook(sources)
         for helper in self.helpers:
             if helper != own:
                 sources += helper.sources(helper.tool)
         names = {source.tool for source in sources}
         sources += tuple(Source(name, name) for name in self.scene.get("tools", ()) if name not in names)
-        return phrasebook(tuple(dict.fromkeys(sources)), self.words.lang)
+        return self._phrasebook(sources)
+
+    def _phrasebook(self, sources: Sequence[Source]) -> Phrasebook:
+        known = self.scene.get("examples") or {}
+        told = (replace(source, examples=tuple(known.get(source.tool, ()))) for source in sources)
+        return phrasebook(tuple(dict.fromkeys(told)), self.words.lang)
 
     @cached_property
     def _spoken(self) -> int:

@@ -12,8 +12,8 @@ from agents.tools.guarding import parameters
 from agents.tools.help import assistant_help
 from agents.tools.outcome import schema_of
 from agents.tools.protocol import entry_tool, form_tool, hand_back
+from agents.tools.texts import texts_of
 from agents.tools.traits import traits_of
-from prompts import card
 
 HAND_OVER = "hand-over"
 """The kind of a tool that is not run: it passes the conversation on."""
@@ -76,7 +76,7 @@ def slots(tools: Sequence[BaseTool]) -> list[str]:
 
 def _card(owned: Sequence[tuple[str, BaseTool]], languages: Sequence[str], *, passing: bool) -> ToolCard:
     tool = owned[0][1]
-    found, texts = traits_of(tool), {lang: card(tool.name, lang) for lang in languages}
+    found, texts = traits_of(tool), {lang: texts_of(tool, lang) for lang in languages}
     return ToolCard(
         name=tool.name,
         owners=[owner for owner, _ in owned],

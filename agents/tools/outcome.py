@@ -69,6 +69,14 @@ class Misused(Refused):
     """The arguments are wrong: a name or a number that there is not."""
 
 
+class Failed(Exception):
+    """The tool does not work now, whatever the arguments; a write may have taken effect. `view` is a notice."""
+
+    def __init__(self, view: View | None = None) -> None:
+        super().__init__()
+        self.view = view
+
+
 Answer = tuple[str, Outcome]
 
 

@@ -35,6 +35,30 @@ def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[Answer]]) ->
     return Speakers(changed(speakers.supervisor), dialogs, asked)
 
 
+def with_strangers(speakers: Speakers, strangers: Mapping[str, Mapping[str, Sequence[str]]]) -> Speakers:
+    """Return the speakers with tools that are not here (of a service, of a server): by speaker, name and parameters.
+
+    They only have the answers that `with_answers` gives them.
+    """
+
+    def changed(speaker: Speaker) -> Speaker:
+        found = strangers.get(speaker.name, {})
+        return replace(speaker, tools=[*speaker.tools, *(_stranger(name, names) for name, names in found.items())])
+
+    dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
+    return replace(speakers, supervisor=changed(speakers.supervisor), dialogs=dialogs)
+
+
+def _stranger(name: str, parameters: Sequence[str]) -> BaseTool:
+    schema = {"type": "object", "properties": {parameter: {} for parameter in parameters}}
+    tool = StructuredTool(name=name, description=name, args_schema=schema, coroutine=_nothing)
+    return recorded(tool, [])
+
+
+async def _nothing() -> str:
+    return ""
+
+
 def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
     """Return a tool that looks the same to the model and gives these answers, one a call; then it raises."""
     left = list(answers)

@@ -19,7 +19,7 @@ from agents.events import ToolEnd, ToolStart
 from agents.speaker import Speaker
 from agents.tools.guarding import guarded
 from agents.tools.help import assistant_help
-from agents.tools.outcome import Misused, Outcome, Refused, schema_of, written
+from agents.tools.outcome import Failed, Misused, Outcome, Refused, schema_of, written
 from agents.tools.rescue import Rescue, Trouble, trouble
 from agents.tools.traits import traits_of
 from agents.tools.writing import Execute, Reply, carry_out, failed
@@ -74,6 +74,8 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
     except Refused as refusal:
         kind: Trouble = "arguments" if isinstance(refusal, Misused) else "refused"
         return trouble(request, kind, str(refusal), Outcome(view=refusal.view))
+    except Failed as failure:
+        return trouble(request, "failed", failed(tool, lang), Outcome(view=failure.view))
     except ToolInvocationError as wrong:
         problem = _problems(wrong)
         return trouble(request, "arguments", phrase("tool_arguments", lang, tool=call["name"], problem=problem))

@@ -1,0 +1,140 @@
+"""What the files of remote tools have in common: texts by language, secrets by name, and how faults are told."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from agents.errors import ConfigError
+from prompts import FALLBACK
+
+Read = TypeVar("Read", bound=BaseModel)
+Trusted = Literal["user", "device", "lang", "thread"]
+"""Values of the turn that no model sees or sets."""
+ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+
+
+class Part(BaseModel):
+    """A part of a file; what it does not know is a fault."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+def _by_language(value: Any) -> Any:
+    if isinstance(value, str | list):
+        return {FALLBACK: value}
+    if isinstance(value, Mapping) and value and FALLBACK not in value:
+        raise ValueError(f"has no {FALLBACK!r}, to which the other languages fall back")
+    return value
+
+
+ByLanguage = Annotated[Mapping[str, str], BeforeValidator(_by_language)]
+"""One text for all, or a text for each language."""
+NO_TEXTS: Mapping[str, str] = {}
+Examples = Annotated[Mapping[str, Sequence[str]], BeforeValidator(_by_language)]
+NO_EXAMPLES: Mapping[str, Sequence[str]] = {}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A tool for a speaker, and where the file has it."""
+
+    speaker: str
+    tool: BaseTool
+    where: str
+
+
+class Env(Part):
+    """A secret, by the name of the environment variable that holds it; `format` puts it in place of `{}`."""
+
+    env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    format: Annotated[str, Field(pattern=r"^[^{}]*\{\}[^{}]*$")] = "{}"
+
+    def read(self, environment: Mapping[str, str]) -> str:
+        """Return the secret, in its format.
+
+        Raises:
+            ValueError: the variable is not set, or holds what no header may.
+        """
+        value = environment.get(self.env, "")
+        if not value:
+            raise ValueError(f"the environment variable {self.env} is not set")
+        if not value.isascii() or not value.isprintable():
+            raise ValueError(f"the environment variable {self.env} holds characters that cannot be sent")
+        return self.format.replace("{}", value)
+
+
+def secrets_of(
+    file: str, section: str, told: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
+    """Return what each service or server is told, by its name: texts as they are, secrets from the environment.
+
+    Raises:
+        ConfigError: a secret is not in the environment.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, values in told.items():
+        found[name] = {key: value for key, value in values.items() if isinstance(value, str)}
+        for key, value in values.items():
+            if isinstance(value, Env):
+                try:
+                    found[name][key] = value.read(environment)
+                except ValueError as missing:
+                    raise fault(file, f"{section}.{name}.{key}", str(missing)) from None
+    return found
+
+
+def text_in(texts: Mapping[str, str], lang: str) -> str:
+    """Return a text in a language, else in the fallback's; empty if there is none."""
+    return texts.get(lang) or texts.get(FALLBACK, "")
+
+
+def read_files(setting: str, path: Path, kind: type[Read]) -> list[tuple[str, Read]]:
+    """Return what a file, or every YAML file of a folder, describes, each with its name.
+
+    Raises:
+        ConfigError: there is no such file, or something in one is wrong; names file, tool and field.
+    """
+    files = sorted(one for one in path.iterdir() if one.suffix in (".yaml", ".yml")) if path.is_dir() else [path]
+    if not files:
+        raise ConfigError(f"{setting}: there is no YAML file in {path}")
+    return [(str(file), _read(setting, file, kind)) for file in files]
+
+
+def _read(setting: str, file: Path, kind: type[Read]) -> Read:
+    try:
+        raw = yaml.safe_load(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as trouble:
+        reason = trouble.strerror if isinstance(trouble, OSError) else "it is not UTF-8"
+        raise ConfigError(f"{setting}: {file} cannot be read: {reason}") from None
+    except yaml.YAMLError as broken:
+        raise ConfigError(f"{file}: not YAML: {' '.join(str(broken).split())}") from None
+    try:
+        return kind.model_validate(raw if raw is not None else {})
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        message = re.sub(r"^(Value|Assertion) error, ", "", first["msg"])
+        raise fault(str(file), place(first["loc"], raw), message) from None
+
+
+def fault(file: str, where: str, message: str) -> ConfigError:
+    """Return the error that names a place in a file."""
+    return ConfigError(f"{file}: {where}: {message}" if where else f"{file}: {message}")
+
+
+def place(path: Sequence[int | str], raw: Any) -> str:
+    """Return where something stands, entries of lists by their names."""
+    words: list[str] = []
+    for step in path:
+        try:
+            raw = raw[step]
+        except (LookupError, TypeError):
+            raw = None
+        named = raw.get("name") if isinstance(step, int) and isinstance(raw, Mapping) else None
+        words.append(str(named or step))
+    return ".".join(words)

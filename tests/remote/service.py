@@ -1,0 +1,80 @@
+"""A service over HTTP that answers as a test lays out, faults included, and remembers what it was asked."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer; `body` is sent as JSON unless it is bytes."""
+
+    body: Any = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    kind: str = "application/json"
+    pace: float = 0
+    """Seconds before it is sent."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it arrived."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass
+class Service:
+    """Answer with the next of `answers`; the last one stays."""
+
+    answers: list[Answer] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    url: str = ""
+    serving: list[asyncio.Task[None]] = field(default_factory=list)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, *answers: Answer, port: int = 0) -> AsyncIterator[Self]:
+        """Listen on loopback during the block."""
+        service = cls(list(answers))
+        server = await asyncio.start_server(service._serve, "127.0.0.1", port)
+        service.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        try:
+            yield service
+        finally:
+            server.close()
+            for task in service.serving:
+                task.cancel()
+            await asyncio.gather(*service.serving, return_exceptions=True)
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int(self.url.rpartition(":")[2])
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.serving.append(task)
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+            method, target, _ = head[0].split(" ")
+            pairs = (line.split(": ", 1) for line in head[1:] if line)
+            headers = {name.lower(): value for name, value in pairs}
+            body = await reader.readexactly(int(headers.get("content-length", "0")))
+            self.asked.append(Asked(method, target, headers, json.loads(body) if body else None))
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            await asyncio.sleep(answer.pace)
+            raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+            lines = {"Content-Type": answer.kind, "Content-Length": str(len(raw)), **answer.headers}
+            told = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+            writer.write(f"HTTP/1.1 {answer.status} X\r\n{told}Connection: close\r\n\r\n".encode() + raw)
+            await writer.drain()
+        writer.close()

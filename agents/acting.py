@@ -14,13 +14,13 @@ from pydantic_core import to_jsonable_python
 from agents import asking, handover
 from agents.aliases import Aliases
 from agents.events import Event, Observed
+from agents.finding import meant
 from agents.handover import MAX_HOPS, Change, Update
 from agents.memory.store import namespace_of
 from agents.prompting import bound
 from agents.shelf import Shelf
 from agents.speaker import Speaker, Speakers
 from agents.state import Context, Pending, State, TalkUpdate, Wish
-from agents.tools.finding import meant
 from agents.tools.outcome import Outcome, Question
 from agents.tools.protocol import HAND_BACK
 from agents.tools.running import tool_node

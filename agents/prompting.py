@@ -14,13 +14,13 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agents.aliases import shown
+from agents.finding import call_tool, find_tools
 from agents.handover import title
 from agents.scene import described, scene
 from agents.screen import worded
 from agents.shelf import Shelf, shown_in
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Context, Heard, State, Talk
-from agents.tools.finding import call_tool, find_tools
 from agents.tools.help import assistant_help
 from agents.tools.notation import notation
 from agents.tools.outcome import schema_of

@@ -18,7 +18,7 @@ from agents.finding import call_tool, find_tools
 from agents.handover import title
 from agents.scene import described, scene
 from agents.screen import worded
-from agents.shelf import Shelf, shown_in
+from agents.shelf import Shelf, at_hand, shown_in
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Context, Heard, State, Talk
 from agents.tools.help import assistant_help
@@ -94,9 +94,7 @@ class Prompting:
         if not speaker.is_supervisor:
             return f"{prompt(f'dialogs/{speaker.name}', lang)}\n\n{prompt('dialog', lang)}"
         helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
-        shelf = self.shelves.get(speaker.name)
-        at_hand = [tool for tool in speaker.tools if shelf is None or tool.name not in shelf.tools]
-        tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand}
+        tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
         return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
 
     def sight(self, observer: str, state: State) -> dict[str, Any]:
@@ -149,7 +147,7 @@ class Prompting:
 def bound(speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> list[BaseTool]:
     """Return every tool that is bound to a speaker's model, in an order that never changes."""
     help = speakers.help or assistant_help
-    own = [tool for tool in speaker.tools if shelf is None or tool.name not in shelf.tools]
+    own = at_hand(speaker)
     finding = [find_tools(shelf), call_tool] if shelf else []
     if speaker.is_supervisor:
         entries = [entry_tool(dialog.tool, dialog.description) for dialog in speakers.dialogs.values()]

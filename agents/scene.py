@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage
 from langgraph.store.base import BaseStore
 
 from agents.memory.store import namespace_of
+from agents.shelf import at_hand
 from agents.speaker import Speaker, Speakers
 from agents.state import State
 from agents.tools.protocol import missing
@@ -58,7 +59,7 @@ def scene(speakers: Speakers, dialog: Speaker, state: State) -> Scene:
         text=state["heard"]["text"] or "",
         reply=next(replies, None),
         helpers={n: described(other, state["lang"]) for n, other in speakers.dialogs.items() if n != dialog.name},
-        tools={tool.name: texts_of(tool, state["lang"])[0] for tool in speakers.supervisor.tools},
+        tools={tool.name: texts_of(tool, state["lang"])[0] for tool in at_hand(speakers.supervisor)},
         form=form,
         missing=missing(dialog.form, form) if dialog.form else [],
     )

@@ -62,8 +62,15 @@ class Shelf:
 def shelves(speakers: Speakers, mode: Mode = "append") -> dict[str, Shelf]:
     """Return the shelves of the speakers that have too many tools to bind, by their names."""
     everyone = (speakers.supervisor, *speakers.dialogs.values())
-    crowded = [speaker for speaker in everyone if len(speaker.tools) > MOST_BOUND]
+    crowded = [speaker for speaker in everyone if len(at_hand(speaker)) < len(speaker.tools)]
     return {speaker.name: _shelf(speaker, mode) for speaker in crowded}
+
+
+def at_hand(speaker: Speaker) -> list[BaseTool]:
+    """Return a speaker's tools that are always bound: all of them, or of too many those that are marked so."""
+    if len(speaker.tools) <= MOST_BOUND:
+        return [*speaker.tools]
+    return [tool for tool in speaker.tools if traits_of(tool).always]
 
 
 def shown_in(messages: Sequence[AnyMessage]) -> set[str]:
@@ -77,7 +84,8 @@ def cards_of(tools: Sequence[BaseTool], lang: str) -> str:
 
 
 def _shelf(speaker: Speaker, mode: Mode) -> Shelf:
-    tools = {tool.name: tool for tool in speaker.tools if not traits_of(tool).always}
+    bound = {tool.name for tool in at_hand(speaker)}
+    tools = {tool.name: tool for tool in speaker.tools if tool.name not in bound}
     return Shelf(tools, ToolRanker([card_of(tool) for tool in tools.values()]), mode)
 
 

@@ -53,7 +53,7 @@ async def open_assistant(
         memory = await stack.enter_async_context(open_memory(settings.database_url))
         if remote:
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
-        graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
+        graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store, tool_mode=settings.tool_mode)
         known = Languages(settings.app_lang, tuple(languages()), memory.store)
         help = await make_help(settings, memory.store, memory.notes)
         yield Assistant(graph, memory, models, known, help, permissions=Permissions(settings.permissions))

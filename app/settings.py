@@ -9,6 +9,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from agents.errors import ConfigError
 from agents.models import Models
 from agents.models.making import Endpoint, make_models
+from agents.shelf import Mode
 from app.permissions import read_permissions
 
 HelpLink = Literal["pages", "model", "webhook", "person"]
@@ -31,6 +32,7 @@ class Settings(BaseSettings):
     app_lang: str = "en"
     log_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
+    tool_mode: Mode = "append"
     remote_tools: Path | None = None
     mcp_servers: Path | None = None
     telegram_bot_token: SecretStr | None = None

@@ -6,7 +6,6 @@ from dataclasses import replace
 from langchain_core.tools import BaseTool, StructuredTool
 
 from agents.speaker import Speakers
-from agents.tools.traits import traits
 
 VERBS = ("count", "move", "paint", "weigh", "sell", "repair")
 THINGS = (
@@ -25,7 +24,7 @@ def tools() -> list[BaseTool]:
 
 def with_warehouse(speakers: Speakers, own: Sequence[BaseTool] = ()) -> Speakers:
     """Return the speakers, the supervisor with three hundred tools more."""
-    supervisor = replace(speakers.supervisor, tools=[*map(_at_hand, speakers.supervisor.tools), *own, *tools()])
+    supervisor = replace(speakers.supervisor, tools=[*speakers.supervisor.tools, *own, *tools()])
     return Speakers(supervisor, speakers.dialogs)
 
 
@@ -35,9 +34,3 @@ def _tool(verb: str, thing: str) -> BaseTool:
 
     about = f"{verb.capitalize()} {thing} of the warehouse. amount: how many. place: where, if not here."
     return StructuredTool.from_function(coroutine=work, name=f"{verb}_{thing}", description=about)
-
-
-def _at_hand(tool: BaseTool) -> BaseTool:
-    copy = tool.model_copy()
-    traits(always=True)(copy)
-    return copy

@@ -25,7 +25,12 @@ def reading(now: Situation, tool: str) -> str | None:
 
 def choosing(now: Situation, tool: str) -> str | None:
     """Return the tool that lets the user choose one of a tool's things; None if there is none."""
-    return next((name for name in now.tools if name.startswith("choose") and _things(name) == _things(tool)), None)
+    return next((name for name in choosers(now) if _things(name) == _things(tool)), None)
+
+
+def choosers(now: Situation) -> list[str]:
+    """Return the tools that let the user choose."""
+    return [name for name in now.tools if name.startswith("choose")]
 
 
 def number_in(text: str) -> int | None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from agents.rules.actions import NeedsChoice, NeedsListing, Plan
-from agents.rules.listings import readings
+from agents.rules.listings import choosers, readings
 from agents.rules.parts import HAND_BACK, HELP, Call, Move
 from agents.rules.planning import cancelled, guess, understand
 from agents.rules.replies import ask_help, joined, not_understood, small_talk, told
@@ -70,7 +70,7 @@ def _round(now: Situation, calls: list[Call]) -> tuple[Call, ...]:
 
 
 def _answer(now: Situation, plan: Plan) -> Move:
-    lookups = readings(now)
+    lookups = [*readings(now), *choosers(now)]
     acted = [result for result in now.results if result.call.name not in lookups]
     asked_to_read = any(call.name in lookups for call in plan.calls)
     shown = told(now.results, lookups, now.lang) if acted or asked_to_read else ""

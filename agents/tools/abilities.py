@@ -10,7 +10,7 @@ from agents.tools.traits import traits
 from prompts import prompt
 
 
-@traits(shortcut=True)
+@traits(shortcut=True, always=True)
 @tool
 async def abilities(runtime: ToolRuntime[Context, Any]) -> str:
     """Tell what you can do for the user."""

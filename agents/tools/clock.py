@@ -13,7 +13,7 @@ from agents.zone import zone_of_user
 from prompts import phrase, table
 
 
-@traits(shortcut=True)
+@traits(shortcut=True, always=True)
 @tool
 async def current_time(runtime: ToolRuntime[Context, Any]) -> str:
     """Tell the date, weekday and time now."""

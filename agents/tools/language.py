@@ -13,7 +13,7 @@ from agents.tools.traits import traits
 from prompts import phrase
 
 
-@traits(effect="write", repeatable=True)
+@traits(effect="write", repeatable=True, always=True)
 @tool
 async def change_language(language: Literal["en", "ru"], runtime: ToolRuntime[Context, Any]) -> Command[Any]:
     """Hold the conversation in another language from now on, when the user asks for it."""

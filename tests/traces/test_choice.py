@@ -1,10 +1,14 @@
 """Tools that wait for the user: what answers them, what does not, and that nothing runs twice."""
 
+from pathlib import Path
+
 import pytest
 from langgraph.types import Command
 
-from agents.events import Interrupt, TurnEnd, trace
+from agents.events import Event, Interrupt, Message, ToolEnd, TurnEnd, trace
 from agents.history import dangling
+from agents.models import Model, Models
+from agents.models.rules import RulesModel
 from agents.models.script import Call, Line
 from agents.questions import CHOICE, mark
 from agents.state import Context
@@ -13,6 +17,7 @@ from app.running import config_of
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.shop import ORDERS, with_shop
+from tests.staging import stage
 
 SHOES, HAT, COAT = ORDERS
 ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"
@@ -40,14 +45,17 @@ async def test_a_choice_is_answered(chat: Chat, answer: str) -> None:
     """A number, a label, words or a tap choose; the tool is not run again, in whatever process the answer comes."""
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
 
-    assert told(f"""
+    assert (
+        told(f"""
         user: I want to return something
         supervisor -> planner
         {ASKED}
         user: {answer}
         planner.choose_order() = {CHOSEN[answer]}
         planner: Sent back.
-    """) == await chat.says("I want to return something", answer)
+    """)
+        == f"{await chat.says('I want to return something')}\n{await chat.says(answer)}"
+    )
     assert (await chat.state())["pending"] == []
 
 
@@ -198,3 +206,26 @@ async def test_of_one_candidate_there_is_no_choice(chat: Chat, monkeypatch: pyte
     monkeypatch.setattr("tests.shop.ORDERS", {})
     chat.expects(observer=["stay"])
     assert "planner.choose_order() = []" in await chat.says("And now the next one of my orders")
+
+
+@pytest.mark.parametrize(
+    ("lang", "texts", "deleted"),
+    [
+        ("en", ["add buy milk, drink milk and bread to my list", "delete the milk", "the second one"], 2),
+        ("ru", ["добавь купить молоко, выпить молоко и хлеб в список", "удали молоко", "первое"], 1),
+    ],
+)
+async def test_without_a_key_an_unclear_name_is_chosen(
+    tmp_path: Path, lang: str, texts: list[str], deleted: int
+) -> None:
+    """The built-in rules let the user choose which of two to-dos is meant, and do what was asked with that one."""
+    models = Models(default=Model("local:rules", RulesModel()))
+    events: list[Event] = []
+    async with stage(tmp_path / "dialogs.db", models) as assistant:
+        for text in texts:
+            events = [event async for event in assistant.play(Turn(thread="ann", text=text, lang=lang))]
+
+    tools = [(event.tool, event.args) for event in events if isinstance(event, ToolEnd)]
+    assert tools[-1] == ("delete_todos", {"numbers": [deleted]})
+    [answer] = [event.text for event in events if isinstance(event, Message)]
+    assert "{" not in answer

@@ -1,10 +1,18 @@
 """Three hundred tools: a constant bound list, cards that are appended, tools that are looked for and called."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from langchain_core.messages import BaseMessage
 
+from agents.events import trace
+from agents.memory import open_memory
 from agents.models.script import Asked, Call
 from agents.shelf import shelves
+from app.assistant import Assistant, Turn
+from app.graph import build_graph
+from app.language import Languages
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.warehouse import with_warehouse
@@ -109,3 +117,21 @@ def _told(messages: list[BaseMessage]) -> list[str]:
 def test_the_phrase_for_no_tool_exists() -> None:
     """A shelf that holds nothing fitting says so in every language."""
     assert phrase("tools_none", "ru") != phrase("tools_none", "en")
+
+
+async def test_fitting_tools_can_be_bound_instead(chat: Chat, tmp_path: Path) -> None:
+    """For a small model without a cache the tools that fit the message are bound themselves, and called by name."""
+    chat.expects(supervisor=[Call("paint_violins", {"amount": 2}), "Both are painted."])
+    async with open_memory(f"sqlite:///{tmp_path / 'bind.db'}") as memory:
+        kept: dict[str, Any] = {"saver": memory.saver, "store": memory.store}
+        graph = build_graph(chat.speakers, chat.observers, **kept, tool_mode="bind")
+        known = Languages("en", ("en", "ru"), memory.store)
+        assistant = Assistant(
+            graph, memory, chat.script.models(["supervisor", "observer", *chat.speakers.dialogs]), known
+        )
+        events = [event async for event in assistant.play(Turn(thread="ann", text="Please paint two violins"))]
+
+    assert "supervisor.paint_violins(amount=2) = paint 2 violins: done, here" in trace(events)
+    bound = [tool["function"]["name"] for tool in chat.script.asked[0].tools]
+    assert "paint_violins" in bound
+    assert len(bound) < 15

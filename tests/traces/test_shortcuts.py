@@ -1,0 +1,99 @@
+"""Plain requests that a tool serves without any model, and those that are not plain enough."""
+
+import pytest
+
+from agents.events import Observed, TurnEnd
+from agents.models.script import Call
+from agents.tools.recorded import Answer
+from tests.conftest import Chat, told
+
+BEGIN = Call("get_acquainted", {"brief": "-"})
+
+
+def by(chat: Chat) -> list[str]:
+    """Return what decided who hears the message."""
+    return [event.observer for event in chat.events if isinstance(event, Observed)]
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "tool"),
+    [
+        ("What time is it?", "en", "current_time"),
+        ("who am I?", "en", "show_profile"),
+        ("show my list please", "en", "list_todos"),
+        ("what reminders do I have", "en", "list_reminders"),
+        ("Который час?", "ru", "current_time"),
+        ("покажи мои напоминания", "ru", "list_reminders"),
+    ],
+)
+async def test_a_plain_request_costs_no_model_call(chat: Chat, text: str, lang: str, tool: str) -> None:
+    """The tool answers itself, in the language of the conversation."""
+    answers: list[Answer] = ["Here it is."]
+    chat.finds(**{tool: answers})
+
+    assert told(f"""
+        user: {text}
+        supervisor.{tool}() = Here it is.
+        supervisor: Here it is.
+    """) == await chat.says(text, lang=lang)
+    [end] = [event for event in chat.events if isinstance(event, TurnEnd)]
+    assert end.model_calls == 0
+
+
+async def test_a_dialog_keeps_the_conversation_meanwhile(chat: Chat) -> None:
+    """A shortcut inside a dialog interrupts nothing: the dialog hears the next message and knows what was said."""
+    chat.finds(current_time=["It is nine."])
+    chat.expects(supervisor=[BEGIN], profile=["What do you do?", "I see."])
+
+    assert told("""
+        user: Let's get acquainted
+        supervisor -> profile
+        profile: What do you do?
+        user: what time is it?
+        supervisor.current_time() = It is nine.
+        profile: It is nine.
+        user: 12
+        profile: I see.
+    """) == await chat.says("Let's get acquainted", "what time is it?", "12")
+    heard = [(m.type, m.text) for m in chat.script.asked[-1].messages if m.type in ("human", "ai")]
+    assert heard[-3:] == [("human", "what time is it?"), ("ai", "It is nine."), ("human", "12")]
+
+
+@pytest.mark.parametrize(
+    "text", ["what time is it in Tokyo?", "don't show my list", "set a timer for 5 minutes", "what time is my train?"]
+)
+async def test_what_says_more_is_for_a_model(chat: Chat, text: str) -> None:
+    """A request with a word that no example has is not plain, however near it is."""
+    chat.expects(supervisor=["Well."])
+    await chat.says(text)
+
+    assert "shortcut" not in by(chat)
+
+
+@pytest.mark.parametrize(("text", "lang", "answer"), [("home", "en", "Here I am."), ("Домой", "ru", "Я здесь.")])
+async def test_home_interrupts_whoever_speaks(chat: Chat, text: str, lang: str, answer: str) -> None:
+    """Called home the supervisor leads, without a model call; the dialog can be gone back to."""
+    chat.expects(supervisor=[BEGIN], profile=["What do you do?"])
+    trace = await chat.says("Let's get acquainted", text, lang=lang)
+
+    assert f"profile -> supervisor\nsupervisor: {answer}" in trace
+    state = await chat.state()
+    assert (state["is_active"], state["paused"]) == (True, ["profile"])
+
+
+async def test_stop_the_timer(chat: Chat) -> None:
+    """The one timer that runs is stopped; of two the user is told both; without one they are told so."""
+    chat.expects(
+        supervisor=[Call("plan_things", {"brief": "timers"})],
+        planner=[
+            [Call("add_reminder", {"when": "in 20 minutes"}), Call("add_reminder", {"when": "in 30 minutes"})],
+            "Set.",
+        ],
+    )
+    await chat.says("Two timers please, twenty and thirty minutes")
+
+    assert "Several timers are running. Which one shall be stopped?\n1. Time is up" in await chat.says("stop the timer")
+    chat.expects(planner=[Call("delete_reminders", {"numbers": [1]}), "Gone."])
+    await chat.says("1")
+    assert "Таймер остановлен." in await chat.says("останови таймер", lang="ru")
+    assert "Ни один таймер не запущен." in await chat.says("останови таймер", lang="ru")

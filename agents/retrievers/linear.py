@@ -38,13 +38,13 @@ class Linear:
         for _ in range(EPOCHS):
             shuffle(order)
             again: list[int] = []
-            order = order[: VISITS // EPOCHS]
-            for place in order:
+            for place in order[: VISITS // EPOCHS]:
                 vector, right = examples[place]
                 if place not in rivals:
                     rivals[place] = _rivals(telling, vector, right)
                 if _learn(rows, vector, right, rivals[place]):
                     again.append(place)
+            # What was led clearly once seldom errs later.
             order = again
         self._classes = classes
         # A request asks for few features of all classes, a step of the training for all features of few classes.

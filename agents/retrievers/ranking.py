@@ -28,7 +28,7 @@ class Hit:
 
 
 class ToolRanker:
-    """Knows some tools by their cards; trained when it is made, which takes seconds for some thousand examples."""
+    """Knows some tools by their cards; trained when it is made, in about a second for some thousand examples."""
 
     def __init__(self, cards: Sequence[Card]) -> None:
         self.cards = tuple(cards)

@@ -13,9 +13,9 @@ from agents.shelf import shelves
 from app.assistant import Assistant, Turn
 from app.graph import build_graph
 from app.language import Languages
+from benchmarks.warehouse import with_warehouse
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.warehouse import with_warehouse
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,149 @@
+"""What small numbers in place of opaque identifiers save, on real results of a shop, and whether all come back.
+
+`python -m benchmarks.aliases --data DIR`: DIR holds `tau_retail` with `replay_train.jsonl`, a task a line: the calls
+of one conversation with their arguments and outputs. Each task is a thread with numbers of its own. A result is
+written as the model would read it, compact JSON cut at the same length, with the identifiers and with numbers;
+records that the shop keeps under their identifiers are given as lists, both times. Arguments are what the model
+writes; an identifier that no result of the thread has shown ("never shown": the user named it, or a call that read it
+was not recorded) stays as it is, both times. "left" is with numbers, "right" is what means the same once restored.
+
+Tokens are counted as the pieces into which cl100k cuts a text, each at least one token. Of two lower bounds the
+difference is an estimate: near, for digits are cut in threes, and each of these is one token.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from agents.aliases import MARK, AliasError, Aliases
+from agents.tools.outcome import written
+from benchmarks.pieces import least_tokens
+from benchmarks.report import Row, arguments, show
+from benchmarks.retail import ARGUMENTS, as_shown, told
+
+ALL = "all results"
+CALLS = "arguments"
+
+
+@dataclass
+class Sums:
+    """What the results of a kind came to; the second of a pair is with numbers."""
+
+    texts: int = 0
+    identifiers: int = 0
+    characters: int = 0
+    characters_left: int = 0
+    tokens: int = 0
+    tokens_left: int = 0
+    right: int = 0
+    unseen: int = 0
+
+    def count(self, plain: Any, hidden: Any) -> None:
+        """Add a text, once with identifiers and once with numbers."""
+        before, after = written(plain), written(hidden)
+        self.texts += 1
+        self.characters += len(before)
+        self.characters_left += len(after)
+        self.tokens += least_tokens(before)
+        self.tokens_left += least_tokens(after)
+
+    def __add__(self, other: "Sums") -> "Sums":
+        return Sums(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(Sums)))
+
+
+def identifiers(data: Any, schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what a schema marks, with its kind, in the order of the data."""
+    if MARK in schema:
+        yield schema[MARK], data
+    elif isinstance(data, list):
+        for one in data:
+            yield from identifiers(one, schema.get("items", {}))
+    elif isinstance(data, Mapping):
+        for name, value in data.items():
+            yield from identifiers(value, schema.get("properties", {}).get(name, {}))
+
+
+def measure(path: Path) -> dict[str, Sums]:
+    """Replay the tasks of a file, and return by kind what was counted."""
+    sums: dict[str, Sums] = {CALLS: Sums()}
+    for line in path.read_text("utf-8").splitlines():
+        aliases = Aliases()
+        for action in json.loads(line)["actions"]:
+            _argued(action["arguments"], aliases, sums[CALLS])
+            if (kind := told(action["name"])) and "output" in action:
+                shown, schema = as_shown(action["output"]), kind.schema
+                _resulted(shown, schema, aliases, sums.setdefault(kind.name, Sums()))
+    return sums
+
+
+def _resulted(plain: Any, schema: Mapping[str, Any], aliases: Aliases, into: Sums) -> None:
+    hidden = aliases.hide(plain, schema)
+    into.count(plain, hidden)
+    # The next turn reads the numbers from the database.
+    back = Aliases(json.loads(json.dumps(aliases.known))).restore(json.loads(json.dumps(hidden)), schema)
+    pairs = list(zip(identifiers(plain, schema), identifiers(back, schema), strict=True))
+    into.identifiers += len(pairs)
+    into.right += sum(one == other for one, other in pairs)
+
+
+def _argued(args: Mapping[str, Any], aliases: Aliases, into: Sums) -> None:
+    """Write arguments with the numbers that the model has read, and see whether they mean the same."""
+    plain: dict[str, Any] = {}
+    hidden: dict[str, Any] = {}
+    for name, value in args.items():
+        schema = ARGUMENTS.get(name, {})
+        found = list(identifiers(value, schema))
+        known = all(given in aliases.known.get(kind, {}).values() for kind, given in found)
+        plain[name], hidden[name] = value, aliases.hide(value, schema) if known else value
+        if not known:
+            into.unseen += len(found)
+            continue
+        into.identifiers += len(found)
+        into.right += len(found) if means(hidden[name], value, schema, aliases) else 0
+    into.count(plain, hidden)
+
+
+def means(hidden: Any, value: Any, schema: Mapping[str, Any], aliases: Aliases) -> bool:
+    """Tell whether what the model writes is restored to the value that is meant."""
+    try:
+        return bool(aliases.restore(hidden, schema) == value)
+    except AliasError:
+        return False
+
+
+def rows(sums: Mapping[str, Sums]) -> list[Row]:
+    """Return a row for each kind of result, one for all of them, and one for arguments."""
+    results = {name: one for name, one in sums.items() if name != CALLS}
+    return [
+        _row(name, one) for name, one in {**results, ALL: sum(results.values(), Sums()), CALLS: sums[CALLS]}.items()
+    ]
+
+
+def _row(name: str, one: Sums) -> Row:
+    return {
+        "what": name,
+        "texts": one.texts,
+        "identifiers": one.identifiers,
+        "characters": one.characters,
+        "left": one.characters_left,
+        "saved %": 100 * (1 - one.characters_left / one.characters),
+        "tokens": one.tokens,
+        "tokens left": one.tokens_left,
+        "tokens saved %": 100 * (1 - one.tokens_left / one.tokens),
+        "right %": 100 * one.right / one.identifiers if one.identifiers else None,
+        "never shown": one.unseen or None,
+    }
+
+
+def main() -> None:
+    """Replay the shop's conversations."""
+    parser = arguments(__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    chosen = parser.parse_args()
+    show(rows(measure(chosen.data / "tau_retail" / "replay_train.jsonl")), as_json=chosen.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""What three hundred tools cost a conversation: their cards appended, the fitting ones bound, or all of them bound.
+
+`python -m benchmarks.shelf --turns 30`. The models are scripted and always call the right tool, so only the prompts
+differ. Tokens are a lower bound: the pieces into which cl100k cuts a text before it merges anything, each at least
+one token; no vocabulary is downloaded. A prompt repeats the previous one as far as both are equal from their start,
+tools first; the rest is fresh. The cost counts a fresh character as 1 and a repeated one as 0.1, as if a provider
+served what repeats from its cache at a tenth of the price.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from unittest.mock import patch
+
+from agents import shelf
+from agents.events import Event, Message, ToolEnd
+from agents.finding import FIND
+from agents.memory import open_memory
+from agents.models.script import Asked
+from agents.state import SUPERVISOR
+from app.assistant import Assistant, Turn
+from app.graph import build_graph
+from app.language import Languages
+from benchmarks.conversation import TURNS
+from benchmarks.counts import Calls
+from benchmarks.errands import Errand, Perfect, errands
+from benchmarks.performing import OffScript, company
+from benchmarks.pieces import least_tokens
+from benchmarks.report import Row, arguments, show
+from benchmarks.warehouse import with_warehouse
+from prompts import languages
+
+CACHED = 0.1
+"""The price of a character that a cache serves, where a fresh one costs 1."""
+WAYS: Mapping[str, tuple[shelf.Mode, int]] = {
+    "cards appended": ("append", shelf.MOST_BOUND),
+    "fitting bound": ("bind", shelf.MOST_BOUND),
+    "all bound": ("append", 1_000),
+}
+"""By name, the mode of the shelf and how many tools may be bound without one."""
+
+
+def converse(way: str, turns: int, folder: Path) -> Calls:
+    """Perform the errands with the tools offered in this way, and return the calls it took.
+
+    Raises:
+        OffScript: a turn did not end with the tool that was meant and the answer.
+    """
+    mode, most_bound = WAYS[way]
+    with patch.object(shelf, "MOST_BOUND", most_bound):
+        return asyncio.run(_converse(mode, turns, f"sqlite:///{folder / f'{mode}-{most_bound}.db'}"))
+
+
+async def _converse(mode: shelf.Mode, turns: int, url: str) -> Calls:
+    player, numbers = Perfect(), list[int]()
+    speakers = with_warehouse(company(watched=False))
+    async with open_memory(url) as memory:
+        graph = build_graph(speakers, {}, saver=memory.saver, store=memory.store, tool_mode=mode)
+        models = player.models([SUPERVISOR, *speakers.dialogs])
+        assistant = Assistant(graph, memory, models, Languages("en", tuple(languages()), memory.store))
+        for number, errand in enumerate(errands(turns), 1):
+            player.errand = errand
+            _check(errand, [event async for event in assistant.play(Turn(thread="errands", text=errand.says))])
+            numbers += [number] * (len(player.asked) - len(numbers))
+    return Calls(player.asked, numbers)
+
+
+def _check(errand: Errand, events: list[Event]) -> None:
+    ran = [event.tool for event in events if isinstance(event, ToolEnd) and event.ok and event.tool != FIND]
+    said = [event.text for event in events if isinstance(event, Message)]
+    if ran != ([errand.tool] if errand.tool else []) or said != [errand.answer]:
+        raise OffScript(f"{errand.says!r} was to run {errand.tool or 'nothing'}; {ran} ran, and {said} was said")
+
+
+def row(way: str, calls: Calls) -> Row:
+    """Return what the calls came to, by turn of the conversation."""
+    turns, fresh = max(calls.turns), calls.characters - calls.repeated
+    return {
+        "tools": way,
+        "calls": len(calls.asked),
+        "looked for": sum(map(_looked, calls.asked)),
+        "characters a turn": round(calls.characters / turns),
+        "tokens a turn, at least": round(sum(least_tokens(one.prefix) for one in calls.asked) / turns),
+        "repeated %": 100 * calls.repeated / calls.characters,
+        "fresh a turn": round(fresh / turns),
+        "cost a turn": round((fresh + CACHED * calls.repeated) / turns),
+    }
+
+
+def _looked(one: Asked) -> bool:
+    """Tell whether a call answers what `find_tools` found."""
+    return len(one.messages) > 1 and getattr(one.messages[-2], "name", None) == FIND
+
+
+def main() -> None:
+    """Perform the same conversation in each way."""
+    parser = arguments(__doc__)
+    parser.add_argument("--turns", type=int, default=TURNS)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [row(way, converse(way, chosen.turns, Path(folder))) for way in WAYS]
+    show(rows, as_json=chosen.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -121,7 +121,8 @@ async def perform(
     """
     for number, step in enumerate(steps, 1):
         player.step = step
-        events = [event async for event in assistant.play(Turn(thread=thread, text=step.exchange.says))]
+        turn = Turn(thread=thread, text=step.exchange.says, device="terminal")
+        events = [event async for event in assistant.play(turn)]
         answers = [(event.speaker, event.text) for event in events if isinstance(event, Message)]
         holders = [event.dialog for event in events if isinstance(event, TurnEnd)]
         right = [None if step.speaker == SUPERVISOR else step.speaker]

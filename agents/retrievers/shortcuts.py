@@ -13,7 +13,7 @@ from prompts import languages, table
 Words = tuple[str, ...]
 LEAD = 0.35
 """By how much the best tool has to lead the second, in points of the ranker."""
-CLOSENESS = 0.5
+CLOSENESS = 0.55
 """How like one of the tool's whole examples the request has to be; 1 is the same."""
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from agents.rules.choice import showpiece
+from agents.rules.objects import readable
 from agents.rules.parts import HELP, PROTOCOL, Call, Move, Result
 from agents.rules.references import only_entries
 from agents.rules.scene import Situation
@@ -74,7 +75,7 @@ def told(results: Iterable[Result], lookups: Iterable[str], lang: str) -> str:
         elif only_entries(result.text):
             listed = sentence("success" if acted else "listing", lang, list=result.text)
         else:
-            lines.append(result.text)
+            lines.append(readable(result.text, lang))
     return joined(*dict.fromkeys(lines), listed, by="\n")
 
 

@@ -43,7 +43,7 @@ async def open_assistant(
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
-    check_tools(speakers)
+    check_tools(speakers, whole=not settings.has_remote_tools)
     models = settings.models(model)
     check_help(settings)
     unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
@@ -53,6 +53,7 @@ async def open_assistant(
         memory = await stack.enter_async_context(open_memory(settings.database_url))
         if remote:
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
+            check_tools(speakers)
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store, tool_mode=settings.tool_mode)
         known = Languages(settings.app_lang, tuple(languages()), memory.store)
         help = await make_help(settings, memory.store, memory.notes)
@@ -67,13 +68,13 @@ def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
     return Speakers(supervisor, {name: dialog.named(name) for name, dialog in found.items()}), watching
 
 
-def check_tools(speakers: Speakers) -> None:
-    """Hold every tool and its card against the rules.
+def check_tools(speakers: Speakers, *, whole: bool = True) -> None:
+    """Hold every tool and its card against the rules; `whole`: all tools there are.
 
     Raises:
         ContractError: one is broken; names the file or the tool.
     """
-    if found := faults(speakers, languages()):
+    if found := faults(speakers, languages(), whole=whole):
         more = f" (and {len(found) - 1} more: python -m app check)" if len(found) > 1 else ""
         raise ContractError(f"{found[0]}{more}")
 
@@ -86,10 +87,10 @@ def system_prompt(speaker: str | None, lang: str) -> str:
     return Prompting(speakers).role(speakers[speaker or SUPERVISOR], lang)
 
 
-def report(settings: Settings, known: Speakers | None = None) -> dict[str, Any]:
+def report(settings: Settings, known: Speakers | None = None, *, whole: bool = False) -> dict[str, Any]:
     """Return everything discovered, with languages, models and faults, for `python -m app check`.
 
-    `known` are the speakers with their remote tools, if these have been opened.
+    `known` are the speakers with their remote tools, if these have been opened; `whole`: all of them.
     """
     told: list[str] = []
     models: dict[str, str] = {}
@@ -107,8 +108,8 @@ def report(settings: Settings, known: Speakers | None = None) -> dict[str, Any]:
         speakers, watching = discover()
     except (ContractError, PromptError) as broken:
         return {"dialogs": [], "observers": [], "tools": [], "models": models, "faults": [*told, str(broken)]}
-    told += faults(speakers, languages())
     speakers = known or speakers
+    told += faults(speakers, languages(), whole=whole or not settings.has_remote_tools)
     tools = {tool.name: tool for one in (speakers.supervisor, *speakers.dialogs.values()) for tool in one.tools}
     return {
         "dialogs": [_dialog(speaker) for speaker in speakers.dialogs.values()],

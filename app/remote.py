@@ -1,31 +1,41 @@
 """Tools that are no functions here: read their files, open what they need, hand them to their speakers."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from agents.errors import ConfigError
 from agents.prompting import bound
 from agents.speaker import Speaker, Speakers
+from agents.tools.faults import FINDING
 from agents.tools.protocol import FILL_FORM
 from agents.tools.remote.description import HttpFile
 from agents.tools.remote.http import http_tools, open_lines
 from agents.tools.remote.parts import Offer, fault, read_files, secrets_of
 from agents.tools.remote.servers import McpFile
+from agents.tools.texts import from_source
 from app.env_file import read_env
 from app.settings import Settings
 
 NO_MCP = "MCP_SERVERS: MCP is an extra; install it: pip install --require-hashes -r requirements-mcp.txt"
 
 
+def _refuse(error: ConfigError) -> NoReturn:
+    raise error from None
+
+
 @asynccontextmanager
-async def with_remote_tools(settings: Settings, speakers: Speakers) -> AsyncIterator[Speakers]:
+async def with_remote_tools(
+    settings: Settings, speakers: Speakers, absent: Callable[[ConfigError], None] = _refuse
+) -> AsyncIterator[Speakers]:
     """Yield the speakers with the tools of `REMOTE_TOOLS` and `MCP_SERVERS`, which work during the block.
+
+    `absent` is told of a server that cannot be reached; unless it raises, the others' tools are there.
 
     Raises:
         ConfigError: something in a file is wrong, a secret is missing, or a server cannot be reached.
@@ -44,7 +54,7 @@ async def with_remote_tools(settings: Settings, speakers: Speakers) -> AsyncIter
             for name, listed in read_files("MCP_SERVERS", settings.mcp_servers, McpFile):
                 told = {n: s.env or s.headers for n, s in listed.servers.items()}
                 secrets = secrets_of(name, "servers", told, environment)
-                offers = await stack.enter_async_context(mcp.open_servers(name, listed, secrets))
+                offers = await stack.enter_async_context(mcp.open_servers(name, listed, secrets, absent))
                 speakers = reduce(partial(_given, name), offers, speakers)
         yield speakers
 
@@ -56,8 +66,10 @@ def _given(file: str, speakers: Speakers, offer: Offer) -> Speakers:
         known = ", ".join(names)
         raise fault(file, f"{offer.where}.speaker", f"there is no {offer.speaker!r}; there are {known}")
     taken = {one.name for speaker in everyone for one in bound(speaker, speakers)}
-    if offer.tool.name in taken | {FILL_FORM}:
+    if offer.tool.name in taken | {FILL_FORM, *FINDING}:
         raise fault(file, offer.where, "there is another tool of this name")
+
+    from_source(offer.tool, f"{file}: {offer.where}")
 
     def changed(speaker: Speaker) -> Speaker:
         return replace(speaker, tools=[*speaker.tools, offer.tool]) if speaker.name == offer.speaker else speaker

@@ -81,6 +81,11 @@ class Settings(BaseSettings):
             raise ValueError("person answers whatever is left, and comes last")
         return links
 
+    @property
+    def has_remote_tools(self) -> bool:
+        """Whether there are tools that are no functions here."""
+        return bool(self.remote_tools or self.mcp_servers)
+
     def models(self, override: str | None = None) -> Models:
         """Make the models of all roles; `override` takes the place of every role's.
 

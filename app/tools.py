@@ -3,20 +3,23 @@
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from langchain_core.tools import BaseTool
 
-from agents.errors import UsageError
+from agents.errors import ConfigError, UsageError
 from agents.questions import worded
 from agents.speaker import Speaker, Speakers
 from agents.tools.cards import HAND_OVER, ToolCard, cards, slots, tools_of
+from agents.tools.texts import own_texts
 from app.arguments import typed
 from app.card_file import CardFile, changed, edited
 from app.composition import check_tools, discover
 from app.listing import card_lines, tool_lines
 from app.logs import log_on_stderr
+from app.remote import with_remote_tools
 from app.settings import Settings
 from app.terminal import clean
 from app.trying import Finding, Trial, tried
@@ -30,22 +33,27 @@ Owned = Mapping[str, Sequence[tuple[Speaker, BaseTool]]]
 
 async def list_(options: Namespace, settings: Settings) -> int:
     """Print the tools there are."""
-    found = cards(discover()[0], languages())
+    async with _everyone(settings) as (speakers, _):
+        found = cards(speakers, languages())
     return _print(options, [_short(card) for card in found], tool_lines(found))
 
 
 async def show(options: Namespace, settings: Settings) -> int:
     """Print all there is to review of a tool."""
-    speakers, _ = discover()
-    _known(options.name, _owned(speakers), settings.app_lang)
-    card = next(card for card in cards(speakers, languages()) if card.name == options.name)
+    async with _everyone(settings, options.name) as (speakers, _):
+        _known(options.name, _owned(speakers), settings.app_lang)
+        card = next(card for card in cards(speakers, languages()) if card.name == options.name)
     return _print(options, card.plain(), card_lines(card))
 
 
 async def try_(options: Namespace, settings: Settings) -> int:
     """Run a tool for real and print what came of it; return 1 if it failed."""
-    speakers, _ = discover()
-    check_tools(speakers)
+    async with _everyone(settings, options.name) as (speakers, whole):
+        check_tools(speakers, whole=whole)
+        return await _try(options, settings, speakers)
+
+
+async def _try(options: Namespace, settings: Settings, speakers: Speakers) -> int:
     lang = options.lang or settings.app_lang
     card = next((card for card in cards(speakers, [lang]) if card.name == options.name), None)
     speaker, tool = _known(options.name, _owned(speakers), settings.app_lang)[0]
@@ -67,9 +75,10 @@ async def try_(options: Namespace, settings: Settings) -> int:
 
 async def edit(options: Namespace, settings: Settings) -> int:
     """Change the texts of a tool's card, by options or in an editor; a card that breaks a rule is not written."""
-    lang, owned = settings.app_lang, _owned(discover()[0])
-    tools = _known(options.name, owned, lang)
-    needed = any(tool in speaker.tools for speaker, tool in tools)
+    lang = settings.app_lang
+    async with _everyone(settings, options.name) as (speakers, _):
+        tools = _known(options.name, _owned(speakers), lang)
+    needed = any(tool in speaker.tools and not own_texts(tool).examples.get(options.lang) for speaker, tool in tools)
     file = CardFile(card_file(options.name, options.lang), slots([tool for _, tool in tools]), needed)
     if options.description is not None or options.add_example or options.remove_example:
         text = changed(file.text, options.description, options.add_example, options.remove_example)
@@ -80,6 +89,23 @@ async def edit(options: Namespace, settings: Settings) -> int:
         raise UsageError(say("tools.no_change", lang))
     sys.stdout.write(say("tools.written" if written else "tools.unchanged", lang, path=file.path) + "\n")
     return 0
+
+
+@asynccontextmanager
+async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[Speakers, bool]]:
+    """Yield all speakers and whether they have all tools: who asks for one that is here waits for no service.
+
+    A server that cannot be reached is told on stderr.
+    """
+    speakers, _ = discover()
+    if not settings.has_remote_tools or name in _owned(speakers):
+        yield speakers, not settings.has_remote_tools
+        return
+    absent: list[ConfigError] = []
+    async with with_remote_tools(settings, speakers, absent.append) as found:
+        for fault in absent:
+            sys.stderr.write(f"{clean(str(fault))}\n")
+        yield found, not absent
 
 
 def _owned(speakers: Speakers) -> Owned:

@@ -73,8 +73,10 @@ async def check(options: Namespace, settings: Settings) -> int:
     found = report(settings)
     if not found["faults"]:
         try:
-            async with with_remote_tools(settings, discover()[0]) as speakers:
-                found = report(settings, speakers)
+            absent: list[ConfigError] = []
+            async with with_remote_tools(settings, discover()[0], absent.append) as speakers:
+                found = report(settings, speakers, whole=not absent)
+            found["faults"] += map(str, absent)
         except ConfigError as wrong:
             found["faults"].append(str(wrong))
     _print(options, found, report_lines(found, settings.app_lang))

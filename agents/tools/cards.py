@@ -12,7 +12,7 @@ from agents.tools.guarding import parameters
 from agents.tools.help import assistant_help
 from agents.tools.outcome import schema_of
 from agents.tools.protocol import entry_tool, form_tool, hand_back
-from agents.tools.texts import texts_of
+from agents.tools.texts import own_texts, texts_of
 from agents.tools.traits import traits_of
 
 HAND_OVER = "hand-over"
@@ -26,6 +26,8 @@ class ToolCard:
     name: str
     owners: Sequence[str]
     """The speakers that have it."""
+    source: str
+    """Where a remote tool is described; empty for a function here."""
     kind: str
     effect: str
     key: Sequence[str]
@@ -80,6 +82,7 @@ def _card(owned: Sequence[tuple[str, BaseTool]], languages: Sequence[str], *, pa
     return ToolCard(
         name=tool.name,
         owners=[owner for owner, _ in owned],
+        source=own_texts(tool).source,
         kind=HAND_OVER if passing else found.kind,
         effect=found.effect,
         key=[*found.key],

@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool
 from agents.speaker import Speakers
 from agents.tools.cards import slots, tools_of
 from agents.tools.guarding import parameters
+from agents.tools.texts import own_texts
 from agents.tools.traits import traits_of
 from agents.views import KINDS
 from prompts import card_file, carded
@@ -25,10 +26,11 @@ FINDING = ("find_tools", "call_tool")
 _SLOT = re.compile(r"\{([^{}]*)\}")
 
 
-def faults(speakers: Speakers, languages: Sequence[str]) -> list[str]:
+def faults(speakers: Speakers, languages: Sequence[str], *, whole: bool = True) -> list[str]:
     """Return what is wrong with the tools of all speakers and with the card files there are.
 
-    A language without any card file speaks of tools in English; once it has one, it needs all.
+    A language without any card file speaks of tools in English; once it has one, it needs all. What comes with a
+    remote tool serves as its card. Unless the tools are `whole`, a card may belong to one that is not there now.
     """
     everyone = [speakers.supervisor, *speakers.dialogs.values()]
     listed = {speaker.name: tools_of(speaker, speakers) for speaker in everyone}
@@ -40,8 +42,11 @@ def faults(speakers: Speakers, languages: Sequence[str]) -> list[str]:
     asked_for = {tool.name for speaker in everyone for tool in speaker.tools}
     for lang in (lang for lang in languages if carded(lang)):
         for name in carded(lang):
-            found += _of_file(name, lang, known.get(name, []), needed=name in asked_for)
-        missing = sorted(asked_for - set(carded(lang)))
+            if whole or name in known or name in FINDING:
+                found += _of_file(name, lang, known.get(name, []), needed=name in asked_for)
+        own = {name for name, tools in known.items() if own_texts(tools[0]).source}
+        found += [fault for name in sorted(own) for fault in _of_texts(known[name][0], lang)]
+        missing = sorted(asked_for - own - set(carded(lang)))
         found += [
             f"{_named(card_file(name, lang))} is missing: the tool needs examples of requests" for name in missing
         ]
@@ -85,7 +90,22 @@ def _of_file(name: str, lang: str, tools: Sequence[BaseTool], *, needed: bool) -
         text = path.read_text("utf-8")
     except UnicodeDecodeError:
         return [f"{_named(path)} is not UTF-8"]
+    needed = needed and not any(own_texts(tool).examples.get(lang) for tool in tools)
     return [f"{_named(path)}: {fault}" for fault in text_faults(text, slots(tools), needed=needed)]
+
+
+def _of_texts(tool: BaseTool, lang: str) -> Iterator[str]:
+    """Yield what is wrong with the texts that came with a tool, and whether there is an example at all."""
+    own, path = own_texts(tool), card_file(tool.name, lang)
+    if not path.exists() and not own.examples.get(lang):
+        yield f"{own.source}.examples.{lang} is missing: the tool needs examples of requests, here or in {_named(path)}"
+    lines = [f"- {' '.join(example.split())}\n" for example in own.examples.get(lang, ())]
+    for fault in text_faults("".join(lines), slots([tool]), needed=False):
+        yield f"{own.source}.examples.{lang}: {fault}"
+    if len(description := own.descriptions.get(lang, "")) > LONGEST_DESCRIPTION:
+        yield (
+            f"{own.source}.description.{lang}: it has {len(description)} characters, {LONGEST_DESCRIPTION} is the most"
+        )
 
 
 def _of_tool(tool: BaseTool) -> Iterator[str]:

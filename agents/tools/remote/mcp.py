@@ -1,6 +1,6 @@
 """Make tools of what MCP servers offer."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from langgraph.prebuilt import ToolRuntime
 from mcp.types import CallToolResult, Tool
 
 from agents.aliases import MARK
+from agents.errors import ConfigError
 from agents.state import Context
 from agents.tools.outcome import LONGEST, Answer, Failed, Refused, result
 from agents.tools.recorded import OUTSIDE
@@ -33,12 +34,12 @@ NOWHERE: StdioConnection = {"transport": "stdio", "command": "", "args": []}
 
 @asynccontextmanager
 async def open_servers(
-    name: str, file: McpFile, secrets: Mapping[str, Mapping[str, str]]
+    name: str, file: McpFile, secrets: Mapping[str, Mapping[str, str]], absent: Callable[[ConfigError], None]
 ) -> AsyncIterator[list[Offer]]:
-    """Hold the servers of a file during the block; yield their tools.
+    """Hold the servers of a file during the block; yield their tools. `absent` is told of one that is not there.
 
     Raises:
-        ConfigError: a server cannot be reached, or does not offer what the file takes.
+        ConfigError: a server does not offer what the file takes.
     """
     async with AsyncExitStack() as stack:
         offers: list[Offer] = []
@@ -48,7 +49,8 @@ async def open_servers(
             try:
                 offered = {tool.name: tool for tool in await held.tools()}
             except Lost as lost:
-                raise fault(name, f"servers.{label}", str(lost)) from None
+                absent(fault(name, f"servers.{label}", str(lost)))
+                continue
             for wanted, said in server.tools.items():
                 where = f"servers.{label}.tools.{wanted}"
                 if wanted not in offered:

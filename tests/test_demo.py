@@ -18,7 +18,7 @@ SEEN = (
     r"add_todos\(",
     r"switch -> profile \(free\) · the user took the switch back",
     r"profile is paused",
-    r"current_time\(\)",
+    r"change_language\(",
     r"switch -> profile \(free\) · the user accepted",
     r"profile is finished",
     r"list_todos\(\)",

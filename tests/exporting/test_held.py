@@ -14,13 +14,13 @@ TALK = {
     "en": (
         "yes please",
         'I\'m a nurse, I know "first aid" and Spanish',
-        "what time is it?",
+        "speak English please",
         "yes",
         "add milk and bread to my list",
         "no, go on",
         "I like hiking",
     ),
-    "ru": ("да, давай", "я медсестра", "который час?", "да", "добавь молоко в список", "всё, спасибо"),
+    "ru": ("да, давай", "я медсестра", "говори по-русски", "да", "добавь молоко в список", "всё, спасибо"),
 }
 
 

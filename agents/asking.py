@@ -21,7 +21,7 @@ from agents.events import Event, Message, ToolEnd
 from agents.filling import filled
 from agents.handover import Change, Move, Update
 from agents.ideas import says
-from agents.questions import CHOICE, ask, called, labels_of, worded
+from agents.questions import CHOICE, ask, called, labels_of, offered, worded
 from agents.screen import on_screen
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR, Context, Heard, Pending, State
@@ -70,7 +70,7 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
     found = _traits(pending, speakers)
     text = (heard["text"] or "").strip()
     if pending["options"]:
-        options = called(pending) if heard["source"] == CHOICE else pending["options"]
+        options = called(pending) if heard["source"] == CHOICE else offered(pending)
         place = chosen(text, options, state["lang"])
         if place is None:
             return None

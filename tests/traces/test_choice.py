@@ -229,3 +229,12 @@ async def test_without_a_key_an_unclear_name_is_chosen(
     assert tools[-1] == ("delete_todos", {"numbers": [deleted]})
     [answer] = [event.text for event in events if isinstance(event, Message)]
     assert "{" not in answer
+
+
+async def test_a_typed_number_is_that_of_the_screen(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An identifier that looks like the number of another option is not what the user typed."""
+    ids = dict(zip(("3", "1", "2"), ORDERS.values(), strict=True))
+    monkeypatch.setattr("tests.shop.ORDERS", ids)
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+
+    assert '"name":"Red hat"' in await chat.says("I want to return something", "2")

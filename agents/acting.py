@@ -99,7 +99,7 @@ class Acting:
         return {**update, **kept, "pending": pending, "talks": {self.speaker.name: talk}}
 
     def _pending(self, call: ToolCall, question: Question) -> Pending:
-        found = next(traits_of(tool) for tool in self.speaker.tools if tool.name == call["name"])
+        found = traits_of(self.node.tools_by_name[call["name"]])
         return {
             "call": call["id"] or "",
             "speaker": self.speaker.name,

@@ -277,3 +277,12 @@ async def test_a_question_that_nobody_asks_any_more_is_let_go(chat: Chat, gone: 
 
     assert (await chat.says("street: Elm Street 5")).endswith(": Here I am.")
     assert (await chat.state())["pending"] == []
+
+
+async def test_unasked_the_question_is_put_again(chat: Chat) -> None:
+    """Who only comes back has not left the question: it is on the screen again and can be answered."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    await chat.says("I want to return something")
+
+    assert (await chat.says(None)).endswith(ASKED)
+    assert (await chat.says("2")).endswith("planner: Sent back.")

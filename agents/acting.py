@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
@@ -18,6 +18,7 @@ from agents.finding import meant
 from agents.handover import MAX_HOPS, Change, Update
 from agents.memory.store import namespace_of
 from agents.prompting import bound
+from agents.screen import show, stored_view
 from agents.shelf import Shelf
 from agents.speaker import Speaker, Speakers
 from agents.state import Context, Pending, State, TalkUpdate, Wish
@@ -54,7 +55,7 @@ class Acting:
         if form and self.speaker.remember and runtime.store is not None:
             await runtime.store.aput(namespace_of(runtime.context.user, "forms"), self.speaker.name, form)
         lead = self._hand_over if self.speaker.is_supervisor else self._give_back
-        moves = lead(passes, state, alone=not calls)
+        moves = lead(passes, cast(State, {**state, "view": update["view"]}), alone=not calls)
         if update.get("pending"):
             # A question on the screen comes first; the model may pass the conversation on once it is answered.
             moves = [*(partial(self._answer, call, "waits") for call in passes), asking.announce]
@@ -98,7 +99,7 @@ class Acting:
         return {**update, **kept, "pending": pending, "talks": {self.speaker.name: talk}}
 
     def _pending(self, call: ToolCall, question: Question) -> Pending:
-        found = next(traits_of(tool) for tool in self.speaker.tools if tool.name == call["name"])
+        found = traits_of(self.node.tools_by_name[call["name"]])
         return {
             "call": call["id"] or "",
             "speaker": self.speaker.name,
@@ -138,6 +139,9 @@ class Acting:
         moves: list[Any] = [partial(self._answer, call, "undone" if bounced else "accepted") for call in passes]
         if not passes or bounced:
             return moves
+        if (body := state.get("view")) and (view := stored_view(body)):
+            # Whoever speaks next has an answer of their own.
+            moves.append(partial(show, view, self.speaker.name))
         wish = str(passes[0]["args"].get("wish") or "")[:LONGEST_BRIEF]
         verdict = Verdict("supervisor" if wish else "finished", reason=wish)
         if wish and self._has_spoken(state):

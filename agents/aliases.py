@@ -72,7 +72,8 @@ class Aliases:
 
     def _identifier(self, kind: str, number: Any) -> str:
         numbers = self.known.get(kind, {})
-        found = numbers.get(str(number).strip().lstrip("#№"))
+        plain = int(number) if isinstance(number, float) and number.is_integer() else number
+        found = numbers.get(str(plain).strip().lstrip("#№"))
         if found is None:
             raise AliasError(kind, number, list(numbers))
         return found
@@ -100,8 +101,12 @@ def _walk(data: Any, schema: Mapping[str, Any], root: Mapping[str, Any], swap: C
     if kind := schema.get(MARK):
         return swap(kind, data)
     branches = (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ()))
-    if branch := next((one for one in branches if _fits(data, resolved(one, root))), None):
-        return _walk(data, branch, root, swap)
+    fitting = [one for one in (resolved(one, root) for one in branches) if _fits(data, one)]
+    if fitting:
+        return _walk(data, max(fitting, key=lambda one: _likeness(data, one, root)), root, swap)
+    if isinstance(data, list) and (first := schema.get("prefixItems")):
+        rest = [schema.get("items") or {}] * (len(data) - len(first))
+        return [_walk(one, part, root, swap) for one, part in zip(data, [*first, *rest], strict=False)]
     if isinstance(data, list) and isinstance(items := schema.get("items"), Mapping):
         return [_walk(one, items, root, swap) for one in data]
     if isinstance(data, Mapping):
@@ -114,10 +119,21 @@ def _walk(data: Any, schema: Mapping[str, Any], root: Mapping[str, Any], swap: C
 def _fits(data: Any, branch: Mapping[str, Any]) -> bool:
     """Tell whether a branch of a choice is meant: by the shape of the data alone."""
     if MARK in branch:
-        return isinstance(data, str | int)
+        return isinstance(data, str | int | float)
+    if "const" in branch or "enum" in branch:
+        return data in (branch["enum"] if "enum" in branch else [branch["const"]])
     kinds = {"object": Mapping, "array": list}
     wanted = kinds.get(str(branch.get("type")))
     return wanted is not None and isinstance(data, wanted)
+
+
+def _likeness(data: Any, branch: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[bool, int]:
+    """Return how well data fits a branch: a word that it names itself best, an object by its properties."""
+    if not isinstance(data, Mapping):
+        return MARK not in branch, 0
+    inner = branch.get("properties", {})
+    known = [(value, resolved(inner[name], root)) for name, value in data.items() if name in inner]
+    return all("const" not in one or one["const"] == value for value, one in known), len(known)
 
 
 def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -18,10 +18,11 @@ from agents import handover
 from agents.aliases import Aliases
 from agents.choosing import chosen
 from agents.events import Event, Message, ToolEnd
-from agents.filling import filled
+from agents.filling import filled, is_said, is_sentence, takes_no, whole
+from agents.free import is_elsewhere
 from agents.handover import Change, Move, Update
 from agents.ideas import says
-from agents.questions import CHOICE, ask, called, labels_of, worded
+from agents.questions import CHOICE, ask, called, labels_of, offered, worded
 from agents.screen import on_screen
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR, Context, Heard, Pending, State
@@ -70,7 +71,7 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
     found = _traits(pending, speakers)
     text = (heard["text"] or "").strip()
     if pending["options"]:
-        options = called(pending) if heard["source"] == CHOICE else pending["options"]
+        options = called(pending) if heard["source"] == CHOICE else offered(pending)
         place = chosen(text, options, state["lang"])
         if place is None:
             return None
@@ -78,7 +79,7 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
         value = taken(Option(option["label"], option["value"], id=option["id"]))
         return handover.sequence(state, *_given(pending, value, heard, found))
     if pending["fields"] and found.form:
-        return _filling(state, heard, found)
+        return _filling(state, heard, found, speakers)
     if heard["source"] == CHOICE or says("ready", text, state["lang"]):
         return handover.sequence(state, *_given(pending, {"done": True, "answer": text}, heard, found))
     return None
@@ -92,30 +93,40 @@ def left(state: State) -> Change:
     return {**update, "pending": []}, events
 
 
-def _filling(state: State, heard: Heard, found: Traits) -> Change | None:
+def _filling(state: State, heard: Heard, found: Traits, speakers: Speakers) -> Change | None:
     """Take what the message fills in; ask again for what is missing or wrong."""
-    pending, lang = state["pending"][0], state["lang"]
+    pending, lang, text = state["pending"][0], state["lang"], heard["text"] or ""
     sure = heard["source"] == CHOICE
-    if not sure and any(says(idea, heard["text"] or "", lang) for idea in ("cancel", "switch")):
-        return None
     assert found.form is not None  # the caller asked
     labels = labels_of(pending, lang)
-    try:
-        values = filled(found.form, labels, heard["text"] or "", sure=sure)
-    except ValidationError as wrong:
-        problem = "; ".join(f"{labels.get(str(e['loc'][0]), e['loc'][0])}: {e['msg']}" for e in wrong.errors())
-        return _again(state, heard, {**pending, "prompt": phrase("form_wrong", lang, problem=problem)})
-    if not values:
+    is_no = takes_no(found.form, labels) and is_said("no", text)
+    if not sure and not is_no and is_elsewhere(text, state, speakers):
         return None
-    everything = {**pending["filled"], **values}
-    if len(everything) < len(pending["fields"]):
-        prompt = phrase("form_more", lang)
-        return _again(state, heard, {**pending, "filled": everything, "prompt": prompt})
-    value = found.form.model_validate(everything).model_dump(mode="json")
+    try:
+        values = filled(found.form, labels, text, sure=sure)
+        if not values:
+            return None
+        everything = {**pending["filled"], **values}
+        if len(everything) < len(pending["fields"]):
+            return _again(state, {**pending, "filled": everything, "prompt": phrase("form_more", lang)})
+        value = whole(found.form, everything)
+    except ValidationError as wrong:
+        if not sure and is_sentence(text, labels):
+            return None
+        return _again(state, _refused(pending, labels, wrong, lang))
     return handover.sequence(state, *_given(pending, value, heard, found))
 
 
-def _again(state: State, heard: Heard, pending: Pending) -> Change:
+def _refused(pending: Pending, labels: Mapping[str, str], wrong: ValidationError, lang: str) -> Pending:
+    """Return the question as it is asked again: for the values that are wrong, or for all that do not go together."""
+    found = [(str(error["loc"][0]) if error["loc"] else "", error["msg"]) for error in wrong.errors()]
+    problem = "; ".join(f"{labels.get(name, name)}: {message}" if name else message for name, message in found)
+    named = {name for name, _ in found}
+    kept = {} if "" in named else {name: one for name, one in pending["filled"].items() if name not in named}
+    return {**pending, "filled": kept, "prompt": phrase("form_wrong", lang, problem=problem)}
+
+
+def _again(state: State, pending: Pending) -> Change:
     update: Update = {"pending": [pending, *state["pending"][1:]]}
     return handover.sequence(state, lambda _: (update, []), announce)
 

@@ -10,7 +10,8 @@ from typing import Any
 from agents.rules.wording import Vocabulary, listening, vocabulary
 from prompts import table
 
-_NUMBER = re.compile(r"[#№]?\s*(\d{1,3})[.)]?")
+_NUMBER = re.compile(r"(?:[#№]|no\.?\s|nr\.?\s)?\s*(\d{1,3})[.)!]?", re.IGNORECASE)
+_ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|-[а-я]{1,2})?")
 Option = Mapping[str, Any]
 
 
@@ -18,7 +19,8 @@ def chosen(text: str, options: Sequence[Option], lang: str) -> int | None:
     """Return the place of the one option that the text names; None if it names none, or more than one."""
     text = text.strip()
     words = vocabulary(listening(text, lang))
-    for find in (_by_id, _by_label, _by_number, _by_fact, _by_words):
+    exact, loose = (_by_id, _by_label, _by_figure), (_by_number, _by_fact, _by_words)
+    for find in exact if _is_about(text, words) else (*exact, *loose):
         if (place := find(text, options, words)) is not None:
             return place
     return None
@@ -36,16 +38,21 @@ def _by_id(text: str, options: Sequence[Option], words: Vocabulary) -> int | Non
 
 
 def _by_label(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
+    # What has no letters, an emoji, has no key: only the very same is meant.
     key = words.key(text)
-    return _only(place for place, option in enumerate(options) if words.key(option["label"]) == key)
+    labels = ((place, option["label"].strip()) for place, option in enumerate(options))
+    return _only(place for place, label in labels if text and (label == text or (key and words.key(label) == key)))
+
+
+def _by_figure(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
+    """Find "2", "2.", "#2", "No. 2"."""
+    return _at(int(plain[1]), options) if (plain := _NUMBER.fullmatch(text)) else None
 
 
 def _by_number(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
-    """Find "2", "number 2", "the second one", "the last one"."""
-    if plain := _NUMBER.fullmatch(text):
-        return _at(int(plain[1]), options)
+    """Find "number 2", "the second one", "the last one"."""
     stems = _content(text, words)
-    numbers = [int(stem) if stem.isdecimal() else words.numbers.get(stem) for stem in stems]
+    numbers = [int(figure[1]) if (figure := _ORDINAL.fullmatch(stem)) else words.numbers.get(stem) for stem in stems]
     return _at(numbers[0], options) if len(numbers) == 1 and numbers[0] is not None else None
 
 
@@ -55,7 +62,8 @@ def _by_fact(text: str, options: Sequence[Option], words: Vocabulary) -> int | N
     for meaning in table("words", words.lang).get("superlatives", {}).values():
         known = {stem for phrase in meaning["phrases"] for stem in words.stems(phrase)}
         facts = {place: one["facts"][meaning["fact"]] for place, one in enumerate(options) if _has(one, meaning)}
-        if stems and stems <= known and len(facts) == len(options):
+        alike = len({isinstance(fact, str) for fact in facts.values()}) == 1
+        if stems and stems <= known and len(facts) == len(options) and alike:
             pick: Callable[..., Any] = max if meaning["most"] else min
             best = pick(facts.values())
             return _only(place for place, fact in facts.items() if fact == best)
@@ -78,10 +86,17 @@ def _has(option: Option, meaning: Mapping[str, Any]) -> bool:
 
 
 def _content(text: str, words: Vocabulary) -> set[str]:
-    """Return the stems that say which one is meant."""
+    """Return the stems that say which one is meant; "one" does in "number one", but not in "that one"."""
     stems = set(words.stems(text))
     small = words.fillers | {stem for phrase in words.phrases("choosing") for stem in words.stems(phrase)}
-    return (stems - small) or (stems & set(words.numbers))
+    pointing = {stem for phrase in words.phrases("pointing") for stem in words.stems(phrase)} - set(words.numbers)
+    return (stems - small) or (set() if stems & pointing else stems & set(words.numbers))
+
+
+def _is_about(text: str, words: Vocabulary) -> bool:
+    """Tell whether a text asks about the options, or rules one out, rather than choose."""
+    is_not = {"".join(words.stems(phrase)) for phrase in words.phrases("negation")}
+    return text.endswith(("?", "？")) or words.asks(text) or bool(is_not & set(words.stems(text)))
 
 
 def _at(number: int, options: Sequence[Option]) -> int | None:

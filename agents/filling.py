@@ -2,12 +2,19 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, get_args, get_origin
+from enum import Enum
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, create_model
 
+from agents.ideas import says
+from agents.lexical import words
+from prompts import languages
+
 LONGEST = 4_000
 """Characters of a message that is read as a filled-in form."""
+FEW_WORDS = 4
+"""A message of more, not fit for the only field that is wanted, is no attempt to fill it in."""
 
 
 def filled(form: type[BaseModel], labels: Mapping[str, str], text: str, *, sure: bool) -> dict[str, Any]:
@@ -24,8 +31,17 @@ def filled(form: type[BaseModel], labels: Mapping[str, str], text: str, *, sure:
         return {}
     wanted: dict[str, Any] = {name: (form.model_fields[name].annotation, form.model_fields[name]) for name in raw}
     part = create_model(f"{form.__name__}Part", **wanted)
-    values = {name: _listed(value, form.model_fields[name].annotation) for name, value in raw.items()}
-    return part.model_validate(values).model_dump(mode="json")
+    values = {name: _fitting(value, form.model_fields[name].annotation) for name, value in raw.items()}
+    return part.model_validate(values, by_alias=True, by_name=True).model_dump(mode="json")
+
+
+def whole(form: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the form filled in with all its values.
+
+    Raises:
+        ValidationError: they do not go together.
+    """
+    return form.model_validate(dict(values), by_alias=True, by_name=True).model_dump(mode="json")
 
 
 def given(labels: Mapping[str, str], text: str, *, sure: bool) -> dict[str, Any]:
@@ -42,7 +58,7 @@ def given(labels: Mapping[str, str], text: str, *, sure: bool) -> dict[str, Any]
 def _from_json(text: str, labels: Mapping[str, str]) -> dict[str, Any]:
     try:
         found = json.loads(text) if text.startswith("{") else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return {name: value for name, value in found.items() if name in labels}
 
@@ -53,7 +69,32 @@ def _from_lines(text: str, labels: Mapping[str, str]) -> dict[str, Any]:
     return {names[key.strip().casefold()]: value.strip() for key, _, value in pairs if key.strip().casefold() in names}
 
 
-def _listed(value: Any, annotation: Any) -> Any:
-    """Take "a, b" for a list of two where the field wants a list."""
-    wants_list = any(get_origin(kind) is list for kind in (annotation, *get_args(annotation)))
-    return [one.strip() for one in value.split(",") if one.strip()] if wants_list and isinstance(value, str) else value
+def _fitting(value: Any, annotation: Any) -> Any:
+    """Bring what people write into the form of the field: "a, b" for a list, "да" for true, "Red" for `red`."""
+    if not isinstance(value, str):
+        return value
+    kinds = [annotation, *get_args(annotation)]
+    if any(get_origin(kind) is list for kind in kinds):
+        return [one.strip() for one in value.split(",") if one.strip()]
+    if bool in kinds:
+        return next((idea == "yes" for idea in ("yes", "no") if is_said(idea, value)), value)
+    options = [one for kind in kinds if get_origin(kind) is Literal for one in get_args(kind)]
+    options += [one.value for kind in kinds if isinstance(kind, type) and issubclass(kind, Enum) for one in kind]
+    return next((one for one in options if str(one).casefold() == value.casefold()), value)
+
+
+def takes_no(form: type[BaseModel], labels: Mapping[str, str]) -> bool:
+    """Tell whether "no" is a value of the one field that is wanted."""
+    fields = [form.model_fields[name].annotation for name in labels]
+    return len(fields) == 1 and bool in (fields[0], *get_args(fields[0]))
+
+
+def is_sentence(text: str, labels: Mapping[str, str]) -> bool:
+    """Tell whether a text that does not fit is rather about something else: it is long and names no field."""
+    named = _from_json(text.strip(), labels) or _from_lines(text, labels)
+    return not named and len(words(text)) > FEW_WORDS
+
+
+def is_said(idea: str, text: str) -> bool:
+    """Tell whether a text says yes or no in any language."""
+    return any(says(idea, text, lang) for lang in languages())

@@ -1,5 +1,6 @@
 """`find_tools` and `call_tool`: how a model reaches tools that are not bound."""
 
+import json
 from typing import Any
 
 from langchain_core.messages.tool import ToolCall
@@ -8,6 +9,7 @@ from langgraph.prebuilt import ToolRuntime
 
 from agents.shelf import Shelf, cards_of
 from agents.state import Context
+from agents.tools.outcome import Misused
 from prompts import phrase
 
 FIND = "find_tools"
@@ -15,9 +17,10 @@ CALL = "call_tool"
 
 
 @tool(CALL)
-def call_tool(name: str, args: dict[str, Any] | None = None) -> str:
+def call_tool(name: str, runtime: ToolRuntime[Context, Any], args: dict[str, Any] | None = None) -> str:
     """Call a tool by its card. name: as on the card. args: its parameters by name."""
-    return name
+    # What it stands for is run in its place (`meant`); only a call of itself stands for nothing.
+    raise Misused(phrase("tool_unknown", runtime.state["lang"], tool=name, known=FIND))
 
 
 def find_tools(shelf: Shelf) -> BaseTool:
@@ -35,8 +38,16 @@ def find_tools(shelf: Shelf) -> BaseTool:
 
 
 def meant(call: ToolCall) -> ToolCall:
-    """Return the call that a `call_tool` stands for; any other as it is."""
-    name, args = call["args"].get("name"), call["args"].get("args") or {}
-    if call["name"] != CALL or not isinstance(name, str) or not isinstance(args, dict):
+    """Return the call that a `call_tool` stands for, its arguments as an object or as JSON; any other as it is."""
+    if call["name"] != CALL:
         return call
-    return {**call, "name": name, "args": args}
+    name, args = call["args"].get("name"), _object(call["args"].get("args") or {})
+    is_call = isinstance(name, str) and name != CALL and isinstance(args, dict)
+    return {**call, "name": str(name), "args": args} if is_call else call
+
+
+def _object(args: Any) -> Any:
+    try:
+        return json.loads(args) if isinstance(args, str) else args
+    except (ValueError, RecursionError):
+        return args

@@ -6,10 +6,12 @@ from typing import Literal, get_args, get_origin
 from pydantic import BaseModel
 
 from agents.gate import asks
-from agents.ideas import says
+from agents.ideas import mentions, says
 from agents.lexical import words
+from agents.rules.wording import listening, vocabulary
 from agents.scene import Scene
 from agents.speaker import Speakers
+from agents.state import State
 from prompts import table
 
 NUMBER = re.compile(r"[#№]?\d{1,6}[.)]?|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d([.:]\d{2,4})?")
@@ -44,3 +46,12 @@ def named(text: str, speakers: Speakers, lang: str) -> str | None:
         if said and said in (words(name), words(str(titles.get(f"title_{name}", name)))):
             return name
     return None
+
+
+def is_elsewhere(text: str, state: State, speakers: Speakers) -> bool:
+    """Tell whether a message plainly is for somebody else than who asked the user to fill something in."""
+    lang = state["lang"]
+    leaves = vocabulary(listening(text, lang)).means(text, "cancel", "switch.phrases", "home")
+    # A single word ("exit") may well be part of what is filled in.
+    cue = mentions("switch", text, lang) or ""
+    return leaves or " " in cue or bool(state.get("shortcut")) or named(text, speakers, lang) is not None

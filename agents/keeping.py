@@ -11,14 +11,15 @@ from agents.handover import Change, Move, hold
 from agents.history import dangling, mend
 from agents.memory.letters import Line
 from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR, State
+from agents.state import SUPERVISOR, Pending, State
 from agents.tools.protocol import revise
+from agents.tools.traits import traits_of
 from prompts import phrase
 
 
 def keep_up(state: State, speakers: Speakers) -> list[Move]:
     """Return the changes that fit a stored conversation to the application as it is now."""
-    moves: list[Move] = [_mended]
+    moves: list[Move] = []
     for name, talk in state.get("talks", {}).items():
         if name == SUPERVISOR or talk.get("status") not in ("running", "paused"):
             continue
@@ -29,7 +30,23 @@ def keep_up(state: State, speakers: Speakers) -> list[Move]:
             moves.append(partial(_rename, name, heir))
         elif talk.get("version") != heir.version:
             moves.append(partial(_update, heir))
-    return moves
+    return [*moves, partial(_asked, speakers), _mended]
+
+
+def _asked(speakers: Speakers, state: State) -> Change:
+    """Keep the questions that can still be answered, as their tools are now; the calls of others are mended."""
+    kept: list[Pending] = []
+    for pending in state.get("pending", []):
+        speaker = speakers.successor(pending["speaker"]) if pending["speaker"] != SUPERVISOR else speakers.supervisor
+        tool = next((one for one in speaker.tools if one.name == pending["tool"]), None) if speaker else None
+        if speaker is None or tool is None:
+            continue
+        form = traits_of(tool).form
+        fields = list(form.model_fields) if form else []
+        filled = {name: value for name, value in pending["filled"].items() if name in fields}
+        if bool(fields) == bool(pending["fields"]):
+            kept.append({**pending, "speaker": speaker.name, "fields": fields, "filled": filled})
+    return ({"pending": kept}, []) if kept != state.get("pending", []) else ({}, [])
 
 
 def _mended(state: State) -> Change:

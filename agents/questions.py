@@ -65,6 +65,11 @@ def called(pending: Pending) -> list[dict[str, Any]]:
     return [{**one, "id": one["id"] or str(place)} for place, one in enumerate(pending["options"], 1)]
 
 
+def offered(pending: Pending) -> list[dict[str, Any]]:
+    """Return the options as the user sees them: by no id that looks like the number of another one."""
+    return [{**one, "id": "" if one["id"].isdecimal() else one["id"]} for one in pending["options"]]
+
+
 def labels_of(pending: Pending, lang: str) -> dict[str, str]:
     """Return the names of the fields that are still wanted, each with its label."""
     return {field["name"]: field["label"] for field in ask(pending, lang).fields}

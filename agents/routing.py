@@ -72,7 +72,10 @@ class Routing:
         chosen = state["heard"]["source"] == CHOICE
         if not state.get("pending"):
             return asking.gone(state) if chosen else self._choose(state)
-        meant = is_meant(state["pending"][0], state["heard"]) and state["heard"]["text"]
+        if state["heard"]["text"] is None:
+            # Nothing was said that could leave the question; it is put on the screen again.
+            return asking.announce(state)
+        meant = is_meant(state["pending"][0], state["heard"])
         if meant and (change := asking.answered(state, state["heard"], self.speakers)):
             told = _decided("answer", "stay", None, "answers what a tool asked", "free")
             return handover.sequence(state, told, lambda _: change)

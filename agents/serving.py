@@ -2,18 +2,18 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from agents.aliases import Aliases
 from agents.events import Event, Message
 from agents.handover import Update
 from agents.retrievers.shortcuts import Shortcuts
-from agents.screen import on_screen
+from agents.screen import show
 from agents.shelf import card_of
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Context, State
@@ -21,7 +21,7 @@ from agents.tools.outcome import Outcome
 from agents.tools.protocol import entry_tool
 from agents.tools.running import tool_node
 from agents.tools.traits import traits_of
-from agents.views import Notice, View
+from agents.views import Notice
 
 
 class Serving:
@@ -43,36 +43,50 @@ class Serving:
         return await asyncio.to_thread(self.shortcuts.meant, text)
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return what was asked and answered, for the history of whoever holds the conversation."""
+        """Return what was asked and answered, for the history of whoever holds the conversation.
+
+        What is no answer for a user (a failure, data, a question) is for the model of that speaker to tell.
+        """
         name, heard = state["shortcut"] or "", state["heard"]
         call = ToolCall(name=name, args={}, id=f"shortcut-{heard['id']}", type="tool_call")
-        message = await self._run(call, state)
+        message, update = await self._run(call, state)
         outcome: Outcome = message.artifact
+        holder = state.get("dialog") or SUPERVISOR
+        if outcome.question is not None:
+            return {"listener": holder}
+        asked = HumanMessage(heard["text"] or "", id=heard["id"])
         view = None if isinstance(outcome.view, Notice) else outcome.view
         text = view.text() if view else message.text
-        holder = state.get("dialog") or SUPERVISOR
-        events: list[Event] = [view] if view else []
-        for event in [*events, Message(speaker=holder, text=text, shown=view is not None)]:
-            runtime.stream_writer(event)
+        is_plain = view is not None or outcome.object is None or isinstance(outcome.object, str)
+        is_answer = message.status != "error" and is_plain and bool(text.strip())
         # Who does not have the tool only learns what was said: providers may refuse calls of unknown tools.
-        called = [AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
-        is_own = self.owners[name].name == holder
-        asked = HumanMessage(heard["text"] or "", id=heard["id"])
-        added: list[AnyMessage] = [asked, *(called if is_own else []), AIMessage(text)]
-        said = [{"speaker": holder, "text": text}]
-        return {"talks": {holder: {"add": added}}, "said": said, **_on_screen(view, state)}
+        added: list[AnyMessage] = [asked]
+        if self.owners[name].name == holder:
+            added += [AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
+        elif not is_answer:
+            added.append(SystemMessage(message.text))
+        if not is_answer:
+            return {**update, "talks": {holder: {"add": added}}, "listener": holder}
+        events: list[Event] = [Message(speaker=holder, text=text)]
+        shown: Update = {"said": [{"speaker": holder, "text": text}]}
+        if view:
+            shown, events = show(view, holder, state)
+        for event in events:
+            runtime.stream_writer(event)
+        return {**update, **shown, "talks": {holder: {"add": [*added, AIMessage(text)]}}}
 
-    async def _run(self, call: ToolCall, state: State) -> Any:
-        owner = self.owners[call["name"]]
+    async def _run(self, call: ToolCall, state: State) -> tuple[ToolMessage, Update]:
+        """Return the tool's answer, and what it changes beside."""
+        owner, aliases = self.owners[call["name"]], Aliases(state.get("aliases"))
         sight = {
             "messages": [AIMessage("", tool_calls=[call])],
             "form": state.get("talks", {}).get(owner.name, {}).get("form") or {},
             "lang": state["lang"],
             "heard": state["heard"],
-            "aliases": Aliases(state.get("aliases")),
+            "aliases": aliases,
         }
-        return (await self.node.ainvoke(sight))["messages"][0]
-
-
-def _on_screen(view: View | None, state: State) -> Update:
-    return {"screen": on_screen(state, view.title, view.numbered())} if view else {}
+        found = await self.node.ainvoke(sight)
+        [part] = found if isinstance(found, list) else [found]
+        change = (part.update or {}) if isinstance(part, Command) else part
+        update = {key: value for key, value in change.items() if key == "lang"}
+        return change["messages"][0], {**update, **({"aliases": aliases.known} if aliases.known else {})}

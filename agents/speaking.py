@@ -15,11 +15,11 @@ from agents.history import cut_harder
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener, reply
 from agents.prompting import Prompting, heard_message, heard_so_far
-from agents.screen import on_screen
+from agents.screen import show, stored_view
 from agents.speaker import Speaker
 from agents.state import Context, State, Talk, TalkUpdate
 from agents.verdict import STAY, Verdict
-from agents.views import View, read_view
+from agents.views import View
 
 LOG = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Speaking:
         if self.speaker.remember:
             state = await self._with_form(state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None
-        view = read_view(body) if (body := state.get("view")) else None
+        view = stored_view(body) if (body := state.get("view")) else None
         emit: Callable[[Event], None] = runtime.stream_writer
         draft = Draft(self.speaker.name, emit, held=waiting or view is not None)
         news = self._news(state)
@@ -136,19 +136,17 @@ class Speaking:
         if self.speaker.history == "summarise":
             update["summary"] = talk.get("summary", "")
         whole: dict[str, Any] = {"talks": {self.speaker.name: update}, "verdict": STAY.plain(), "said": []}
+        if view is not None and message.tool_calls:
+            return whole
         if view is not None:
-            return {**whole, **self._shown(view, message.text, state, emit)} if not message.tool_calls else whole
+            shown, events = show(view, self.speaker.name, state, message.text)
+            for event in events:
+                emit(event)
+            return {**whole, **shown}
         if message.text.strip():
             whole["said"] = [{"speaker": self.speaker.name, "text": message.text}]
             emit(Message(speaker=self.speaker.name, text=message.text))
         return whole
-
-    def _shown(self, view: View, original: str, state: State, emit: Callable[[Event], None]) -> dict[str, Any]:
-        """Show a view in place of the reply."""
-        emit(view)
-        emit(Message(speaker=self.speaker.name, text=view.text(), shown=True, original=original))
-        said = [{"speaker": self.speaker.name, "text": view.text()}]
-        return {"said": said, "screen": on_screen(state, view.title, view.numbered())}
 
     async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
         """Begin with what long-term memory knows of the form."""

@@ -87,6 +87,10 @@ class Wiring:
         """To the next question, or back to whoever asked."""
         return ["ask" if state.get("pending") else state["dialog"] or SUPERVISOR]
 
+    async def after_shortcut(self, state: State) -> list[str]:
+        """To whoever holds the conversation, if what the tool gave needs words."""
+        return [state["listener"] or END]
+
     async def after_settling(self, state: State) -> list[str]:
         """To the next wish's dialog, if there is one."""
         return [state["listener"] or END]
@@ -121,7 +125,7 @@ def build_graph(
     graph.add_node("settle", settling)
     graph.add_node("ask", Asking(speakers))
     graph.add_node("shortcut", serving)
-    graph.add_edge("shortcut", END)
+    graph.add_conditional_edges("shortcut", wiring.after_shortcut, [END, *everyone])
     for name in everyone:
         speaker = speakers[name]
         after = [END, f"{name}.tools", "settle", *looks[name], *([] if speaker.is_supervisor else ["verdict"])]

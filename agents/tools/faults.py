@@ -114,6 +114,8 @@ def _of_tool(tool: BaseTool) -> Iterator[str]:
         yield f"tool {tool.name}: its key names arguments it does not have: {', '.join(unknown)}"
     if found.shortcut and (needed := parameters(tool).get("required")):
         yield f"tool {tool.name}: a shortcut must not need arguments, this one needs {', '.join(needed)}"
+    if found.shortcut and found.kind != "general":
+        yield f"tool {tool.name}: a shortcut cannot wait for the user, a {found.kind} does"
     if found.kind != "general" and tool.response_format != "content_and_artifact":
         yield f"tool {tool.name}: a {found.kind} needs response_format='content_and_artifact'"
     if found.view and found.view not in KINDS:

@@ -14,11 +14,11 @@ from pydantic_core import to_jsonable_python
 
 from agents.memory.entries import How, Write
 from agents.memory.ledger import Busy, Doubtful
+from agents.screen import stored_view
 from agents.state import Context
 from agents.tools.guarding import accepted, check
 from agents.tools.outcome import Outcome, Refused
 from agents.tools.traits import Traits, traits_of
-from agents.views import read_view
 from prompts import phrase
 
 HARMLESS = (Refused, ToolInvocationError, GraphBubbleUp)
@@ -104,7 +104,7 @@ def _again(kept: str, request: ToolCallRequest) -> Reply:
     found, call = json.loads(kept), request.tool_call
     message = ToolMessage(found["content"], tool_call_id=call["id"], name=call["name"])
     if outcome := found["outcome"]:
-        message.artifact = Outcome(outcome["object"], outcome["view"] and read_view(outcome["view"]))
+        message.artifact = Outcome(outcome["object"], outcome["view"] and stored_view(outcome["view"]))
     if not found["update"]:
         return message
     return Command(update={**found["update"], "messages": [message]})

@@ -1,6 +1,8 @@
 """Tools that wait for the user: what answers them, what does not, and that nothing runs twice."""
 
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from langgraph.types import Command
@@ -11,12 +13,14 @@ from agents.models import Model, Models
 from agents.models.rules import RulesModel
 from agents.models.script import Call, Line
 from agents.questions import CHOICE, mark
+from agents.speaker import Speakers
 from agents.state import Context
+from agents.tools.traits import traits
 from app.assistant import Turn
 from app.running import config_of
-from prompts import phrase
+from prompts import phrase, prompt
 from tests.conftest import Chat, told
-from tests.shop import ORDERS, with_shop
+from tests.shop import ORDERS, ask_address, with_shop
 from tests.staging import stage
 
 SHOES, HAT, COAT = ORDERS
@@ -229,3 +233,56 @@ async def test_without_a_key_an_unclear_name_is_chosen(
     assert tools[-1] == ("delete_todos", {"numbers": [deleted]})
     [answer] = [event.text for event in events if isinstance(event, Message)]
     assert "{" not in answer
+
+
+async def test_a_typed_number_is_that_of_the_screen(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An identifier that looks like the number of another option is not what the user typed."""
+    ids = dict(zip(("3", "1", "2"), ORDERS.values(), strict=True))
+    monkeypatch.setattr("tests.shop.ORDERS", ids)
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+
+    assert '"name":"Red hat"' in await chat.says("I want to return something", "2")
+
+
+async def test_a_question_outlives_a_new_name_of_its_dialog(chat: Chat) -> None:
+    """A renamed dialog's question can be answered; what belongs to it is carried over."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order")])
+    await chat.says("I want to return something")
+    planner = replace(chat.speakers.dialogs["planner"], name="organiser", formerly=["planner"])
+    dialogs = {name: one for name, one in chat.speakers.dialogs.items() if name != "planner"}
+    chat.speakers = Speakers(chat.speakers.supervisor, {**dialogs, "organiser": planner})
+    with patch(
+        "agents.prompting.prompt", lambda name, lang, **more: prompt(name.replace("organiser", "planner"), lang, **more)
+    ):
+        chat.expects(organiser=["Sent back."])
+        assert (await chat.says("2")).endswith("organiser: Sent back.")
+
+
+@pytest.mark.parametrize("gone", ["dialog", "tool", "form"])
+async def test_a_question_that_nobody_asks_any_more_is_let_go(chat: Chat, gone: str) -> None:
+    """A dialog, a tool or a form that is no longer there leaves no question that would stop the conversation."""
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_address")])
+    await chat.says("I want to return something")
+    planner = chat.speakers.dialogs["planner"]
+    tools = [one for one in planner.tools if one.name != "ask_address"]
+    if gone == "form":
+        tools = [*tools, traits(kind="breaker")(ask_address.model_copy())]
+    others = {name: one for name, one in chat.speakers.dialogs.items() if name != "planner"}
+    kept = {} if gone == "dialog" else {"planner": replace(planner, tools=tools)}
+    chat.speakers = Speakers(chat.speakers.supervisor, {**others, **kept})
+    if gone == "dialog":
+        chat.expects(supervisor=["Here I am."])
+    else:
+        chat.expects(planner=["Here I am."], observer=["stay"])
+
+    assert (await chat.says("street: Elm Street 5")).endswith(": Here I am.")
+    assert (await chat.state())["pending"] == []
+
+
+async def test_unasked_the_question_is_put_again(chat: Chat) -> None:
+    """Who only comes back has not left the question: it is on the screen again and can be answered."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    await chat.says("I want to return something")
+
+    assert (await chat.says(None)).endswith(ASKED)
+    assert (await chat.says("2")).endswith("planner: Sent back.")

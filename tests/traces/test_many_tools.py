@@ -135,3 +135,31 @@ async def test_fitting_tools_can_be_bound_instead(chat: Chat, tmp_path: Path) ->
     bound = [tool["function"]["name"] for tool in chat.script.asked[0].tools]
     assert "paint_violins" in bound
     assert len(bound) < 15
+
+
+@pytest.mark.parametrize("args", ['{"amount": 2}', {"amount": 2}])
+async def test_arguments_may_be_an_object_or_json(chat: Chat, args: object) -> None:
+    """Some models write the arguments of `call_tool` as a text."""
+    chat.expects(supervisor=[Call("call_tool", {"name": "paint_violins", "args": args}), "Both are painted."])
+
+    assert "supervisor.paint_violins(amount=2) = paint" in await chat.says("Please paint two violins")
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("call_tool", {"name": "paint_violins"}),
+        ("hand_back", "nonsense"),
+        ("plan_things", None),
+        ("paint_violins", "[1]"),
+        ("paint_violins", {"amount": 2, "runtime": {"context": {"user": "eve"}}}),
+        ("", {"amount": 2}),
+    ],
+)
+async def test_what_is_no_card_is_told_so(chat: Chat, name: str, args: object) -> None:
+    """A call of what is no tool, of what is not called this way, or of `call_tool` itself is an error."""
+    chat.expects(supervisor=[Call("call_tool", {"name": name, "args": args}), "Sorry."])
+    trace = await chat.says("Please paint two violins")
+
+    assert " ! " in trace
+    assert trace.endswith("supervisor: Sorry.")

@@ -1,14 +1,17 @@
 """What tools give back: objects for the model, views for the screen, numbers for identifiers, nothing forged."""
 
+from dataclasses import replace
+
 import pytest
 
 from agents.events import Message
 from agents.models.script import Call, Line
-from agents.views import CardList, Notice
+from agents.speaker import Speakers
+from agents.views import CardList, Notice, read_view
 from prompts import phrase
 from tests import shop as shop_
 from tests.conftest import Chat, told
-from tests.shop import ORDERS, with_shop
+from tests.shop import ORDERS, find_orders, with_shop
 
 SHOES, HAT, COAT = ORDERS
 BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]
@@ -141,3 +144,33 @@ async def test_an_error_view_is_a_notice(chat: Chat, monkeypatch: pytest.MonkeyP
         planner: It is gone.
     """) == await chat.says("then please send that hat back to them")
     assert [event.message for event in chat.events if isinstance(event, Notice)] == ["No such order."]
+
+
+async def test_a_view_is_shown_once(chat: Chat) -> None:
+    """Who takes over in the same turn speaks for themselves: the view of another speaker is not shown again."""
+    find = Call("find_orders", {"name": "hat"})
+    calls: list[Line] = [[find, Call("hand_back", {"wish": "the weather"})]]
+    chat.expects(supervisor=[*BEGIN, "It is sunny."], planner=calls)
+    trace = await chat.says("My hat, and the weather?")
+
+    assert trace.endswith(
+        "view: cards Orders\nplanner (dialog): supervisor\nplanner -> supervisor\nsupervisor: It is sunny."
+    )
+
+
+async def test_a_wish_after_a_view_is_answered(chat: Chat) -> None:
+    """The supervisor shows a view, then the dialog that waited begins with its own words."""
+    lead = chat.speakers.supervisor
+    chat.speakers = Speakers(replace(lead, tools=[*lead.tools, find_orders]), chat.speakers.dialogs)
+    find = Call("find_orders", {"name": "hat"})
+    chat.expects(supervisor=[[find, Call("plan_things", {"brief": "my list"})], "Here."], planner=["Which list?"])
+
+    assert (await chat.says("My hat, and my list")).endswith("planner: Which list?")
+
+
+async def test_a_stored_view_of_an_unknown_kind_is_left_out(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a change of the application the model's own words are shown in place of a view that is gone."""
+    monkeypatch.setattr("agents.screen.read_view", lambda _: read_view({"kind": "gone"}))
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "You have one hat."])
+
+    assert (await chat.says("What did I order?")).endswith("planner: You have one hat.")

@@ -1,11 +1,21 @@
 """Plain requests that a tool serves without any model, and those that are not plain enough."""
 
-import pytest
+from dataclasses import replace
 
-from agents.events import Observed, TurnEnd
-from agents.models.script import Call
+import pytest
+from langchain_core.tools import tool
+
+from agents.events import Message, Observed, TurnEnd
+from agents.models.script import Call, Line
+from agents.speaker import Speakers
+from agents.tools.outcome import result
 from agents.tools.recorded import Answer
+from agents.tools.traits import traits
+from agents.views import CardList, Entry
+from prompts import phrase
+from tests import shop
 from tests.conftest import Chat, told
+from tests.shop import ORDERS, Order, order, submit_return
 
 BEGIN = Call("get_acquainted", {"brief": "-"})
 
@@ -97,3 +107,39 @@ async def test_stop_the_timer(chat: Chat) -> None:
     await chat.says("1")
     assert "Таймер остановлен." in await chat.says("останови таймер", lang="ru")
     assert "Ни один таймер не запущен." in await chat.says("останови таймер", lang="ru")
+
+
+@pytest.mark.parametrize("begin", [False, True])
+async def test_what_a_shortcut_cannot_answer_a_model_tells(chat: Chat, begin: bool) -> None:
+    """A tool that fails leaves the word to whoever holds the conversation, who knows what went wrong."""
+    chat.finds(current_time=[])
+    if begin:
+        chat.expects(supervisor=[BEGIN], profile=["What do you do?"])
+        await chat.says("Let's get acquainted")
+    told_by: dict[str, list[Line]] = {"profile" if begin else "supervisor": ["My clock has stopped."]}
+    chat.expects(**told_by)
+    trace = await chat.says("what time is it?")
+
+    assert trace.endswith(f"{'profile' if begin else 'supervisor'}: My clock has stopped.")
+    failed = phrase("tool_failed", "en", tool="current_time")
+    assert any(failed in message.text for message in chat.script.asked[-1].messages)
+    assert failed not in "".join(event.text for event in chat.events if isinstance(event, Message))
+
+
+async def test_numbers_that_a_shortcut_gave_can_be_used(chat: Chat) -> None:
+    """A shortcut's results have small numbers for identifiers, which stand for the same ones afterwards."""
+
+    @traits(shortcut=True, result={"type": "array", "items": Order.model_json_schema()}, view="cards")
+    @tool(response_format="content_and_artifact")
+    async def current_time() -> object:
+        """Show the orders."""
+        view = CardList(title="Orders", entries=[Entry("Red hat")])
+        return result([order(list(ORDERS)[1])], view=view)
+
+    lead = replace(chat.speakers.supervisor, tools=[current_time, submit_return])
+    chat.speakers = Speakers(lead, {})
+    shop.RETURNS.clear()
+    chat.expects(supervisor=[Call("submit_return", {"order": 1}), "On its way."])
+    await chat.says("what time is it?", "Send that hat back to where it came from")
+
+    assert [("ann", list(ORDERS)[1])] == shop.RETURNS

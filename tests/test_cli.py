@@ -214,7 +214,7 @@ def test_check_tells_faults(
     dialog = {"name": "profile", "tools": ["a", "b"], "form": None}
     found = {"dialogs": [dialog], "observers": [], "tools": [], "models": {"x": "m"}, "faults": faults}
     stage()
-    monkeypatch.setattr("app.upkeep.report", lambda *_: found)
+    monkeypatch.setattr("app.upkeep.report", lambda *_, **__: found)
     assert cli.main(["check"]) == code
     out = capsys.readouterr().out
     assert "  profile\n    tools  a, b\n    form   -\n" in out

@@ -52,7 +52,8 @@ class Session:
         _, late = await asyncio.wait([self.task], timeout=2 * PATIENCE)
         for task in late:
             task.cancel()
-            await asyncio.wait([task])
+            # Its own end may hang as its server does; whoever waits for an answer shall not wait for that.
+            await asyncio.wait([task], timeout=PATIENCE)
 
     async def _hold(self, connect: Connect) -> None:
         try:

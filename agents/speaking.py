@@ -18,6 +18,7 @@ from agents.prompting import Prompting, heard_message, heard_so_far
 from agents.screen import show, stored_view
 from agents.speaker import Speaker
 from agents.state import Context, State, Talk, TalkUpdate
+from agents.tools.protocol import HAND_BACK
 from agents.verdict import STAY, Verdict
 from agents.views import View
 
@@ -136,7 +137,7 @@ class Speaking:
         if self.speaker.history == "summarise":
             update["summary"] = talk.get("summary", "")
         whole: dict[str, Any] = {"talks": {self.speaker.name: update}, "verdict": STAY.plain(), "said": []}
-        if view is not None and message.tool_calls:
+        if view is not None and not all(self._passes(call["name"]) for call in message.tool_calls):
             return whole
         if view is not None:
             shown, events = show(view, self.speaker.name, state, message.text)
@@ -147,6 +148,10 @@ class Speaking:
             whole["said"] = [{"speaker": self.speaker.name, "text": message.text}]
             emit(Message(speaker=self.speaker.name, text=message.text))
         return whole
+
+    def _passes(self, tool: str) -> bool:
+        """Tell whether a call only passes the conversation on: whoever speaks next has words of their own."""
+        return tool == HAND_BACK or self.prompting.speakers.by_tool(tool) is not None
 
     async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
         """Begin with what long-term memory knows of the form."""

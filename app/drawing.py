@@ -13,6 +13,7 @@ from rich.text import Text
 from agents.events import Interrupt
 from agents.views import CardList, Document, Entry, Link, Notice, Player, View
 from agents.views import Table as TableView
+from app.numbering import numbers_kept
 from app.terminal import clean
 from prompts import phrase
 
@@ -62,7 +63,7 @@ def markdown(text: str) -> Markdown:
     """Return a text drawn as Markdown."""
     # In a talk a new line is a new line; two spaces make it one in Markdown, too.
     # A link shows its address: one that hides behind other words could lead anywhere.
-    return Markdown(clean(text).replace("\n", "  \n"), hyperlinks=False)
+    return Markdown(numbers_kept(clean(text)).replace("\n", "  \n"), hyperlinks=False)
 
 
 class Grid:

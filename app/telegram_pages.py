@@ -11,6 +11,7 @@ from itertools import accumulate
 from telegram import MessageEntity
 from telegramify_markdown import RenderConfig, convert
 
+from app.numbering import numbers_kept
 from app.terminal import clean
 
 LOG = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
     signs.heading_level_1 = signs.heading_level_2 = signs.heading_level_3 = signs.heading_level_4 = ""
     signs.unordered_list_item, signs.task_uncompleted = "•", "⬜"
     marked = re.sub(r"(?<!\\)<", STAND_IN, text)
-    shown, found = convert(marked, config=style)
+    shown, found = convert(numbers_kept(marked), config=style)
     entities = [
         MessageEntity(one.type, one.offset, one.length, url=_plain(one.url), language=_plain(one.language))
         for one in found

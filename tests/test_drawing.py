@@ -8,7 +8,8 @@ from rich.console import Console
 
 from agents.events import Interrupt
 from agents.views import CardList, Document, Entry, Link, Notice, Player, Table, View
-from app.drawing import asked, drawn
+from app.drawing import asked, drawn, markdown
+from app.telegram_pages import pages
 
 EVIL = "\x1b[2J\x9b31m\x07[red]x[/red]"
 
@@ -90,3 +91,12 @@ def test_what_tools_say_cannot_steer_the_terminal() -> None:
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
     assert "[red]x[/red]" in text
     assert len(text) < 2000
+
+
+def test_a_list_with_gaps_keeps_its_numbers() -> None:
+    """What people call a to-do by is the number that is shown: Markdown would count the entries anew."""
+    text, out = "Your list:\n1. milk\n3. bread\n\nAnything else?", StringIO()
+    Console(file=out, width=40).print(markdown(text))
+
+    assert "3. bread" in out.getvalue()
+    assert [page.text for page in pages(text, is_markdown=True)] == [text]

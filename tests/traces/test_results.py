@@ -158,6 +158,16 @@ async def test_a_view_is_shown_once(chat: Chat) -> None:
     )
 
 
+async def test_a_view_is_shown_before_the_dialog_ends(chat: Chat) -> None:
+    """A dialog that shows something and then gives the conversation back has shown it; nobody else has to speak."""
+    calls: list[Line] = [Call("find_orders", {"name": "hat"}), ["There it is.", Call("hand_back")]]
+    chat.expects(supervisor=BEGIN, planner=calls)
+
+    assert (await chat.says("Where is my hat?")).endswith(
+        "view: cards Orders\nplanner (dialog): finished\nplanner -> supervisor"
+    )
+
+
 async def test_a_wish_after_a_view_is_answered(chat: Chat) -> None:
     """The supervisor shows a view, then the dialog that waited begins with its own words."""
     lead = chat.speakers.supervisor

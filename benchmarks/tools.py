@@ -6,14 +6,18 @@ With `--examples 2` a card gets only so many examples of a language.
 
 Shortcuts are measured over every request asked, those for no tool included, as if each tool were marked: coverage is
 the share that goes straight to a tool, precision the share of these that goes to the right one.
+
+With `--context` recall@5 is measured after something was said: after a request of any kind, and for the first two
+words of a request alone and after another request for the same tool.
 """
 
 import json
+import random
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agents.retrievers.cards import Card
@@ -33,6 +37,8 @@ class Request:
     text: str
     lang: str
     label: str
+    before: str = ""
+    """What was said before it."""
 
 
 def requests(path: Path) -> list[Request]:
@@ -56,7 +62,7 @@ def recall(ranker: ToolRanker, asked: Sequence[Request]) -> dict[int, float]:
     """Return by depth the share of requests whose tool is among so many best."""
     places = []
     for one in asked:
-        names = [hit.name for hit in ranker.rank(one.text, max(DEPTHS))]
+        names = [hit.name for hit in ranker.rank(one.text, max(DEPTHS), [one.before])]
         places.append(names.index(one.label) if one.label in names else max(DEPTHS))
     return {depth: sum(place < depth for place in places) / len(places) for depth in DEPTHS}
 
@@ -82,20 +88,43 @@ def measure(folder: Path, langs: Sequence[str], most: int | None) -> list[Row]:
     return rows
 
 
+def measure_context(folder: Path, langs: Sequence[str]) -> list[Row]:
+    """Return a row for each language: recall@5 as asked, and with something said before."""
+    ranker, rows, chance = ToolRanker(cards(folder)), list[Row](), random.Random(1)
+    for lang in langs:
+        asked = [one for one in requests(folder / "dev.jsonl") if one.lang == lang and one.label != NONE]
+        alike: dict[str, list[str]] = defaultdict(list)
+        for one in asked:
+            alike[one.label].append(one.text)
+        short = [replace(one, text=" ".join(one.text.split()[:2])) for one in asked]
+        kinds = {
+            "whole": asked,
+            "after any": [replace(one, before=chance.choice(asked).text) for one in asked],
+            "two words": short,
+            "after one like it": [replace(one, before=chance.choice(alike[one.label])) for one in short],
+        }
+        rows.append({"set": f"{folder.name} {lang}", **{kind: recall(ranker, some)[5] for kind, some in kinds.items()}})
+    return rows
+
+
 def _row(ranker: ToolRanker, shortcuts: Shortcuts, asked: Sequence[Request]) -> Row:
     inside = [one for one in asked if one.label != NONE]
-    outside = [ranker.likelihood(one.text) for one in asked if one.label == NONE]
+    outside = _best_scores(ranker, [one for one in asked if one.label == NONE])
     taken = [(shortcuts.tool(one.text), one.label) for one in asked]
     right = [name == label for name, label in taken if name]
     times = [_milliseconds(lambda text=one.text: ranker.rank(text, 5)) for one in asked]  # type: ignore[misc]
     return {
         **{f"recall@{depth}": share for depth, share in recall(ranker, inside).items()},
-        "AUC": separation([ranker.likelihood(one.text) for one in inside], outside) if outside else None,
+        "AUC": separation(_best_scores(ranker, inside), outside) if outside else None,
         "precision": sum(right) / len(right) if right else None,
         "coverage": len(right) / len(asked),
         "ms": statistics.median(times),
         "ms, p95": statistics.quantiles(times, n=20)[-1],
     }
+
+
+def _best_scores(ranker: ToolRanker, asked: Sequence[Request]) -> list[float]:
+    return [hit.score for one in asked for hit in ranker.rank(one.text, 1)]
 
 
 def _milliseconds(action: Callable[[], object]) -> float:
@@ -109,8 +138,12 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--examples", type=int, help="examples a card gets of each language (default: all)")
+    parser.add_argument("--context", action="store_true", help="measure what was said before instead")
     chosen = parser.parse_args()
-    rows = [row for name, langs in SETS.items() for row in measure(chosen.data / name, langs, chosen.examples)]
+    rows: list[Row] = []
+    for name, langs in SETS.items():
+        folder = chosen.data / name
+        rows += measure_context(folder, langs) if chosen.context else measure(folder, langs, chosen.examples)
     show(rows, as_json=chosen.json)
 
 

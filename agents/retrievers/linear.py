@@ -1,4 +1,4 @@
-"""A linear model over sparse vectors: the mean of each class and a constant, corrected where they err."""
+"""A softmax regression over sparse vectors: the mean of each class and a constant, corrected by gradient steps."""
 
 import math
 import random
@@ -11,15 +11,18 @@ from agents.retrievers.features import Vector
 
 CONSTANT = 0.3
 """A feature that every vector has: by it a class of very different examples can win what fits nowhere else."""
-MARGIN = 0.3
-"""By how much the right class has to lead."""
-RIVALS = 10
-"""How many classes are held against the right one: those whose means are most like the example."""
+SHARPNESS = 5.0
+"""What a mean counts for before the first step."""
+STEP = 2.0
+NEAR, FAR = 10, 10
+"""How many classes are held against the right one: those whose means are most like the example, and any others."""
 TELLING = 15
-"""A feature that more classes have says too little to find the rivals by."""
+"""A feature that more classes have says too little to find the near ones by."""
 EPOCHS = 2
 VISITS = 4_000
 """Examples looked at while training, in all epochs; of more examples, a part corrects the means of all."""
+NEGLIGIBLE = 0.01
+"""A class that an example moves by less is left as it is."""
 
 _NOUGHT = repeat(0.0)
 Row = dict[str, float]
@@ -27,31 +30,36 @@ Row = dict[str, float]
 
 
 class Linear:
-    """Scores classes, numbered from zero; the same examples always make the same model."""
+    """Scores classes, numbered from zero, in log-odds; the same examples always make the same model.
+
+    A step over all classes would be the exact gradient, and slow. The near ones and a few of the far ones, each of
+    which stands for many, estimate it (sampled softmax: Bengio and Senécal, "Adaptive importance sampling", 2008).
+    """
 
     def __init__(self, classes: int, examples: Sequence[tuple[Vector, int]]) -> None:
         rows = _means(classes, examples)
         telling = {name: found for name, found in _by_feature(rows).items() if len(found) <= TELLING}
-        shuffle = random.Random(len(examples)).shuffle
+        for row in rows:
+            row.update({name: weight * SHARPNESS for name, weight in row.items()})
+        chance = random.Random(len(examples))
         order = list(range(len(examples)))
-        rivals: dict[int, list[int]] = {}
+        nearest: dict[int, list[int]] = {}
         for _ in range(EPOCHS):
-            shuffle(order)
-            again: list[int] = []
+            chance.shuffle(order)
             for place in order[: VISITS // EPOCHS]:
                 vector, right = examples[place]
-                if place not in rivals:
-                    rivals[place] = _rivals(telling, vector, right)
-                if _learn(rows, vector, right, rivals[place]):
-                    again.append(place)
-            # What was led clearly once seldom errs later.
-            order = again
+                if place not in nearest:
+                    nearest[place] = _nearest(telling, vector, right)
+                near = [right, *nearest[place]]
+                others = [number for number in range(classes) if number not in near]
+                far = chance.sample(others, min(FAR, len(others)))
+                _learn(rows, vector, near, far, math.log(len(others) / len(far)) if far else 0.0)
         self._classes = classes
         # A request asks for few features of all classes, a step of the training for all features of few classes.
         self._weights = _by_feature(rows)
 
     def scores(self, vector: Vector) -> list[float]:
-        """Return how well each class fits: about one for an example of it, about zero for what is like none."""
+        """Return the log-odds of each class, up to a constant: above zero for what is like an example of it."""
         sums = [0.0] * self._classes
         for name, value in (*vector.items(), ("", CONSTANT)):
             for number, weight in self._weights.get(name, {}).items():
@@ -59,20 +67,22 @@ class Linear:
         return sums
 
 
-def _learn(rows: Sequence[Row], vector: Vector, right: int, rivals: Sequence[int]) -> bool:
-    """Take a passive-aggressive step, shared among the rivals that come too close to the right class."""
+def _learn(rows: Sequence[Row], vector: Vector, near: Sequence[int], far: Sequence[int], many: float) -> None:
+    """Take a gradient step for the first of the near classes; each far one stands for exp(`many`) classes."""
     # Training is nearly all spent here: chains of maps run without a step of the interpreter for each feature.
     names, values = (*vector, ""), (*vector.values(), CONSTANT)
-    weights = {number: [*map(rows[number].get, names, _NOUGHT)] for number in (right, *rivals)}
-    bar = sum(map(mul, values, weights[right])) - MARGIN
-    scored = [(number, sum(map(mul, values, weights[number])) - bar) for number in rivals]
-    close = [(number, excess) for number, excess in scored if excess > 0]
-    if not close:
-        return False
-    step, total = max(excess for _, excess in close) / 2, sum(excess for _, excess in close)
-    for number, size in [(right, step), *((number, -step * excess / total) for number, excess in close)]:
-        rows[number].update(zip(names, map(add, weights[number], map(mul, values, repeat(size))), strict=False))
-    return True
+    numbers = (*near, *far)
+    weights = [[*map(rows[number].get, names, _NOUGHT)] for number in numbers]
+    odds = [sum(map(mul, values, row)) for row in weights]
+    odds[len(near) :] = [one + many for one in odds[len(near) :]]
+    highest = max(odds)
+    shares = [math.exp(one - highest) for one in odds]
+    total = sum(shares)
+    for place, number in enumerate(numbers):
+        gap = (place == 0) - shares[place] / total
+        if abs(gap) >= NEGLIGIBLE:
+            moved = map(add, weights[place], map(mul, values, repeat(STEP * gap)))
+            rows[number].update(zip(names, moved, strict=False))
 
 
 def _means(classes: int, examples: Sequence[tuple[Vector, int]]) -> list[Row]:
@@ -97,11 +107,11 @@ def _by_feature(rows: Sequence[Row]) -> dict[str, dict[int, float]]:
     return dict(found)
 
 
-def _rivals(telling: Mapping[str, Mapping[int, float]], vector: Vector, right: int) -> list[int]:
+def _nearest(telling: Mapping[str, Mapping[int, float]], vector: Vector, right: int) -> list[int]:
     """Return the classes other than the right one that have most in common with an example."""
     sums: defaultdict[int, float] = defaultdict(float)
     for name, value in vector.items():
         for number, weight in telling.get(name, {}).items():
             sums[number] += value * weight
     sums.pop(right, None)
-    return sorted(sums, key=lambda number: -sums[number])[:RIVALS]
+    return sorted(sums, key=lambda number: -sums[number])[:NEAR]

@@ -9,26 +9,26 @@ from agents.retrievers.cards import Card
 from agents.retrievers.features import Space, features
 from agents.retrievers.linear import Linear
 
-WORDS = 0.02
-"""What one point of BM25 is worth in points of the linear model."""
-CONTEXT = 0.2
+WORDS = 0.1
+"""What one point of BM25 is worth in log-odds of the linear model."""
+CONTEXT = 0.35
 """What the context counts beside the request."""
-EVEN, STEEPNESS = 0.5, 4.0
-"""The best score at which a request is as likely for a tool as not, and how fast that changes around it."""
 LONGEST = 2_000
 """Characters of a request, and of its context, that are looked at."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A tool and how well it fits the request; the scores of one request can be compared."""
+    """A tool and how well it fits the request: low scores of the best tools say that none does."""
 
     name: str
     score: float
+    share: float
+    """How likely it is, from 0 to 1, that the request is for this tool, if it is for any."""
 
 
 class ToolRanker:
-    """Knows some tools by their cards; trained when it is made, in about a second for some thousand examples."""
+    """Knows some tools by their cards; trained when it is made, in a second or two for some thousand examples."""
 
     def __init__(self, cards: Sequence[Card]) -> None:
         self.cards = tuple(cards)
@@ -47,12 +47,11 @@ class ToolRanker:
         if background := " ".join(context):
             scores = [score + CONTEXT * other for score, other in zip(scores, self._scores(background), strict=True)]
         best = sorted(range(len(scores)), key=lambda number: -scores[number])[:limit]
-        return [Hit(self.cards[number].name, scores[number]) for number in best]
-
-    def likelihood(self, query: str) -> float:
-        """Return how likely it is, from 0 to 1, that a request is for one of the tools at all."""
-        best = max(self._scores(query), default=0.0)
-        return 1 / (1 + math.exp(-STEEPNESS * (best - EVEN)))
+        highest = max(scores, default=0.0)
+        total = sum(math.exp(score - highest) for score in scores)
+        return [
+            Hit(self.cards[number].name, scores[number], math.exp(scores[number] - highest) / total) for number in best
+        ]
 
     def _scores(self, text: str) -> list[float]:
         text = text[:LONGEST]

@@ -11,9 +11,9 @@ from agents.retrievers.ranking import ToolRanker
 from prompts import languages, table
 
 Words = tuple[str, ...]
-LEAD = 0.35
-"""By how much the best tool has to lead the second, in points of the ranker."""
-CLOSENESS = 0.55
+SURE = 0.9
+"""How likely the best tool has to be, if the request is for any."""
+CLOSENESS = 0.45
 """How like one of the tool's whole examples the request has to be; 1 is the same."""
 
 
@@ -21,7 +21,7 @@ class Shortcuts:
     """Tells which requests go straight to a tool; all tools compete, and those marked `shortcut` may win.
 
     Sure is what an example of one tool alone says, fillers aside; or what has no word that the tool's examples
-    lack ("don't stop it" and "stop it at nine" are not "stop it"), resembles one of them, and leads every other tool.
+    lack ("don't stop it" and "stop it at nine" are not "stop it"), resembles one of them, and is hardly for another.
     """
 
     def __init__(self, cards: Sequence[Card], ranker: ToolRanker | None = None) -> None:
@@ -52,12 +52,10 @@ class Shortcuts:
         return bool(words) and any(known.issuperset(words) for known in self._said.values())
 
     def meant(self, request: str) -> str | None:
-        """Return the tool that leads all others and has a like example; the first time this takes a second."""
-        words, best = self._words(request), self._ranker.rank(request, 2)
-        if not best or not self._said.get(best[0].name, set()).issuperset(words):
-            return None
-        name, second = best[0].name, best[1].score if best[1:] else 0.0
-        return name if best[0].score - second >= LEAD and self._close(request, name) else None
+        """Return the tool that is far likelier than all others and has a like example; the first time takes seconds."""
+        [best] = self._ranker.rank(request, 1)
+        is_known = self._said.get(best.name, set()).issuperset(self._words(request))
+        return best.name if is_known and best.share >= SURE and self._close(request, best.name) else None
 
     @cached_property
     def _ranker(self) -> ToolRanker:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Chat
-from tests.remote.files import Open, opened, shop
+from tests.remote.files import ROOT, Open, opened, shop
 from tests.remote.service import Answer, Service
 
 
@@ -26,3 +26,10 @@ def service(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open
             yield service
 
     return serving
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set what the server is told."""
+    monkeypatch.setenv("LIBRARY_SHELF", "A1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))

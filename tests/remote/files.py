@@ -1,6 +1,7 @@
 """Remote tools for tests: the examples of `docs/tools.md` with the services of a test in place of the shop."""
 
 import re
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -23,6 +24,9 @@ ORDERS = {
 }
 FOUND = '[{"id":1,"name":"Blue shoes","price":60.0},{"id":2,"name":"Red hat","price":15.0}]'
 Open = Callable[..., AbstractAsyncContextManager[Service]]
+EMMA = '[{"id":1,"title":"Emma"}]'
+"""What the library answers for a word of that book."""
+ROOT = Path(__file__).parents[2]
 DOCUMENT = Path(__file__).parents[2] / "docs" / "tools.md"
 
 
@@ -52,3 +56,21 @@ async def opened(folder: Path, speakers: Speakers, *, http: Any = None, servers:
             settings = settings.model_copy(update={field: path})
     async with with_remote_tools(settings, speakers) as found:
         yield found
+
+
+def library(**changes: Any) -> dict[str, Any]:
+    """Return the example of the document, with this Python as the command and two tools more."""
+    body = example("servers")
+    server = body["servers"]["library"]
+    server |= {"command": sys.executable, "args": ["-m", "tests.remote.library", "stdio"], "cwd": str(ROOT)}
+    server["tools"] |= {"nap": {"effect": "read"}, "collapse": {"effect": "read"}, "freeze": None}
+    server |= changes
+    body["servers"]["library"] = {key: value for key, value in server.items() if value is not None}
+    return body
+
+
+def taking(**tools: Any) -> dict[str, Any]:
+    """Return the library with these tools, said so, in place of those of the same names."""
+    body = library()
+    body["servers"]["library"]["tools"] |= tools
+    return body

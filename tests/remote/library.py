@@ -1,6 +1,7 @@
 """An MCP server for tests: `python -m tests.remote.library stdio`, or `python -m tests.remote.library http PORT`."""
 
 import asyncio
+import json
 import os
 import sys
 import time
@@ -37,6 +38,26 @@ async def lend(book: str, reader: str) -> str:
         raise ValueError(f"no book {book}")
     LENT.append(book)
     return f"{reader} has it, as no. {len(LENT)} of process {os.environ.get('SHELF', '?')}"
+
+
+@server.tool()
+async def new_books(most: int) -> list[Book]:
+    """Tell which books are new."""
+    return BOOKS[:most]
+
+
+@server.tool(structured_output=False)
+async def catalogue(shelf: str) -> str:
+    """Return the books of a shelf as JSON in a text."""
+    if shelf != "all":
+        raise ValueError(json.dumps({"error": {"message": f"no shelf {shelf}"}}))
+    return json.dumps({"books": [{"isbn": book.id, "name": book.title} for book in BOOKS]})
+
+
+@server.tool()
+async def join(reader: str) -> dict[str, str]:
+    """Begin a membership."""
+    return {"reader": reader, "page": "https://library.example/join"}
 
 
 @server.tool()

@@ -15,9 +15,8 @@ import yaml
 import prompts
 from app import cli
 from prompts import card, card_file
-from tests.remote.files import ORDERS, example, shop
+from tests.remote.files import ORDERS, ROOT, example, library, shop
 from tests.remote.service import Answer, Service
-from tests.remote.test_mcp import ROOT, library
 
 Captured = pytest.CaptureFixture[str]
 

@@ -1,4 +1,4 @@
-"""Tools of MCP servers, in conversations with a real server: over its standard streams, and over HTTP."""
+"""Sessions with MCP servers, in conversations with a real one: over its standard streams, and over HTTP."""
 
 import asyncio
 import socket
@@ -11,34 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from agents.errors import ConfigError
 from agents.models.script import Call, Line
-from app.composition import discover
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.remote.files import example, opened
+from tests.remote.files import EMMA, ROOT, library, opened
 
-pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
-EMMA = '[{"id":1,"title":"Emma"}]'
-
-
-@pytest.fixture(autouse=True)
-def shelf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set what the server is told."""
-    monkeypatch.setenv("LIBRARY_SHELF", "A1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-
-
-def library(**changes: Any) -> dict[str, Any]:
-    """Return the example of the document, with this Python as the command and two tools more."""
-    body = example("servers")
-    server = body["servers"]["library"]
-    server |= {"command": sys.executable, "args": ["-m", "tests.remote.library", "stdio"], "cwd": str(ROOT)}
-    server["tools"] |= {"nap": {"effect": "read"}, "collapse": {"effect": "read"}, "freeze": None}
-    server |= changes
-    body["servers"]["library"] = {key: value for key, value in server.items() if value is not None}
-    return body
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("shelf")]
 
 
 @asynccontextmanager
@@ -73,36 +51,6 @@ def over_http(port: int) -> dict[str, Any]:
     return library(
         command=None, args=None, env=None, cwd=None, url=f"http://127.0.0.1:{port}/mcp", internal=True, timeout=20
     )
-
-
-async def test_a_server_offers_tools(chat: Chat, tmp_path: Path) -> None:
-    """Structured content is an object with numbers for identifiers; texts are messages; errors go to the model."""
-    calls: list[Line] = [
-        Call("find_books", {"title": "emma"}),
-        Call("lend_book", {"book": 1}),
-        Call("find_books", {"name": "emma"}),
-        Call("find_books", {"title": "ulysses"}),
-    ]
-    chat.expects(supervisor=[*calls, "It is yours."])
-    async with opened(tmp_path, chat.speakers, servers=library()) as chat.speakers:
-        forged = phrase("tool_forged", "en", names="name", allowed="title")
-        assert told(f"""
-            user: Emma, please
-            supervisor.find_books(title='emma') = {EMMA}
-            supervisor.lend_book(book=1) = ann has it, as no. 1 of process A1
-            supervisor.find_books(name='emma') ! {forged}
-            supervisor.find_books(title='ulysses') = []
-            supervisor: It is yours.
-        """) == await chat.says("Emma, please")
-    assert not [asked for asked in chat.script.asked if "reader" in asked.prefix or "A1" in asked.messages[0].text]
-
-
-async def test_what_a_server_refuses_the_model_reads(chat: Chat, tmp_path: Path) -> None:
-    """An error of a tool is an error to the model, in the server's words."""
-    chat.expects(supervisor=[Call("nap", {"seconds": "long"}), "It does not work."])
-    async with opened(tmp_path, chat.speakers, servers=library()) as chat.speakers:
-        trace = await chat.says("Take a nap")
-    assert "supervisor.nap(seconds='long') ! nap was refused: Error executing tool nap" in trace
 
 
 async def test_one_session_is_held(chat: Chat, tmp_path: Path) -> None:
@@ -163,40 +111,3 @@ async def test_a_server_over_http_comes_back(chat: Chat, tmp_path: Path) -> None
     async with listening(port):
         assert "ann has it, as no. 1 of process ?" in await chat.says("Lend it to me")
         await server.__aexit__(None, None, None)
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"command": "no-such-command"}, "servers.library: it cannot be reached (FileNotFoundError)"),
-        ({"args": ["-c", "1"]}, "servers.library: it cannot be reached (McpError)"),
-        (
-            {"tools": {"sing": None}},
-            "servers.library.tools.sing: the server has no such tool; it has collapse, ",
-        ),
-        ({"tools": {"lend": {"trusted": {"who": "user"}}}}, "servers.library.tools.lend.trusted: the tool has no"),
-        ({"tools": {"lend": {"opaque": {"isbn": "book"}}}}, "servers.library.tools.lend.opaque: the tool has no field"),
-        ({"speaker": "nobody"}, "servers.library.tools.find_books.speaker: there is no 'nobody'"),
-        ({"url": "http://127.0.0.1/"}, "servers.library: has either a `command` or a `url`"),
-        (
-            {"command": None, "args": None, "env": None, "cwd": None, "url": "http://127.0.0.1:9/mcp"},
-            "servers.library: 127.0.0.0/8 is Loopback (RFC1122) (a service of one's own needs `internal: true`)",
-        ),
-        ({"env": {"A": {"env": "NO_SUCH"}}}, "servers.library.A: the environment variable NO_SUCH is not set"),
-    ],
-)
-async def test_a_fault_is_named(tmp_path: Path, changes: dict[str, Any], expected: str) -> None:
-    """A server that cannot be used as the file says ends the start with a line that names the place."""
-    with pytest.raises(ConfigError) as error:
-        async with opened(tmp_path, discover()[0], servers=library(**changes)):
-            pass
-    assert str(error.value).startswith(f"{tmp_path / 'mcp_servers.yaml'}: {expected}")
-
-
-async def test_the_extra_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where MCP is not installed, an operator who wants it is told how to."""
-    monkeypatch.delitem(sys.modules, "agents.tools.remote.mcp", raising=False)
-    monkeypatch.setitem(sys.modules, "langchain_mcp_adapters.interceptors", None)
-    with pytest.raises(ConfigError, match=r"install it: pip install --require-hashes -r requirements-mcp\.txt$"):
-        async with opened(tmp_path, discover()[0], servers=library()):
-            pass

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
 from agents.tools.remote.guard import policy_of
-from agents.tools.remote.parameters import FIXED_HEADERS, Blank, Parameter
-from agents.tools.remote.parts import NO_EXAMPLES, ByLanguage, Env, Examples, Part, ToolName, Trusted
-from agents.tools.remote.results import Errors, Options, Page, Result, ViewSpec
-from agents.tools.traits import Effect, Kind
+from agents.tools.remote.parameters import FIXED_HEADERS, Parameter
+from agents.tools.remote.parts import ByLanguage, Env, Part, ToolName, Trusted
+from agents.tools.remote.said import Said
 
 RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -59,30 +58,18 @@ def _rooted(path: str) -> str:
     return path
 
 
-class HttpTool(Part):
-    """One tool: what the model is told of it, the request it makes, what comes of the answer."""
+class HttpTool(Said):
+    """One tool and the request it makes; without an `effect` a GET reads and all else writes."""
 
     name: ToolName
     speaker: str
     description: ByLanguage
-    examples: Examples = NO_EXAMPLES
     service: str = ""
     """May be left out where there is one only."""
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
     path: Annotated[str, AfterValidator(_rooted)]
     parameters: Mapping[str, Parameter] = {}
-    kind: Kind = "general"
-    effect: Effect | None = None
-    """Left out: a GET reads, all else writes."""
-    key: tuple[str, ...] = ()
-    permission: str = ""
     retries: Annotated[int, Field(ge=0, le=5)] | None = None
-    result: Result = Result()
-    view: ViewSpec | None = None
-    options: Options | None = None
-    page: Page | None = None
-    form: Mapping[ToolName, Blank] = {}
-    errors: Errors = Errors()
 
     @property
     def writes(self) -> bool:
@@ -113,22 +100,8 @@ class HttpTool(Part):
         own = {name for name, parameter in self.parameters.items() if parameter.is_the_models}
         if unknown := sorted(set(self.key) - own):
             raise ValueError(f"`key` names what the model does not give: {', '.join(unknown)}")
-        if self.key and not self.writes:
-            raise ValueError("only a write has a `key`")
         if self.retries and self.writes and not self.key:
             raise ValueError("a write without a `key` is tried once: leave `retries` out")
-        return self
-
-    @model_validator(mode="after")
-    def _kind_fits(self) -> "HttpTool":
-        if (self.kind == "selector") != (self.options is not None):
-            raise ValueError("a selector has `options`, and nothing else has")
-        if (self.kind == "breaker") != (self.page is not None):
-            raise ValueError("a breaker has a `page`, and nothing else has")
-        if bool(self.form) and self.page is None:
-            raise ValueError("only a breaker has a `form`")
-        if self.page is not None and bool(self.page.url) == bool(self.form):
-            raise ValueError("a breaker has either the `url` of its `page` or a `form`")
         return self
 
 

@@ -11,9 +11,9 @@ from jmespath.exceptions import JMESPathError
 
 from agents.links import is_web
 from agents.tools.outcome import Answer, Option, choice, request, result
-from agents.tools.remote.description import HttpTool
 from agents.tools.remote.parts import text_in
 from agents.tools.remote.results import Cards, Options, TableView, ViewSpec
+from agents.tools.remote.said import Said
 from agents.tools.remote.sending import NoAnswer
 from agents.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, View, read_view
 from prompts import phrase
@@ -23,14 +23,16 @@ LONGEST_LABEL = 200
 SLOT = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 
 
-def answer_of(tool: HttpTool, body: Any, lang: str) -> Answer:
-    """Return the result that the body of a good answer stands for.
+def answer_of(tool: Said, body: Any, lang: str, words: str = "") -> Answer:
+    """Return the result that the body of a good answer stands for; `words` are told where it has no data.
 
     Raises:
         NoAnswer: the answer is not what the file says it is.
     """
     found = find(tool.result.object, body)
     if tool.options:
+        if body is None and words:
+            raise NoAnswer("its answer is a text, and has no candidates")
         return choice(text_in(tool.options.ask, lang), _candidates(tool.options, found))
     if tool.page:
         url = fill(tool.page.url, found)
@@ -41,7 +43,7 @@ def answer_of(tool: HttpTool, body: Any, lang: str) -> Answer:
     if told := text_in(tool.result.message, lang):
         return result(message=fill(told, found), view=view)
     if found is None:
-        return result(message=phrase("tool_done", lang) if tool.writes else "null", view=view)
+        return result(message=words or (phrase("tool_done", lang) if tool.writes else "null"), view=view)
     return result(found, view=view)
 
 

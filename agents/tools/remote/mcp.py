@@ -1,5 +1,7 @@
 """Make tools of what MCP servers offer."""
 
+import json
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, cast
@@ -11,21 +13,20 @@ from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool
 from langgraph.prebuilt import ToolRuntime
 from mcp.types import CallToolResult, Tool
 
-from agents.aliases import MARK
 from agents.errors import ConfigError
 from agents.state import Context
-from agents.tools.outcome import LONGEST, Answer, Failed, Refused, result
-from agents.tools.recorded import OUTSIDE
+from agents.tools.outcome import LONGEST, Answer, Failed
+from agents.tools.remote.making import Signature, made, notice, refusal
+from agents.tools.remote.mapping import answer_of
 from agents.tools.remote.parts import Offer, fault
 from agents.tools.remote.request import trusted_values
-from agents.tools.remote.sending import is_shallow
+from agents.tools.remote.schemas import arguments, check_fits, is_wrapped, result
+from agents.tools.remote.sending import NoAnswer, is_shallow
 from agents.tools.remote.servers import McpFile, ServerTool
 from agents.tools.remote.session import Held, Lost
-from agents.tools.texts import Texts, with_texts
-from agents.tools.traits import Traits, with_traits
-from prompts import FALLBACK, phrase
+from prompts import FALLBACK
 
-LONGEST_REASON = 500
+LOG = logging.getLogger(__name__)
 LONGEST_DESCRIPTION = 1_000
 """Characters of a server's own words that a model is told."""
 NOWHERE: StdioConnection = {"transport": "stdio", "command": "", "args": []}
@@ -51,62 +52,45 @@ async def open_servers(
             except Lost as lost:
                 absent(fault(name, f"servers.{label}", str(lost)))
                 continue
-            for wanted, said in server.tools.items():
-                where = f"servers.{label}.tools.{wanted}"
+            for wanted, words in server.tools.items():
+                where, said = f"servers.{label}.tools.{wanted}", words or ServerTool()
                 if wanted not in offered:
                     raise fault(name, where, f"the server has no such tool; it has {', '.join(sorted(offered))}")
-                known = _checked(name, where, offered[wanted], said or ServerTool())
-                offers.append(Offer(server.speaker, _tool(held, offered[wanted], known), where))
+                check_fits(name, where, offered[wanted], said)
+                offers.append(Offer(server.speaker, _tool(held, offered[wanted], said), where))
         yield offers
 
 
-def _checked(name: str, where: str, tool: Tool, known: ServerTool) -> ServerTool:
-    """Return what the file says of a tool, if it fits what the server says."""
-    parameters = tool.inputSchema.get("properties", {})
-    fields = {*parameters, *_named(tool.outputSchema)}
-    for part, names in (("key", known.key), ("trusted", known.trusted)):
-        if unknown := sorted(set(names) - set(parameters)):
-            raise fault(name, f"{where}.{part}", f"the tool has no parameter {', '.join(unknown)}")
-    if unknown := sorted(set(known.opaque) - fields):
-        raise fault(name, f"{where}.opaque", f"the tool has no field {', '.join(unknown)}")
-    return known
-
-
-def _tool(held: Held, tool: Tool, known: ServerTool) -> BaseTool:
-    inner = _adapted(held, tool, again=known.effect == "read" or bool(known.key))
-    wrapped = _is_wrapped(tool)
-    name = known.name or tool.name
+def _tool(held: Held, tool: Tool, said: ServerTool) -> BaseTool:
+    inner = _adapted(held, tool, again=not said.writes or bool(said.key))
+    wrapped, name = is_wrapped(tool), said.name or tool.name
 
     async def call(runtime: ToolRuntime[Context, Any], **args: Any) -> Answer:
-        trusted = trusted_values(runtime)
-        given = {**args, **{parameter: trusted[value] for parameter, value in known.trusted.items()}}
+        given, lang = {**args, **said.set_values(trusted_values(runtime))}, runtime.state["lang"]
         assert inner.coroutine is not None  # the adapter makes tools of coroutines only
         try:
             content, artifact = await inner.coroutine(**given)
+            found = (artifact or {}).get("structured_content")
+            found = found["result"] if wrapped and found else found
+            if found is not None and not isinstance(found, str) and is_shallow(found):
+                return answer_of(said, found, lang)
+            words = found if isinstance(found, str) else _words(content)
+            return answer_of(said, _parsed(words), lang, words[:LONGEST])
         except ToolException as refused:
-            reason = " ".join(str(refused).split())[:LONGEST_REASON]
-            raise Refused(phrase("tool_rejected", runtime.state["lang"], tool=name, reason=reason)) from None
+            raise refusal(said, name, _parsed(str(refused)), str(refused), lang) from None
+        except NoAnswer as failed:
+            LOG.warning("tool %s: %s: %s", name, held.name, failed)
+            raise Failed(notice(said, lang)) from None
         except Lost:
-            raise Failed from None
-        found = (artifact or {}).get("structured_content")
-        if found is None or not is_shallow(found):
-            return result(message=_words(content))
-        return result(found["result"] if wrapped else found)
+            raise Failed(notice(said, lang)) from None
 
-    made = StructuredTool.from_function(
-        coroutine=call,
+    signature = Signature(
         name=name,
-        description=known.description.get(FALLBACK) or inner.description[:LONGEST_DESCRIPTION] or name,
-        args_schema=_schema(tool.inputSchema, known),
-        infer_schema=False,
-        response_format="content_and_artifact",
-        tags=[OUTSIDE],
+        description=said.description.get(FALLBACK) or inner.description[:LONGEST_DESCRIPTION] or name,
+        arguments=arguments(tool, said),
+        result=result(tool, said),
     )
-    with_texts(made, Texts(descriptions=known.description, examples=known.examples))
-    read = _output(tool, known.opaque)
-    repeatable = bool(known.key)
-    found = Traits(effect=known.effect, key=known.key, repeatable=repeatable, result=read, permission=known.permission)
-    return with_traits(made, found)
+    return made(said, signature, call)
 
 
 def _adapted(held: Held, tool: Tool, *, again: bool) -> StructuredTool:
@@ -119,46 +103,18 @@ def _adapted(held: Held, tool: Tool, *, again: bool) -> StructuredTool:
     return cast(StructuredTool, made)
 
 
-def _is_wrapped(tool: Tool) -> bool:
-    """Tell whether a result is wrapped in an object because it is none: the protocol knows only objects."""
-    return list((tool.outputSchema or {}).get("properties", {})) == ["result"]
-
-
-def _output(tool: Tool, opaque: Mapping[str, str]) -> Mapping[str, Any] | None:
-    schema = _marked(tool.outputSchema, opaque)
-    if not schema or not _is_wrapped(tool):
-        return schema or None
-    return {**schema["properties"]["result"], "$defs": schema.get("$defs", {})}
-
-
-def _schema(schema: Mapping[str, Any], known: ServerTool) -> dict[str, Any]:
-    """Return what the model is shown: no trusted parameters, identifiers marked."""
-    marked = _marked(schema, known.opaque)
-    kept = {name: body for name, body in marked.get("properties", {}).items() if name not in known.trusted}
-    required = [name for name in marked.get("required", []) if name not in known.trusted]
-    return {**marked, "type": "object", "properties": kept, "required": required}
-
-
-def _marked(schema: Any, opaque: Mapping[str, str]) -> Any:
-    if isinstance(schema, Mapping):
-        marked = {name: _marked(value, opaque) for name, value in schema.items()}
-        if isinstance(properties := marked.get("properties"), dict):
-            for name in opaque.keys() & properties.keys():
-                properties[name] = {**properties[name], MARK: opaque[name]}
-        return marked
-    return [_marked(value, opaque) for value in schema] if isinstance(schema, list) else schema
-
-
-def _named(schema: Any) -> set[str]:
-    """Return the names of all fields in a schema."""
-    inner = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
-    own = schema.get("properties") if isinstance(schema, Mapping) else None
-    return {*(own if isinstance(own, Mapping) else ()), *(name for one in inner for name in _named(one))}
+def _parsed(text: str) -> Any:
+    """Return the object or list that a server wrote as a text; None for a text that is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict | list) and is_shallow(found) else None
 
 
 def _words(content: Any) -> str:
     """Return the texts of a result; of pictures and files, their kind."""
     if isinstance(content, str):
-        return content[:LONGEST]
+        return content
     parts = [block["text"] if block.get("type") == "text" else f"({block.get('type')})" for block in content]
-    return "\n".join(parts)[:LONGEST]
+    return "\n".join(parts)

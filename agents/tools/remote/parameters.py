@@ -1,4 +1,4 @@
-"""What an HTTP tool takes: the values of a request, and the model that checks those which a model gives."""
+"""What a remote tool takes: values that the model gives or the system sets, and the model that checks the former."""
 
 from collections.abc import Mapping
 from types import GenericAlias
@@ -17,24 +17,12 @@ FIXED_HEADERS = {"host", "content-length", "transfer-encoding", "connection", "u
 """Headers that decide where a request goes or how it is read."""
 
 
-class Parameter(Part):
-    """One value of a request; the model gives it, unless it is `trusted` or `fixed`."""
+class Given(Part):
+    """One value of a call; the model gives it, unless it is `trusted` or `fixed`."""
 
-    in_: Annotated[Literal["path", "query", "header", "body"], Field(alias="in")]
-    name: str = ""
-    """How the service calls it; left out: as it is called here. Dots nest in a body."""
-    type: Literal["string", "integer", "number", "boolean", "array", "object"] = "string"
-    items: Literal["string", "integer", "number", "boolean"] = "string"
     description: str = ""
-    enum: Annotated[list[str | int | float], Field(min_length=1)] | None = None
-    required: bool = True
-    default: Any = None
     opaque: str = ""
     """The kind of identifier, which the model sees as a small number."""
-    min: float | None = None
-    """Least value of a number, least length of a text or a list."""
-    max: float | None = None
-    pattern: str | None = None
     trusted: Trusted | None = None
     fixed: Any = None
 
@@ -44,9 +32,30 @@ class Parameter(Part):
         return self.trusted is None and self.fixed is None
 
     @model_validator(mode="after")
-    def _has_a_place(self) -> "Parameter":
+    def _is_set_once(self) -> "Given":
         if self.trusted is not None and self.fixed is not None:
             raise ValueError("is trusted or fixed, not both")
+        return self
+
+
+class Parameter(Given):
+    """One value of a request."""
+
+    in_: Annotated[Literal["path", "query", "header", "body"], Field(alias="in")]
+    name: str = ""
+    """How the service calls it; left out: as it is called here. Dots nest in a body."""
+    type: Literal["string", "integer", "number", "boolean", "array", "object"] = "string"
+    items: Literal["string", "integer", "number", "boolean"] = "string"
+    enum: Annotated[list[str | int | float], Field(min_length=1)] | None = None
+    required: bool = True
+    default: Any = None
+    min: float | None = None
+    """Least value of a number, least length of a text or a list."""
+    max: float | None = None
+    pattern: str | None = None
+
+    @model_validator(mode="after")
+    def _has_a_place(self) -> "Parameter":
         if self.in_ in ("path", "header") and self.type in ("array", "object"):
             raise ValueError(f"an {self.type} has no place in a {self.in_}")
         if self.in_ == "query" and self.type == "object":

@@ -44,12 +44,10 @@ def request_of(
     Raises:
         Misused: a value would lead to another path.
     """
-    trusted = trusted_values(runtime)
+    values = {**args, **tool.set_values(trusted_values(runtime))}
     places: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "header": {}, "body": {}}
     for key, parameter in tool.parameters.items():
-        value = trusted[parameter.trusted] if parameter.trusted else parameter.fixed
-        value = args.get(key) if value is None else value
-        if value is not None:
+        if (value := values.get(key)) is not None:
             places[parameter.in_][key if parameter.in_ == "path" else parameter.name or key] = value
     filled = PLACEHOLDER.sub(lambda found: _segment(places["path"][found[1]], tool, runtime), tool.path)
     query = urlencode({name: _listed(value) for name, value in places["query"].items()}, doseq=True)

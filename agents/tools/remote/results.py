@@ -130,7 +130,7 @@ class Page(Part):
 
 
 class Errors(Part):
-    """What a refusal says: `message` finds it in the body of a 4xx answer; `notice` is for the user."""
+    """What a refusal says: `message` finds it in what the service answers; `notice` is for the user."""
 
     message: Path = "message || error.message || error || detail"
     notice: ByLanguage = NO_TEXTS

@@ -1,4 +1,4 @@
-"""The file of MCP servers: how each is reached, who gets its tools, and what they do not say of themselves."""
+"""The file of MCP servers: how each is reached, who gets its tools, and what is said of these."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -6,33 +6,39 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from agents.tools.remote.guard import policy_of
-from agents.tools.remote.parts import NO_EXAMPLES, NO_TEXTS, ByLanguage, Env, Examples, Part, ToolName, Trusted
-from agents.tools.traits import Effect
+from agents.tools.remote.parts import Env, Part, ToolName
+from agents.tools.remote.results import Result
+from agents.tools.remote.said import Said
+
+OWN = "@"
+"""What is read of a result unless a file says otherwise: all of it."""
 
 
-class ServerTool(Part):
-    """What is to be known of one tool beside what its server says."""
+class ServerResult(Result):
+    """What the model reads, as of a service; `opaque` marks fields where the schema is the server's own."""
+
+    opaque: Mapping[str, str] = {}
+    """By the name of a field, the kind of identifier it holds."""
+
+    @model_validator(mode="after")
+    def _marks_its_own(self) -> "ServerResult":
+        if self.opaque and (self.schema_ is not None or self.object != OWN):
+            raise ValueError("with an `object` or a `schema` of its own, `opaque` stands in the `schema`")
+        return self
+
+
+class ServerTool(Said):
+    """One tool; a server's own claim to only read is not relied upon, so without an `effect` it writes."""
 
     name: ToolName | None = None
     """What it is called here; left out: as the server calls it."""
-    description: ByLanguage = NO_TEXTS
-    """Left out: the server's own words."""
-    examples: Examples = NO_EXAMPLES
-    effect: Effect = "write"
-    """A server's own claim to only read is not relied upon."""
-    key: tuple[str, ...] = ()
-    permission: str = ""
-    opaque: Mapping[str, str] = {}
-    """By the name of a field or parameter, the kind of identifier it holds."""
-    trusted: Mapping[str, Trusted] = {}
-    """Parameters that the system sets and no model sees."""
+    result: ServerResult = ServerResult()
 
     @model_validator(mode="after")
-    def _fits(self) -> "ServerTool":
-        if self.key and self.effect != "write":
-            raise ValueError("only a write has a `key`")
-        if set(self.key) & set(self.trusted):
-            raise ValueError("`key` names what the model does not give")
+    def _key_fits(self) -> "ServerTool":
+        hidden = {name for name, given in self.parameters.items() if not given.is_the_models}
+        if taken := sorted(set(self.key) & hidden):
+            raise ValueError(f"`key` names what the model does not give: {', '.join(taken)}")
         return self
 
 

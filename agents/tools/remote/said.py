@@ -1,0 +1,53 @@
+"""What a file says of a tool: in the same words, whether an HTTP service or an MCP server does its work."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import model_validator
+
+from agents.tools.remote.parameters import Blank, Given
+from agents.tools.remote.parts import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName
+from agents.tools.remote.results import Errors, Options, Page, Result, ViewSpec
+from agents.tools.traits import Effect, Kind
+
+
+class Said(Part):
+    """One tool: what the model is told of it, what it takes, what comes of the answer."""
+
+    description: ByLanguage = NO_TEXTS
+    examples: Examples = NO_EXAMPLES
+    parameters: Mapping[str, Given] = {}
+    kind: Kind = "general"
+    effect: Effect | None = None
+    key: tuple[str, ...] = ()
+    permission: str = ""
+    result: Result = Result()
+    view: ViewSpec | None = None
+    options: Options | None = None
+    page: Page | None = None
+    form: Mapping[ToolName, Blank] = {}
+    errors: Errors = Errors()
+
+    @property
+    def writes(self) -> bool:
+        """Whether a call changes something: it does, unless the file says that it only reads."""
+        return self.effect != "read"
+
+    def set_values(self, trusted: Mapping[Any, str]) -> dict[str, Any]:
+        """Return the values that no model sees, by parameter; `trusted` is what the system says of the turn."""
+        given = {name: one for name, one in self.parameters.items() if not one.is_the_models}
+        return {name: trusted[one.trusted] if one.trusted else one.fixed for name, one in given.items()}
+
+    @model_validator(mode="after")
+    def _kind_fits(self) -> "Said":
+        if self.key and not self.writes:
+            raise ValueError("only a write has a `key`")
+        if (self.kind == "selector") != (self.options is not None):
+            raise ValueError("a selector has `options`, and nothing else has")
+        if (self.kind == "breaker") != (self.page is not None):
+            raise ValueError("a breaker has a `page`, and nothing else has")
+        if bool(self.form) and self.page is None:
+            raise ValueError("only a breaker has a `form`")
+        if self.page is not None and bool(self.page.url) == bool(self.form):
+            raise ValueError("a breaker has either the `url` of its `page` or a `form`")
+        return self

@@ -19,15 +19,15 @@ SALT = ("application", "help")
 EXAMPLE = "(see .env.example)"
 
 
-async def make_help(settings: Settings, store: BaseStore, notes: Notes | None) -> HelpChain:
-    """Return the chain; without notes nobody can be told, and the link person is left out.
+async def make_help(settings: Settings, store: BaseStore, notes: Notes) -> HelpChain:
+    """Return the chain.
 
     Raises:
         ConfigError: a link lacks what it needs.
     """
     check_help(settings)
     links = [await _link(name, settings, store, notes) for name in settings.help_chain]
-    return HelpChain([link for link in links if link is not None], settings.help_timeout)
+    return HelpChain(links, settings.help_timeout)
 
 
 def check_help(settings: Settings) -> None:
@@ -42,7 +42,7 @@ def check_help(settings: Settings) -> None:
         raise ConfigError(f"HELP_CHAIN: the link webhook needs HELP_WEBHOOK_URL {EXAMPLE}")
 
 
-async def _link(name: HelpLink, settings: Settings, store: BaseStore, notes: Notes | None) -> Link | None:
+async def _link(name: HelpLink, settings: Settings, store: BaseStore, notes: Notes) -> Link:
     match name:
         case "pages":
             return Pages()
@@ -53,7 +53,7 @@ async def _link(name: HelpLink, settings: Settings, store: BaseStore, notes: Not
             shared = secret.get_secret_value() if secret else None
             return Webhook(str(settings.help_webhook_url), await _salt(store), shared, settings.help_timeout)
         case "person":
-            return Person(notes) if notes else None
+            return Person(notes)
 
 
 def model_link(settings: Settings) -> OtherModel:

@@ -1,10 +1,12 @@
 """The conversation as a chat graph, for LangGraph's own server and Studio (`langgraph.json`, `langgraph dev`).
 
-The server keeps the threads: inbox, transcript and the rest of `Assistant.play` have no part in this.
+The server keeps the threads and what is known of people: inbox, transcript and the rest of `Assistant.play` have no
+part in this. Ours are the ledger, the notes and the remote tools, which are opened for each run.
 """
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
@@ -12,15 +14,19 @@ from langgraph.config import get_config
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
+from langgraph_sdk.runtime import ServerRuntime
 
 from agents.errors import UsageError
+from agents.memory import Memory, open_memory
 from agents.memory.letters import Letter
-from agents.memory.locks import ThreadLocks
 from agents.state import Context
-from app.composition import discover
+from agents.zone import zone_of_user
+from app.composition import check_tools, discover
 from app.graph import Graph, build_graph
 from app.help import check_help, make_help
 from app.language import Languages
+from app.permissions import Permissions
+from app.remote import with_remote_tools
 from app.running import STEPS
 from app.settings import Settings, read_settings
 from prompts import languages
@@ -35,38 +41,60 @@ class ChatState(MessagesState):
 ChatGraph = CompiledStateGraph[ChatState, None, ChatState, ChatState]
 
 
-def make_graph() -> ChatGraph:
+@asynccontextmanager
+async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     """Build the graph from the settings of this moment; the server brings checkpointer and store.
 
+    What a run needs beside is open until the run is over; who only looks at the graph waits for nothing.
+
     Raises:
-        ConfigError: a setting is wrong.
+        ConfigError: a setting or a file of remote tools is wrong, or a server cannot be reached.
+        ContractError: a tool or a card breaks a rule.
     """
     settings = read_settings()
     check_help(settings)
-    # With True its checkpoints live in the thread of the graph around it, and last from turn to turn.
-    conversation = build_graph(*discover(), saver=True, store=None)
-    graph = StateGraph(ChatState)
-    graph.add_node("conversation", _turn(conversation, settings))
-    graph.add_edge(START, "conversation")
-    graph.add_edge("conversation", END)
-    return graph.compile(name="dialog-supervisor")
+    speakers, watching = discover()
+    check_tools(speakers, whole=not settings.has_remote_tools)
+    async with AsyncExitStack() as stack:
+        memory: Memory | None = None
+        if runtime.execution_runtime:
+            memory = await stack.enter_async_context(open_memory(settings.database_url))
+            speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
+            check_tools(speakers)
+        # With True its checkpoints live in the thread of the graph around it, and last from turn to turn.
+        conversation = build_graph(speakers, watching, saver=True, store=None, tool_mode=settings.tool_mode)
+        graph = StateGraph(ChatState)
+        graph.add_node("conversation", _turn(conversation, settings, memory))
+        graph.add_edge(START, "conversation")
+        graph.add_edge("conversation", END)
+        yield graph.compile(name="dialog-supervisor")
 
 
-def _turn(conversation: Graph, settings: Settings) -> Callable[..., Awaitable[dict[str, Any]]]:
+def _turn(conversation: Graph, settings: Settings, memory: Memory | None) -> Callable[..., Awaitable[dict[str, Any]]]:
     """Return the node; a function, since that is where Studio looks for the graph within."""
-    models, default, locks = settings.models(), settings.app_lang, ThreadLocks(None)
+    models, default, permissions = settings.models(), settings.app_lang, Permissions(settings.permissions)
 
     async def turn(state: ChatState, runtime: Runtime[None]) -> dict[str, Any]:
         """Take the last message through the conversation; without one the assistant speaks first."""
-        if runtime.store is None:
+        store = runtime.store
+        if store is None or memory is None:
             raise UsageError("The conversation keeps what it knows of a person in a store, and there is none.")
         letter = _letter(state, get_config()["configurable"])
-        lang = await Languages(default, tuple(languages()), runtime.store).choose(letter, None, state.get("lang"))
-        helping = await make_help(settings, runtime.store, None)
+        lang = await Languages(default, tuple(languages()), store).choose(letter, None, state.get("lang"))
+        # No reminders: nothing would ring them here, and their tools say so.
+        context = Context(
+            letter.thread,
+            letter.user,
+            models,
+            zone=await zone_of_user(store, letter.user),
+            permissions=permissions.of(letter.user),
+            locks=memory.locks,
+            ledger=memory.ledger,
+            help=await make_help(settings, store, memory.notes),
+        )
+        heard = {"id": letter.message_id, "text": letter.text, "source": letter.source}
         outcome = await conversation.ainvoke(
-            {"heard": {"id": letter.message_id, "text": letter.text, "source": letter.source}, "lang": lang},
-            {"recursion_limit": STEPS},
-            context=Context(letter.thread, letter.user, models, locks=locks, help=helping),
+            {"heard": heard, "lang": lang}, {"recursion_limit": STEPS}, context=context
         )
         said = [AIMessage(one["text"], name=one["speaker"]) for one in outcome["said"]]
         return {"messages": said, "lang": outcome["lang"]}

@@ -47,14 +47,15 @@ class Memory:
         """
         async with self.locks.hold(thread):
             config: RunnableConfig = {"configurable": {"thread_id": thread}}
-            if await self.transcript.last(thread) is None and await self.saver.aget_tuple(config) is None:
-                return False
+            known = await self.transcript.last(thread) or await self.saver.aget_tuple(config)
             alone = await self.transcript.only_here(thread)
+            # In LangGraph's server a thread leaves nothing else here.
+            noted, written = await self.notes.erase(thread), await self.ledger.erase(thread, alone)
+            if not (known or noted or written):
+                return False
             for user in alone:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
-            await self.notes.erase(thread)
-            await self.ledger.erase(thread, alone)
             await self.saver.adelete_thread(thread)
             # Last, since it is what a forget that was killed half-way is known by.
             await self.transcript.erase(thread)

@@ -106,14 +106,15 @@ class Entries:
         async with self.writing():
             await self.connection.execute("DELETE FROM ledger WHERE key = ?", (write.key,))
 
-    async def erase(self, thread: str, users: set[str]) -> None:
-        """Delete the entries of a thread, and all those of the users."""
+    async def erase(self, thread: str, users: set[str]) -> bool:
+        """Delete the entries of a thread, and all those of the users; return False if the thread had none."""
         async with self._lock:
             if not await self._exists():
-                return
+                return False
         async with self.writing():
-            await self.connection.execute("DELETE FROM ledger WHERE thread = ?", (clean(thread),))
+            deleted = await self.connection.execute("DELETE FROM ledger WHERE thread = ?", (clean(thread),))
             await self.connection.executemany("DELETE FROM ledger WHERE user = ?", [(user,) for user in users])
+        return deleted.rowcount > 0
 
     async def _tell(self, write: Write) -> None:
         await self.connection.execute(TELL, (json.dumps({write.thread: write.reply}), write.key))

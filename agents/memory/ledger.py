@@ -86,9 +86,9 @@ class Ledger:
             effect.undone = True
             raise
 
-    async def erase(self, thread: str, users: set[str]) -> None:
-        """Forget what was written in a thread, and by the users."""
-        await self._entries.erase(thread, users)
+    async def erase(self, thread: str, users: set[str]) -> bool:
+        """Forget what was written in a thread, and by the users; return False if nothing was written in the thread."""
+        return await self._entries.erase(thread, users)
 
     @asynccontextmanager
     async def _alone(self, key: str) -> AsyncIterator[None]:

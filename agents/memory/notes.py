@@ -81,11 +81,13 @@ class Notes:
             now = time.time_ns() // 1_000_000
             await connection.execute("UPDATE notes SET delivered_ms = ? WHERE id = ?", (now, note.id))
 
-    async def erase(self, thread: str) -> None:
-        """Delete the notes of a thread."""
+    async def erase(self, thread: str) -> bool:
+        """Delete the notes of a thread; return False if there was none."""
         async with self._opened() as connection:
-            if await _is_there(connection):
-                await connection.execute("DELETE FROM notes WHERE thread = ?", (clean(thread),))
+            if not await _is_there(connection):
+                return False
+            deleted = await connection.execute("DELETE FROM notes WHERE thread = ?", (clean(thread),))
+            return deleted.rowcount > 0
 
     async def _select(self, rest: str) -> list[Note]:
         async with self._opened() as connection:

@@ -8,8 +8,13 @@ import pytest
 
 from agents.errors import UsageError
 from agents.memory import Memory
+from agents.memory.entries import Write
 from agents.memory.store import namespace_of
 from tests.memory.graphs import count, letter, reply, say
+
+
+async def at_once() -> None:
+    """Be ready."""
 
 
 class TestForget:
@@ -51,6 +56,19 @@ class TestForget:
         await say(memory.saver, "ask")
         assert await memory.forget("t") is True
         assert count(path, "checkpoints") == count(path, "writes") == 0
+
+    async def test_a_thread_of_another_server_is_forgotten_too(self, memory: Memory) -> None:
+        """Notes and done writes of a thread that is kept elsewhere are traces by themselves."""
+
+        async def write() -> str:
+            return "done"
+
+        one = Write(key="k", thread="there", user="there", message="m", reply="m 1", lasting=True)
+        for leave in (memory.ledger.once(one, write, ready=at_once), memory.notes.add("there", "Who?", "c")):
+            await leave
+            assert await memory.forget("there") is True
+            assert await memory.forget("there") is False
+        assert await memory.notes.all() == []
 
     async def test_a_running_turn_is_waited_for(self, memory: Memory) -> None:
         """What a turn writes at its end is forgotten with the rest."""

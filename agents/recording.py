@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.events import Error, Event, Message, ModelStart, Replied, ToolEnd, trace
+from agents.help import ASKING
 from agents.views import Document, View, read_view
 
 Step = list[Any]
@@ -41,6 +42,9 @@ class Recording:
     def note(self, event: Event) -> None:
         """Take one event down."""
         match event:
+            case ModelStart(speaker=who) if who == ASKING:
+                # What it says stands in the answer of the tool that asks for help.
+                pass
             case ModelStart(speaker=who) if who not in self._asked:
                 # Asks that run side by side end in any order; a script is read in the order they began.
                 self._asked[who] = ["lost", who]

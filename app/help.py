@@ -71,7 +71,7 @@ def model_link(settings: Settings) -> OtherModel:
     if not (key or url):
         raise ConfigError(f"HELP_MODEL needs HELP_API_KEY or HELP_BASE_URL {EXAMPLE}")
     endpoint = Endpoint(key=key, base_url=url, timeout=settings.help_timeout, retries=0)
-    return OtherModel(make_model(name, endpoint).chat)
+    return OtherModel(make_model(name, endpoint))
 
 
 async def _salt(store: BaseStore) -> bytes:

@@ -159,5 +159,5 @@ def test_the_key_of_one_provider_is_not_given_to_another(environment: pytest.Mon
 
 def help_key(settings: Settings) -> str:
     """Return the key that the model of the chain is asked with."""
-    key = model_link(settings).chat.openai_api_key  # type: ignore[attr-defined]  # every such model has one
+    key = model_link(settings).model.chat.openai_api_key  # type: ignore[attr-defined]  # every such model has one
     return str(key.get_secret_value())

@@ -2,9 +2,14 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from agents.events import Event
+
+ASKING = "help link"
+"""Who asks a model for a link, in events; no speaker is called so."""
 LONGEST_QUESTION = 500
 LONGEST_ANSWER = 1500
 """Characters."""
@@ -20,6 +25,8 @@ class Question:
     lang: str
     thread: str = ""
     key: str = ""
+    emit: Callable[[Event], None] = field(default=lambda _: None, compare=False, repr=False)
+    """Where is told what asking takes: the calls of models."""
 
 
 class Link(Protocol):

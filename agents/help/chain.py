@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agents.help import LONGEST_ANSWER, LONGEST_QUESTION, Link, Question, plain
 from agents.help.pages import Pages
@@ -21,7 +22,7 @@ class HelpChain:
     async def ask(self, question: Question) -> str:
         """Return what the first link that knows says, marked; or that nobody knows. Never raises."""
         text = plain(question.text, LONGEST_QUESTION)
-        asked = Question(text, question.lang, question.thread, question.key)
+        asked = replace(question, text=text)
         for link in self.links if text else ():
             if answer := await self._answer(link, asked):
                 return phrase(f"help_{link.name}", question.lang, answer=answer)

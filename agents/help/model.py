@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
-from agents.help import Question
+from agents.help import ASKING, Question
+from agents.models import Model
+from agents.models.reply import Listener, ask
 from prompts import prompt
 
 UNKNOWN = "UNKNOWN"
@@ -17,10 +18,11 @@ class OtherModel:
     """Ask a model of its own."""
 
     name = "model"
-    chat: BaseChatModel
+    model: Model
 
     async def answer(self, question: Question) -> str | None:
-        """Return the model's answer."""
-        asked = [SystemMessage(prompt("help_model", question.lang, unknown=UNKNOWN)), HumanMessage(question.text)]
-        text = (await self.chat.ainvoke(asked)).text.strip()
+        """Return the model's answer; asking it is told as any model call."""
+        role = SystemMessage(prompt("help_model", question.lang, unknown=UNKNOWN))
+        asked: list[AnyMessage] = [role, HumanMessage(question.text)]
+        text = (await ask(self.model, asked, [], Listener(ASKING, question.emit))).text.strip()
         return None if text.strip(" .!«»\"'").upper() == UNKNOWN else text

@@ -40,7 +40,7 @@ def _overflows(failure: Exception) -> bool:
     return bool(OVERFLOW.search(f"{failure} {failure.code} {failure.type}"))
 
 
-def broke(failure: BaseException, *, begun: bool) -> bool:
+def broke(failure: Exception, *, begun: bool) -> bool:
     """Tell whether a reply was garbled, or broke off once it had begun: a provider's client does not retry that."""
     # Only a stream raises these two as they are: a silence before its first piece, an error sent in its place.
     in_stream = isinstance(failure, TimeoutError) or type(failure) is APIError or _was_streaming(failure)

@@ -71,7 +71,7 @@ async def _first_sound(
             if troubles:
                 listener.emit(Error(code="model_retry", text=""))
             try:
-                return await _ask(model, messages, tools, listener)
+                return await ask(model, messages, tools, listener)
             except BrokenReply as broken:
                 LOG.warning("%s sent a broken reply (attempt %d): %s", model.name, attempt + 1, broken)
                 troubles.append("busy")
@@ -84,9 +84,14 @@ async def _first_sound(
     raise ModelUnavailable(trouble, chain[-1].name)
 
 
-async def _ask(
+async def ask(
     model: Model, messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], listener: Listener
 ) -> AIMessage:
+    """Return the reply of one model, which is asked once; it is told as a model call.
+
+    Raises:
+        BrokenReply: the reply is not sound. What the provider raised, if there was none.
+    """
     runnable = model.chat.bind_tools(tools) if tools else model.chat
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
@@ -101,7 +106,7 @@ async def _ask(
         message = sound(whole)
     except (Exception, asyncio.CancelledError) as failure:
         listener.emit(_ended(model, listener, begun, None))
-        if broke(failure, begun=whole is not None):
+        if isinstance(failure, Exception) and broke(failure, begun=whole is not None):
             raise BrokenReply(type(failure).__name__) from failure
         raise
     listener.emit(_ended(model, listener, begun, message))

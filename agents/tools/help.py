@@ -13,5 +13,5 @@ from agents.state import Context
 async def assistant_help(query: str, runtime: ToolRuntime[Context, Any]) -> str:
     """Look up help when no tool fits or one has failed. query: the whole question, clear by itself."""
     context = runtime.context
-    question = Question(query, runtime.state["lang"], context.thread, runtime.tool_call_id or "")
-    return await context.help.ask(question)
+    call, lang = runtime.tool_call_id or "", runtime.state["lang"]
+    return await context.help.ask(Question(query, lang, context.thread, call, runtime.stream_writer))

@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Fail, Reply
 
-from agents.events import ToolEnd
+from agents.events import ModelEnd, ModelStart, ToolEnd, TurnEnd
 from agents.models.script import Call
 from agents.speaker import Speakers
 from app.settings import Settings
@@ -126,6 +126,27 @@ async def test_another_model_answers_what_the_pages_do_not(
     [request] = llmock.requests
     assert rule in request.body["messages"][0]["content"]
     assert [one["content"] for one in request.body["messages"][1:]] == [EVEREST]
+
+
+async def test_asking_another_model_is_a_model_call(chat: Chat, llmock: LLMock) -> None:
+    """It is told with its tokens and counted; the record of the turn has the tool's answer in its place."""
+    llmock.reset().add(Reply(text="8849 metres."))
+    chat.settings = settings(
+        help_chain="model", help_model="openai:m", help_base_url=llmock.base_url(), help_timeout=PATIENT
+    )
+    asks(chat, EVEREST)
+    await chat.says("And how tall is that?")
+
+    calls = [event for event in chat.events if isinstance(event, ModelStart | ModelEnd)]
+    assert [str(event) for event in calls if event.speaker == "help link"] == [
+        "help link asks openai:m",
+        "help link has heard from openai:m",
+    ]
+    assert next(event for event in calls if isinstance(event, ModelEnd) and event.speaker == "help link").output_tokens
+    assert [event.model_calls for event in chat.events if isinstance(event, TurnEnd)] == [3]
+    async with chat.assistant() as assistant:
+        [record] = await assistant.records("ann")
+    assert [step[:2] for step in record.steps if step[0] in ("reply", "lost")] == [["reply", "supervisor"]] * 2
 
 
 @pytest.mark.parametrize("reply", [Reply(text="UNKNOWN."), Fail(500), Fail(401)])

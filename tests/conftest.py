@@ -1,7 +1,8 @@
 """Chat: a user before a scripted assistant, and the trace of what happens between them."""
 
 import textwrap
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ class Chat:
         self.gate: Gate = untrained_gate
         self.settings = Settings(_env_file=None)
         self.permissions = Permissions()
+        self.now: Callable[[], float] = time.time
+        """The Unix time in seconds."""
         self.events: list[Event] = []
 
     def expects(self, **lines: list[Line]) -> None:
@@ -63,7 +66,7 @@ class Chat:
     @asynccontextmanager
     async def assistant(self) -> AsyncIterator[Assistant]:
         """Open the database anew, as a fresh process would."""
-        async with open_memory(f"sqlite:///{self.path}") as memory:
+        async with open_memory(f"sqlite:///{self.path}", self.now) as memory:
             help = await make_help(self.settings, memory.store, memory.notes)
             given: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             yield compose(memory, self.script, self.speakers, self.observers, **given)

@@ -74,7 +74,7 @@ class Memory:
 async def open_memory(url: str, now: Callable[[], float] = time.time) -> AsyncIterator[Memory]:
     """Open the database at `sqlite:///path` and create what is missing; close it at the end.
 
-    `now` tells the Unix time in seconds that reminders go by. Raises ConfigError when the address is of
+    `now` tells the Unix time in seconds that reminders and the ledger go by. Raises ConfigError when the address is of
     another kind, or the file cannot be opened or is no database.
     """
     path = _path(url)
@@ -109,7 +109,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float]) -
         await store.setup()
         transcript = await stack.enter_async_context(Transcript.from_conn_string(str(path)))
         reminders = await stack.enter_async_context(Reminders.from_conn_string(str(path), now))
-        entries = await stack.enter_async_context(Entries.from_conn_string(str(path)))
+        entries = await stack.enter_async_context(Entries.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
     return Memory(path, saver, store, transcript, reminders, Ledger(entries, locks), Notes(path), locks)
 

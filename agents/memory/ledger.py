@@ -52,13 +52,13 @@ class Ledger:
             Busy: somebody else is at it for more than `WAIT` seconds.
         """
         async with self._alone(write.key):
-            if kept := await self._entries.outcome(write.key):
+            if kept := await self._entries.outcome(write):
                 return kept
             await ready()
             if write.how == "transaction":
                 return await self._together(write, perform)
             if write.how == "again":
-                outcome = await perform()
+                outcome = await self._repeated(write, perform, harmless)
             else:
                 outcome = await self._claimed(write, perform, harmless)
             if outcome is not None:
@@ -85,6 +85,13 @@ class Ledger:
         except BaseException:
             effect.undone = True
             raise
+
+    def mark(self) -> str:
+        """Return what tells the write that runs from the same one of another time.
+
+        It is the same for every try, also after a crash, and another one once the write counts as a new one.
+        """
+        return _MARK.get()
 
     async def erase(self, thread: str, users: set[str]) -> bool:
         """Forget what was written in a thread, and by the users; return False if nothing was written in the thread."""
@@ -117,6 +124,23 @@ class Ledger:
             await self._entries.release(write)
         return outcome
 
+    async def _repeated(self, write: Write, perform: Perform, harmless: tuple[type[Exception], ...]) -> str | None:
+        """Do a write that may be done again; each try has the same mark."""
+        at_ms, is_first = await self._entries.begin(write)
+        token = _MARK.set(str(at_ms))
+        try:
+            outcome = await perform()
+        except harmless:
+            # An earlier try may have taken effect; the next one needs its mark.
+            if is_first:
+                await self._entries.release(write)
+            raise
+        finally:
+            _MARK.reset(token)
+        if outcome is None and is_first:
+            await self._entries.release(write)
+        return outcome
+
     async def _together(self, write: Write, perform: Perform) -> str | None:
         """Do a write whose effect is in this database: it is committed with its outcome, or neither is."""
         async with AsyncExitStack() as stack:
@@ -145,3 +169,4 @@ class _Effect:
 
 
 _EFFECT: ContextVar[_Effect | None] = ContextVar("effect", default=None)
+_MARK: ContextVar[str] = ContextVar("mark", default="")

@@ -31,6 +31,8 @@ class ToolCard:
     kind: str
     effect: str
     key: Sequence[str]
+    again_after_s: int
+    """Seconds after which the same key means a new write; 0 without a key."""
     repeatable: bool
     transaction: bool
     permission: str
@@ -86,6 +88,7 @@ def _card(owned: Sequence[tuple[str, BaseTool]], languages: Sequence[str], *, pa
         kind=HAND_OVER if passing else found.kind,
         effect=found.effect,
         key=[*found.key],
+        again_after_s=round(found.again_after.total_seconds()) if found.key else 0,
         repeatable=found.repeatable,
         transaction=found.transaction,
         permission=found.permission,

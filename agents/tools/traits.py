@@ -7,6 +7,7 @@ async def submit_return(order: OrderNumber, runtime: Runtime) -> tuple[str, Outc
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal, get_args
 
 from langchain_core.tools import BaseTool
@@ -16,6 +17,8 @@ from agents.errors import ContractError
 
 Kind = Literal["general", "selector", "breaker"]
 Effect = Literal["read", "write"]
+DAY = timedelta(days=1)
+LONGEST = timedelta(days=366)
 Check = Callable[[Mapping[str, Any], Any], Awaitable[str | None]]
 """A state check before a write: takes the arguments and the ToolRuntime, returns what stands in the way."""
 _TRAITS = "traits"
@@ -30,6 +33,8 @@ class Traits:
     effect: Effect = "read"
     key: tuple[str, ...] = ()
     """A write with the same values of these arguments is the same write; with none, each call is its own."""
+    again_after: timedelta = DAY
+    """When the same write counts as a new one: the user may well want it once more."""
     repeatable: bool = False
     """Running it again after a crash in the middle does no harm, since it recognises the call itself.
 
@@ -56,6 +61,8 @@ class Traits:
             raise ContractError(f"kind must be one of {get_args(Kind)} and effect one of {get_args(Effect)}")
         if self.effect == "read" and (self.key or self.check or self.repeatable or self.transaction):
             raise ContractError("only a write has a key or a check, is repeatable or a transaction: set effect='write'")
+        if not (timedelta() < self.again_after <= LONGEST) or (self.again_after != DAY and not self.key):
+            raise ContractError("again_after is a time of up to 366 days, and only a write with a key has one")
         if self.form and self.kind != "breaker":
             raise ContractError("only a breaker has a form")
 

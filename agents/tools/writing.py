@@ -80,7 +80,7 @@ def _write(request: ToolCallRequest, found: Traits, args: Mapping[str, Any]) -> 
         message=message,
         reply=f"{message} {first['id']}",
         how=how,
-        lasting=bool(found.key),
+        lasts=found.again_after.total_seconds() if found.key else 0,
     )
 
 

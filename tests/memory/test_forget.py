@@ -63,7 +63,7 @@ class TestForget:
         async def write() -> str:
             return "done"
 
-        one = Write(key="k", thread="there", user="there", message="m", reply="m 1", lasting=True)
+        one = Write(key="k", thread="there", user="there", message="m", reply="m 1", lasts=60)
         for leave in (memory.ledger.once(one, write, ready=at_once), memory.notes.add("there", "Who?", "c")):
             await leave
             assert await memory.forget("there") is True

@@ -73,8 +73,16 @@ FAULTS: dict[str, tuple[Break, str]] = {
         lambda b: tool(b, "submit_return").update(key=["customer"]),
         "tools.submit_return: `key` names what the model does not give: customer",
     ),
+    "a time without a key": (
+        lambda b: tool(b, "submit_return").update(key=[], retries=None),
+        "tools.submit_return: only a write with a `key` has `again_after`",
+    ),
+    "a time too long": (
+        lambda b: tool(b, "submit_return").update(again_after={"days": 400}),
+        "tools.submit_return.again_after: is a time of up to 366 days",
+    ),
     "a repeated write": (
-        lambda b: tool(b, "submit_return").update(key=[], retries=2),
+        lambda b: tool(b, "submit_return").update(key=[], again_after=None, retries=2),
         "tools.submit_return: a write without a `key` is tried once",
     ),
     "a selector without options": (

@@ -76,6 +76,21 @@ async def test_a_write_is_sent_with_its_key(chat: Chat, service: Open) -> None:
     assert first == again != other
 
 
+async def test_next_year_it_is_another_write(chat: Chat, service: Open) -> None:
+    """What the file calls a new write after a time is sent anew, with a key that no service knows yet."""
+    call = Call("submit_return", {"order": 1, "reason": "wrong"})
+    chat.expects(
+        supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), call, "Done.", call, "Done.", call, "."]
+    )
+    chat.expects(observer=["stay", "stay"])
+    async with service(Answer(ORDERS), Answer({"id": "R-1"})) as asked:
+        for days in (0, 29, 31):
+            chat.now = lambda days=days: 1_800_000_000 + days * 86_400  # type: ignore[misc]
+            await chat.says("please do send those blue shoes back to the shop")
+    _, first, other = asked.asked
+    assert first.headers["idempotency-key"] != other.headers["idempotency-key"]
+
+
 async def test_a_refused_request_says_why(chat: Chat, service: Open) -> None:
     """The model reads the service's own words, the user the notice of the file."""
     calls = [Call("find_orders", {"word": "e"}), Call("submit_return", {"order": 1, "reason": "other"})]

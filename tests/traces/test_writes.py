@@ -1,6 +1,7 @@
 """Tools that write: done once, however often the same is asked for, and honest about what was cut off."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -10,7 +11,7 @@ from agents.memory import ledger
 from agents.models.script import Call, Line
 from agents.tools import running
 from agents.tools.outcome import Refused
-from agents.tools.traits import Traits
+from agents.tools.traits import DAY, Traits
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.desk import Desk
@@ -53,6 +54,14 @@ async def test_the_same_write_again_is_told_not_done(chat: Chat, desk: Desk) -> 
         view: link Receipt
     """) == await chat.says("Pay Bob 10 euros", "and the ten euros for that Bob of yours")
     assert desk.paid == ["Bob 10 EUR"]
+
+
+async def test_a_day_later_the_same_write_is_a_new_one(chat: Chat, desk: Desk) -> None:
+    """Who pays the same sum tomorrow wants it paid; a card may say another time."""
+    chat.expects(supervisor=BEGIN, observer=["stay"], planner=[PAY, "Paid.", PAY, "Paid again."])
+    await chat.says("Pay Bob 10")
+    chat.now = lambda: time.time() + DAY.total_seconds()
+    assert '= {"receipt":2}' in await chat.says("and the ten euros for that Bob of yours")
 
 
 async def test_another_value_or_another_user_is_another_write(chat: Chat, desk: Desk) -> None:
@@ -199,3 +208,6 @@ def test_only_a_write_has_traits_of_a_write() -> None:
         Traits(repeatable=True)
     with pytest.raises(ContractError, match="only a write"):
         Traits(transaction=True)
+    for wrong in ({"again_after": 2 * DAY}, {"again_after": 0 * DAY, "key": ("a",)}, {"again_after": 400 * DAY}):
+        with pytest.raises(ContractError, match="again_after"):
+            Traits(effect="write", **wrong)

@@ -15,7 +15,7 @@ from agents.tools.remote.parts import text_in
 from agents.tools.remote.said import Said
 from agents.tools.remote.sending import NoAnswer
 from agents.tools.texts import Texts, with_texts
-from agents.tools.traits import Traits, with_traits
+from agents.tools.traits import DAY, Traits, with_traits
 from agents.views import Notice
 from prompts import phrase
 
@@ -49,6 +49,7 @@ def made(said: Said, signature: Signature, call: Callable[..., Awaitable[Answer]
         kind=said.kind,
         effect="write" if said.writes else "read",
         key=said.key,
+        again_after=said.again_after.time if said.again_after else DAY,
         repeatable=bool(said.key),
         result=signature.result,
         form=form_of(f"{signature.name}_form", said.form) if said.form else None,

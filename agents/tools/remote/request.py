@@ -68,8 +68,11 @@ def request_of(
 
 def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, Any], runtime: ToolRuntime[Context, Any]) -> str:
     """Return what tells a service that a write is the same one: the values of its key, else the call itself."""
-    same: Any = [args.get(name) for name in key] if key else [runtime.context.thread, runtime.tool_call_id]
-    whole = json.dumps([runtime.context.user, tool, same], ensure_ascii=False, sort_keys=True)
+    context = runtime.context
+    # A service that never forgets a key would answer next month's write with this one's outcome.
+    mark = context.ledger.mark() if context.ledger else ""
+    same: Any = [[args.get(name) for name in key], mark] if key else [context.thread, runtime.tool_call_id]
+    whole = json.dumps([context.user, tool, same], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(whole.encode()).hexdigest()[:40]
 
 

@@ -1,14 +1,34 @@
 """What a file says of a tool: in the same words, whether an HTTP service or an MCP server does its work."""
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import timedelta
+from typing import Annotated, Any
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from agents.tools.remote.parameters import Blank, Given
 from agents.tools.remote.parts import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName
 from agents.tools.remote.results import Errors, Options, Page, Result, ViewSpec
-from agents.tools.traits import Effect, Kind
+from agents.tools.traits import LONGEST, Effect, Kind
+
+
+class Span(Part):
+    """A length of time: `{minutes: 10}`, `{days: 30}`."""
+
+    minutes: Annotated[float, Field(ge=0)] = 0
+    hours: Annotated[float, Field(ge=0)] = 0
+    days: Annotated[float, Field(ge=0)] = 0
+
+    @property
+    def time(self) -> timedelta:
+        """How long it is."""
+        return timedelta(minutes=self.minutes, hours=self.hours, days=self.days)
+
+    @model_validator(mode="after")
+    def _is_a_time(self) -> "Span":
+        if not timedelta() < self.time <= LONGEST:
+            raise ValueError(f"is a time of up to {LONGEST.days} days")
+        return self
 
 
 class Said(Part):
@@ -20,6 +40,8 @@ class Said(Part):
     kind: Kind = "general"
     effect: Effect | None = None
     key: tuple[str, ...] = ()
+    again_after: Span | None = None
+    """When the same key means a new write; left out: after a day."""
     permission: str = ""
     result: Result = Result()
     view: ViewSpec | None = None
@@ -42,6 +64,8 @@ class Said(Part):
     def _kind_fits(self) -> "Said":
         if self.key and not self.writes:
             raise ValueError("only a write has a `key`")
+        if self.again_after and not self.key:
+            raise ValueError("only a write with a `key` has `again_after`")
         if (self.kind == "selector") != (self.options is not None):
             raise ValueError("a selector has `options`, and nothing else has")
         if (self.kind == "breaker") != (self.page is not None):

@@ -4,13 +4,15 @@ A field or parameter that holds such an identifier says so in its type, `Annotat
 JSON schema, `"x-opaque": "order"`. Numbers count up per kind within a thread and are never given twice.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
+
+from agents.schemas import Swap, name_rule
 
 MARK = "x-opaque"
 MOST = 500
@@ -48,15 +50,19 @@ class Aliases:
 
     def hide(self, data: Any, schema: Mapping[str, Any]) -> Any:
         """Return data with a number in place of every identifier that the schema marks."""
-        return _walk(data, schema, schema, self._number)
+        return Swap(schema, MARK, self._number)(data)
 
     def restore(self, data: Any, schema: Mapping[str, Any]) -> Any:
         """Return data with the identifier in place of every number where the schema marks one.
 
         Raises:
-            AliasError: a number was never given in this thread, or is too old.
+            AliasError: a number was never given in this thread, or is too old, or names two members of an object.
         """
-        return _walk(data, schema, schema, self._identifier)
+        try:
+            return Swap(schema, MARK, self._identifier)(data)
+        except KeyError as twice:
+            kind, name = twice.args
+            raise AliasError(kind, name, list(self.known.get(kind, {}))) from None
 
     def _number(self, kind: str, identifier: Any) -> Any:
         if not isinstance(identifier, str):
@@ -81,67 +87,19 @@ class Aliases:
 
 def shown(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema as the model shall see it: a number where an identifier is meant."""
-    return cast(dict[str, Any], _masked(schema))
+    return cast(dict[str, Any], _masked(schema, schema))
 
 
-def _masked(node: Any) -> Any:
-    if isinstance(node, Mapping):
-        if MARK in node:
-            kept = {name: value for name, value in node.items() if name in ("description", "title", "default")}
-            return {**kept, "type": "integer"}
-        return {name: _masked(value) for name, value in node.items()}
-    return [_masked(value) for value in node] if isinstance(node, list) else node
-
-
-def _walk(data: Any, schema: Mapping[str, Any], root: Mapping[str, Any], swap: Callable[[str, Any], Any]) -> Any:
-    """Follow data along its schema and swap what is marked; what the schema does not know stays as it is."""
-    schema = resolved(schema, root)
-    if data is None:
-        return None
-    if kind := schema.get(MARK):
-        return swap(kind, data)
-    branches = (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ()))
-    fitting = [one for one in (resolved(one, root) for one in branches) if _fits(data, one)]
-    if fitting:
-        return _walk(data, max(fitting, key=lambda one: _likeness(data, one, root)), root, swap)
-    if isinstance(data, list) and (first := schema.get("prefixItems")):
-        rest = [schema.get("items") or {}] * (len(data) - len(first))
-        return [_walk(one, part, root, swap) for one, part in zip(data, [*first, *rest], strict=False)]
-    if isinstance(data, list) and isinstance(items := schema.get("items"), Mapping):
-        return [_walk(one, items, root, swap) for one in data]
-    if isinstance(data, Mapping):
-        inner, others = schema.get("properties", {}), schema.get("additionalProperties")
-        others = others if isinstance(others, Mapping) else {}
-        return {name: _walk(value, inner.get(name, others), root, swap) for name, value in data.items()}
-    return data
-
-
-def _fits(data: Any, branch: Mapping[str, Any]) -> bool:
-    """Tell whether a branch of a choice is meant: by the shape of the data alone."""
-    if MARK in branch:
-        return isinstance(data, str | int | float)
-    if "const" in branch or "enum" in branch:
-        return data in (branch["enum"] if "enum" in branch else [branch["const"]])
-    kinds = {"object": Mapping, "array": list}
-    wanted = kinds.get(str(branch.get("type")))
-    return wanted is not None and isinstance(data, wanted)
-
-
-def _likeness(data: Any, branch: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[bool, int]:
-    """Return how well data fits a branch: a word that it names itself best, an object by its properties."""
-    if not isinstance(data, Mapping):
-        return MARK not in branch, 0
-    inner = branch.get("properties", {})
-    known = [(value, resolved(inner[name], root)) for name, value in data.items() if name in inner]
-    return all("const" not in one or one["const"] == value for value, one in known), len(known)
-
-
-def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema with what its reference within the root stands for."""
-    reference = schema.get("$ref", "")
-    if not str(reference).startswith("#/"):
-        return schema
-    node: Any = root
-    for part in str(reference)[2:].split("/"):
-        node = node.get(part, {}) if isinstance(node, Mapping) else {}
-    return {**node, **{name: value for name, value in schema.items() if name != "$ref"}}
+def _masked(node: Any, root: Mapping[str, Any]) -> Any:
+    if not isinstance(node, Mapping):
+        return [_masked(value, root) for value in node] if isinstance(node, list) else node
+    if MARK in node:
+        kept = {name: value for name, value in node.items() if name in ("description", "title", "default")}
+        return {**kept, "type": "integer"}
+    masked = {name: _masked(value, root) for name, value in node.items()}
+    if MARK in name_rule(node, root):
+        # As a name a number is a text, and fits no pattern of identifiers.
+        masked["propertyNames"] = {"pattern": r"^\d+$"}
+        if patterns := masked.pop("patternProperties", None):
+            masked["additionalProperties"] = {"anyOf": [*patterns.values()]}
+    return masked

@@ -5,7 +5,8 @@ from typing import Any
 
 from langchain_core.tools import BaseTool
 
-from agents.aliases import MARK, resolved
+from agents.aliases import MARK
+from agents.schemas import name_rule, resolved
 from agents.tools.guarding import parameters
 from agents.tools.outcome import schema_of
 from agents.tools.traits import traits_of
@@ -44,6 +45,8 @@ def notation(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None, d
         case "object" if schema.get("properties"):
             inner = schema["properties"].items()
             return f"{{{', '.join(f'{name}: {notation(one, root, depth + 1)}' for name, one in inner)}}}"
+        case "object" if MARK in (names := name_rule(schema, root)):
+            return f"{{{notation(names, root)}: {notation(schema.get('additionalProperties', {}), root, depth + 1)}}}"
         case "object":
             return "{…}"
     return WORDS.get(str(schema.get("type")), "any")

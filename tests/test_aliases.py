@@ -6,6 +6,7 @@ import pytest
 from pydantic import BaseModel, StringConstraints
 
 from agents.aliases import AliasError, Aliases, Opaque
+from agents.spelling import spelled
 from agents.tools.remote.results import Result
 
 OrderId = Annotated[str, Opaque("order")]
@@ -77,6 +78,33 @@ def test_what_is_no_number_that_was_given_is_refused(given: object) -> None:
 
     with pytest.raises(AliasError):
         Aliases({"order": {"1": "u1"}}).restore(given, schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("what about order W2378156?", {"W2378156"}),
+        ("(#W2378156), «№W23-81/56».", {"#W2378156", "W2378156", "№W23-81/56", "W23-81/56"}),
+        ("https://shop.example/W23?order=W24", {"https://shop.example/W23", "order=W24"}),
+        ("заказ 6086499569, «ABCDEF» или red-hat", {"6086499569", "ABCDEF", "red-hat"}),
+        ("查一下订单W2378156。谢谢", {"W2378156"}),
+        ("the Third one, number 3, no. 12, 100 EUR, -7 or a hat", {"EUR"}),
+        ("**__**", set()),
+    ],
+)
+def test_what_may_be_an_identifier(text: str, words: set[str]) -> None:
+    """Whole words only, with or without what surrounds them; plain words and small numbers are none."""
+    assert spelled([text]) == words
+
+
+@pytest.mark.parametrize("given", ["0042", "1234", 1234, 1234.0, "#1234"], ids=repr)
+def test_a_long_number_that_the_user_wrote_is_an_identifier(given: object) -> None:
+    """As long as it was never given for another one."""
+    schema, said = {"x-opaque": "order"}, ["what about #1234 and 0042?"]
+
+    assert Aliases({"order": {"7": "u7"}}).restore(given, schema, said) == str(given).removesuffix(".0")
+    with pytest.raises(AliasError):
+        Aliases({"order": {"4000": "u4000"}}).restore(given, schema, said)
 
 
 def test_two_names_for_the_same_are_refused() -> None:

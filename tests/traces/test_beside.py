@@ -164,3 +164,33 @@ async def test_without_a_key_a_question_outlasts_a_plain_request(tmp_path: Path)
     assert ("delete_todos", {"numbers": [2]}) in [(one.tool, one.args) for one in events if isinstance(one, ToolEnd)]
     assert [one.observer for one in events if isinstance(one, Observed)] == ["answer"]
     assert len([one for one in events if isinstance(one, Message)]) == 1
+
+
+@pytest.mark.parametrize("question_first", [False, True])
+async def test_a_view_is_shown_before_the_question_of_another_tool(chat: Chat, question_first: bool) -> None:
+    """What the user may need to answer is on the screen first, in whatever order the tools were called."""
+    calls = [Call("find_orders", {"name": "hat"}), Call("choose_order")]
+    chat.expects(supervisor=BEGIN, planner=[calls[::-1] if question_first else calls, "Sent back."])
+
+    assert told(f"""
+        user: I want to return something
+        supervisor -> planner
+        planner.find_orders(name='hat') = [{{"id":1,"name":"Red hat","price":15.0}}]
+        view: cards Orders
+        {ASKED}
+        user: 1
+        planner.choose_order() = {{"id":2,"name":"Blue shoes","price":60.0}}
+        planner: Sent back.
+    """) == await chat.says("I want to return something", "1")
+    asked = chat.script.asked[-1].messages[-1].text
+    assert "Orders:\n1. Red hat — 15 EUR\nWhich order?:\n1. Blue shoes" in asked
+
+
+async def test_of_several_views_the_last_is_shown_before_a_question(chat: Chat) -> None:
+    """As without a question: a tool that shows nothing leaves the word to others, here to the question."""
+    calls = [Call("find_orders", {"name": "e"}), Call("refund"), Call("list_todos"), Call("ask_address")]
+    chat.expects(supervisor=BEGIN, planner=[calls, "Fetched.", [*calls[:2], calls[3]]], observer=["stay"])
+    trace = await chat.says("Fetch it", "street: Elm Street 5", "8001")
+    assert [line for line in trace.splitlines() if line.startswith("view")] == ["view: cards To-dos"]
+
+    assert "view" not in await chat.says("and then do fetch the other parcels as well")

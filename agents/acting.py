@@ -1,6 +1,6 @@
 """The node in which a speaker's tool calls are carried out, the hand-overs among them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any, cast
@@ -58,7 +58,9 @@ class Acting:
         moves = lead(passes, cast(State, {**state, "view": update["view"]}), alone=not calls)
         if update.get("pending"):
             # A question on the screen comes first; the model may pass the conversation on once it is answered.
-            moves = [*(partial(self._answer, call, "waits") for call in passes), asking.announce]
+            # What another tool found is shown before it: the user may need it to answer.
+            waits = [partial(self._answer, call, "waits") for call in passes]
+            moves = [*waits, *self._shown(update["view"]), asking.announce]
         whole, events = handover.sequence(state, lambda _: (update, []), *moves)
         for event in events:
             runtime.stream_writer(event)
@@ -77,15 +79,15 @@ class Acting:
             "talk": state["talks"][self.speaker.name]["messages"],
         }
         parts = await self.node.ainvoke(sight)
-        update: Update = {}
+        update: Update = {"view": None}
         answers: list[AnyMessage] = []
         pending: list[Pending] = []
         for part in parts if isinstance(parts, list) else [parts]:
             change = (part.update or {}) if isinstance(part, Command) else part
             for message in change["messages"]:
                 outcome: Outcome = message.artifact
-                update["view"] = _lasting(outcome.view)
                 if outcome.question is None:
+                    update["view"] = _lasting(outcome.view)
                     answers.append(message.model_copy(update={"artifact": None}))
                 else:
                     call = next(call for call in calls if call["id"] == message.tool_call_id)
@@ -139,9 +141,8 @@ class Acting:
         moves: list[Any] = [partial(self._answer, call, "undone" if bounced else "accepted") for call in passes]
         if not passes or bounced:
             return moves
-        if (body := state.get("view")) and (view := stored_view(body)):
-            # Whoever speaks next has an answer of their own.
-            moves.append(partial(show, view, self.speaker.name))
+        # Whoever speaks next has an answer of their own.
+        moves += self._shown(state.get("view"))
         wish = str(passes[0]["args"].get("wish") or "")[:LONGEST_BRIEF]
         verdict = Verdict("supervisor" if wish else "finished", reason=wish)
         if wish and self._has_spoken(state):
@@ -149,6 +150,10 @@ class Acting:
         else:
             leave = partial(handover.finish, self.speaker, reason="" if wish else _last_said(state), wish=wish)
         return [*moves, partial(self._decided, verdict), leave]
+
+    def _shown(self, body: Mapping[str, Any] | None) -> list[Any]:
+        view = stored_view(body) if body else None
+        return [partial(show, view, self.speaker.name)] if view else []
 
     def _has_spoken(self, state: State) -> bool:
         """Tell whether the user has heard this dialog; one that has not is not worth going back to."""

@@ -2,19 +2,28 @@
 
 A field or parameter that holds such an identifier says so in its type, `Annotated[str, Opaque("order")]`, or in its
 JSON schema, `"x-opaque": "order"`. Numbers count up per kind within a thread and are never given twice.
+In arguments an identifier that the user spelled out is itself.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, cast
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from agents.schemas import Swap, name_rule
+from agents.spelling import spelled
+
 MARK = "x-opaque"
 MOST = 500
 """Identifiers of a kind that a thread remembers; the oldest become stale."""
+NUMBER = {"type": "integer"}
+GIVEN = {"anyOf": [NUMBER, {"type": "string"}]}
+"""What the model may give for an identifier: its number, or itself as the user spelled it out."""
+KEPT = ("description", "title", "default")
 Known = dict[str, dict[str, str]]
 """By kind, the identifiers by their number."""
 
@@ -33,7 +42,7 @@ class Opaque:
 
 
 class AliasError(LookupError):
-    """Tells the model which number stands for nothing; `kind` and `known` say what it could mean."""
+    """Tells the model what stands for nothing; `kind` and `known` say what it could mean."""
 
     def __init__(self, kind: str, given: object, known: list[str]) -> None:
         super().__init__(f"{kind} {given!r}")
@@ -48,15 +57,23 @@ class Aliases:
 
     def hide(self, data: Any, schema: Mapping[str, Any]) -> Any:
         """Return data with a number in place of every identifier that the schema marks."""
-        return _walk(data, schema, schema, self._number)
+        return Swap(schema, MARK, self._number)(data)
 
-    def restore(self, data: Any, schema: Mapping[str, Any]) -> Any:
+    def restore(self, data: Any, schema: Mapping[str, Any], said: Sequence[str] = ()) -> Any:
         """Return data with the identifier in place of every number where the schema marks one.
 
+        An identifier itself is taken only if it stands in what the user `said`.
+
         Raises:
-            AliasError: a number was never given in this thread, or is too old.
+            AliasError: it does not; or a number was never given in this thread, is too old, or names two members of
+                an object.
         """
-        return _walk(data, schema, schema, self._identifier)
+        spoken = cache(partial(spelled, said))
+        try:
+            return Swap(schema, MARK, lambda kind, given: self._identifier(kind, given, spoken))(data)
+        except KeyError as twice:
+            kind, name = twice.args
+            raise AliasError(kind, name, list(self.known.get(kind, {}))) from None
 
     def _number(self, kind: str, identifier: Any) -> Any:
         if not isinstance(identifier, str):
@@ -70,78 +87,49 @@ class Aliases:
                 del numbers[next(iter(numbers))]
         return int(found)
 
-    def _identifier(self, kind: str, number: Any) -> str:
+    def _identifier(self, kind: str, given: Any, spoken: Callable[[], frozenset[str]]) -> str:
         numbers = self.known.get(kind, {})
-        plain = int(number) if isinstance(number, float) and number.is_integer() else number
-        found = numbers.get(str(plain).strip().lstrip("#№"))
-        if found is None:
-            raise AliasError(kind, number, list(numbers))
-        return found
+        text = str(int(given) if isinstance(given, float) and given.is_integer() else given).strip()
+        found = numbers.get(text.lstrip("#№"))
+        if found is not None:
+            return found
+        if isinstance(given, str | int | float) and not self._was_given(kind, text) and text in spoken():
+            return text
+        raise AliasError(kind, given, list(numbers))
+
+    def _was_given(self, kind: str, text: str) -> bool:
+        """Tell whether a text is a number that stood for something once."""
+        number, last = text.lstrip("#№"), next(reversed(self.known.get(kind, {})), "0")
+        return number.isdecimal() and len(number) <= len(last) and int(number) <= int(last)
 
 
-def shown(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema as the model shall see it: a number where an identifier is meant."""
-    return cast(dict[str, Any], _masked(schema))
+def shown(schema: Mapping[str, Any], *, given: bool = False) -> dict[str, Any]:
+    """Return a schema as the model shall see it: a number where an identifier is meant.
+
+    What is `given` by the model may also be an identifier that the user spelled out.
+    """
+    return cast(dict[str, Any], _Masked(schema, GIVEN if given else NUMBER)(schema))
 
 
-def _masked(node: Any) -> Any:
-    if isinstance(node, Mapping):
+@dataclass(frozen=True)
+class _Masked:
+    """Puts a type in place of every mark."""
+
+    root: Mapping[str, Any]
+    put: Mapping[str, Any]
+
+    def __call__(self, node: Any) -> Any:
+        if not isinstance(node, Mapping):
+            return [self(value) for value in node] if isinstance(node, list) else node
         if MARK in node:
-            kept = {name: value for name, value in node.items() if name in ("description", "title", "default")}
-            return {**kept, "type": "integer"}
-        return {name: _masked(value) for name, value in node.items()}
-    return [_masked(value) for value in node] if isinstance(node, list) else node
-
-
-def _walk(data: Any, schema: Mapping[str, Any], root: Mapping[str, Any], swap: Callable[[str, Any], Any]) -> Any:
-    """Follow data along its schema and swap what is marked; what the schema does not know stays as it is."""
-    schema = resolved(schema, root)
-    if data is None:
-        return None
-    if kind := schema.get(MARK):
-        return swap(kind, data)
-    branches = (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ()))
-    fitting = [one for one in (resolved(one, root) for one in branches) if _fits(data, one)]
-    if fitting:
-        return _walk(data, max(fitting, key=lambda one: _likeness(data, one, root)), root, swap)
-    if isinstance(data, list) and (first := schema.get("prefixItems")):
-        rest = [schema.get("items") or {}] * (len(data) - len(first))
-        return [_walk(one, part, root, swap) for one, part in zip(data, [*first, *rest], strict=False)]
-    if isinstance(data, list) and isinstance(items := schema.get("items"), Mapping):
-        return [_walk(one, items, root, swap) for one in data]
-    if isinstance(data, Mapping):
-        inner, others = schema.get("properties", {}), schema.get("additionalProperties")
-        others = others if isinstance(others, Mapping) else {}
-        return {name: _walk(value, inner.get(name, others), root, swap) for name, value in data.items()}
-    return data
-
-
-def _fits(data: Any, branch: Mapping[str, Any]) -> bool:
-    """Tell whether a branch of a choice is meant: by the shape of the data alone."""
-    if MARK in branch:
-        return isinstance(data, str | int | float)
-    if "const" in branch or "enum" in branch:
-        return data in (branch["enum"] if "enum" in branch else [branch["const"]])
-    kinds = {"object": Mapping, "array": list}
-    wanted = kinds.get(str(branch.get("type")))
-    return wanted is not None and isinstance(data, wanted)
-
-
-def _likeness(data: Any, branch: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[bool, int]:
-    """Return how well data fits a branch: a word that it names itself best, an object by its properties."""
-    if not isinstance(data, Mapping):
-        return MARK not in branch, 0
-    inner = branch.get("properties", {})
-    known = [(value, resolved(inner[name], root)) for name, value in data.items() if name in inner]
-    return all("const" not in one or one["const"] == value for value, one in known), len(known)
-
-
-def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema with what its reference within the root stands for."""
-    reference = schema.get("$ref", "")
-    if not str(reference).startswith("#/"):
-        return schema
-    node: Any = root
-    for part in str(reference)[2:].split("/"):
-        node = node.get(part, {}) if isinstance(node, Mapping) else {}
-    return {**node, **{name: value for name, value in schema.items() if name != "$ref"}}
+            return {**{name: value for name, value in node.items() if name in KEPT}, **self.put}
+        masked = {name: self(value) for name, value in node.items()}
+        if isinstance(branches := masked.get("anyOf"), list):
+            # A choice within a choice says no more than one of all, in more characters.
+            masked["anyOf"] = [inner for one in branches for inner in (one["anyOf"] if one == GIVEN else [one])]
+        if MARK in name_rule(node, self.root):
+            # As a name a number is a text, and fits no pattern of identifiers.
+            masked["propertyNames"] = self.put if self.put == GIVEN else {"pattern": r"^\d+$"}
+            if patterns := masked.pop("patternProperties", None):
+                masked["additionalProperties"] = {"anyOf": [*patterns.values()]}
+        return masked

@@ -88,7 +88,7 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
 def left(state: State) -> Change:
     """Take every question back: the user said something else, and no tool call may stay unanswered."""
     note = phrase("not_chosen", state["lang"])
-    moves = [partial(_close, pending, note, ok=False, id=None) for pending in state["pending"]]
+    moves = [partial(_close, pending, note, ok=False, id=None) for pending in state.get("pending", [])]
     update, events = handover.sequence(state, *moves)
     return {**update, "pending": []}, events
 

@@ -53,6 +53,15 @@ def dangling(messages: Iterable[AnyMessage]) -> list[str]:
     return list(calls)
 
 
+def set_before(messages: Sequence[AnyMessage], added: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Put an exchange before the last user message: behind an open tool call nothing but its answer may stand.
+
+    Thus the answer, when it comes, is what the model reads last.
+    """
+    place = max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=0)
+    return [*messages[:place], *added, *messages[place:]]
+
+
 def mend(messages: Sequence[AnyMessage], note: str, calls: Container[str] | None = None) -> list[AnyMessage]:
     """Answer dangling tool calls (these, or all) with `note`, right behind their reply.
 

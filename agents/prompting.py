@@ -172,7 +172,7 @@ def heard_message(heard: Heard, talk: Talk) -> HumanMessage | None:
 def _described(tool: BaseTool, lang: str) -> dict[str, Any]:
     schema = convert_to_openai_tool(tool)
     function = schema["function"]
-    function["parameters"] = shown(function.get("parameters", {}))
+    function["parameters"] = shown(function.get("parameters", {}), given=True)
     function["description"] = texts_of(tool, lang)[0]
     if back := schema_of(traits_of(tool).result):
         function["description"] += f"\n{phrase('tool_returns', lang, result=notation(back))}"

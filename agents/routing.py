@@ -81,6 +81,9 @@ class Routing:
             return handover.sequence(state, told, lambda _: change)
         if chosen:
             return asking.gone(state)
+        if state.get("shortcut") and (beside := self._choose(state))[0].get("shortcut"):
+            # What takes no model leaves no question: it is served, and the question is put again.
+            return beside
         return handover.sequence(state, asking.left, self._choose)
 
     def _choose(self, state: State) -> Change:

@@ -1,7 +1,7 @@
 """The node that serves a plain request with a tool alone: "what time is it" costs no model call."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
@@ -9,19 +9,21 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from agents import asking, handover
 from agents.aliases import Aliases
-from agents.events import Event, Message
-from agents.handover import Update
+from agents.events import Message
+from agents.handover import Change, Move, Update
+from agents.history import set_before
 from agents.retrievers.shortcuts import Shortcuts
 from agents.screen import show
 from agents.shelf import card_of
 from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR, Context, State
+from agents.state import SUPERVISOR, Context, State, TalkUpdate
 from agents.tools.outcome import Outcome
 from agents.tools.protocol import entry_tool
 from agents.tools.running import tool_node
 from agents.tools.traits import traits_of
-from agents.views import Notice
+from agents.views import Notice, View
 
 
 class Serving:
@@ -52,28 +54,45 @@ class Serving:
         message, update = await self._run(call, state)
         outcome: Outcome = message.artifact
         holder = state.get("dialog") or SUPERVISOR
-        if outcome.question is not None:
-            return {"listener": holder}
-        asked = HumanMessage(heard["text"] or "", id=heard["id"])
         view = None if isinstance(outcome.view, Notice) else outcome.view
         text = view.text() if view else message.text
         is_plain = view is not None or outcome.object is None or isinstance(outcome.object, str)
-        is_answer = message.status != "error" and is_plain and bool(text.strip())
+        is_answer = outcome.question is None and message.status != "error" and is_plain and bool(text.strip())
         # Who does not have the tool only learns what was said: providers may refuse calls of unknown tools.
-        added: list[AnyMessage] = [asked]
-        if self.owners[name].name == holder:
+        added: list[AnyMessage] = [HumanMessage(heard["text"] or "", id=heard["id"])]
+        if outcome.question is not None:
+            added = []
+        elif self.owners[name].name == holder:
             added += [AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
         elif not is_answer:
             added.append(SystemMessage(message.text))
-        if not is_answer:
-            return {**update, "talks": {holder: {"add": added}}, "listener": holder}
-        events: list[Event] = [Message(speaker=holder, text=text)]
-        shown: Update = {"said": [{"speaker": holder, "text": text}]}
-        if view:
-            shown, events = show(view, holder, state)
+        moves = self._told(holder, view, text, added) if is_answer else self._passed_on(holder, added)
+        whole, events = handover.sequence(state, lambda _: (update, []), *moves)
         for event in events:
             runtime.stream_writer(event)
-        return {**update, **shown, "talks": {holder: {"add": [*added, AIMessage(text)]}}}
+        return whole
+
+    def _told(self, holder: str, view: View | None, text: str, added: Sequence[AnyMessage]) -> list[Move]:
+        """Give the user the answer; a question that is open is put again, and can still be answered."""
+
+        def remember(state: State) -> Change:
+            exchange = [*added, AIMessage(text)]
+            messages = state.get("talks", {}).get(holder, {}).get("messages", [])
+            waits = bool(state.get("pending"))
+            talk: TalkUpdate = {"messages": set_before(messages, exchange)} if waits else {"add": exchange}
+            return {"talks": {holder: talk}}, []
+
+        def say(state: State) -> Change:
+            if view:
+                return show(view, holder, state)
+            return {"said": [{"speaker": holder, "text": text}]}, [Message(speaker=holder, text=text)]
+
+        return [remember, say, lambda state: asking.announce(state) if state.get("pending") else ({}, [])]
+
+    def _passed_on(self, holder: str, added: Sequence[AnyMessage]) -> list[Move]:
+        """Leave the word to the model; it can say nothing before the calls that wait for the user are answered."""
+        heard: Update = {"talks": {holder: {"add": [*added]}}, "listener": holder}
+        return [asking.left, lambda _: (heard, [])]
 
     async def _run(self, call: ToolCall, state: State) -> tuple[ToolMessage, Update]:
         """Return the tool's answer, and what it changes beside."""

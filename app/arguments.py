@@ -7,8 +7,9 @@ from typing import Any
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, ValidationError
 
-from agents.aliases import MARK, resolved
+from agents.aliases import MARK
 from agents.errors import UsageError
+from agents.schemas import resolved
 from agents.tools.guarding import parameters
 
 

@@ -42,7 +42,7 @@ class Wiring:
         """To the observers, with or without the dialog beside them; else straight to whoever listens."""
         listener = state["listener"]
         if listener is None:
-            return ["ask" if state.get("pending") else "shortcut" if state.get("shortcut") else END]
+            return ["shortcut" if state.get("shortcut") else "ask" if state.get("pending") else END]
         asked = [f"{name}.pre_check" for name in state["asked"]]
         return [*asked, listener] if state["drafting"] or not asked else asked
 
@@ -88,8 +88,8 @@ class Wiring:
         return ["ask" if state.get("pending") else state["dialog"] or SUPERVISOR]
 
     async def after_shortcut(self, state: State) -> list[str]:
-        """To whoever holds the conversation, if what the tool gave needs words."""
-        return [state["listener"] or END]
+        """To whoever holds the conversation, if what the tool gave needs words; else back to an open question."""
+        return [state["listener"] or ("ask" if state.get("pending") else END)]
 
     async def after_settling(self, state: State) -> list[str]:
         """To the next wish's dialog, if there is one."""
@@ -125,7 +125,7 @@ def build_graph(
     graph.add_node("settle", settling)
     graph.add_node("ask", Asking(speakers))
     graph.add_node("shortcut", serving)
-    graph.add_conditional_edges("shortcut", wiring.after_shortcut, [END, *everyone])
+    graph.add_conditional_edges("shortcut", wiring.after_shortcut, [END, "ask", *everyone])
     for name in everyone:
         speaker = speakers[name]
         after = [END, f"{name}.tools", "settle", *looks[name], *([] if speaker.is_supervisor else ["verdict"])]

@@ -91,7 +91,7 @@ def _kind(entry: Mapping[str, Any]) -> Kind:
     if "enum" in entry or "const" in entry:
         return "choice"
     if entry.get("type") == "array":
-        return "numbers" if entry.get("items", {}).get("type") in ("integer", "number") else "texts"
+        return "numbers" if _kind(entry.get("items", {})) == "number" else "texts"
     return _TYPES.get(str(entry.get("type")), "text")
 
 

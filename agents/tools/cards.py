@@ -97,7 +97,7 @@ def _card(owned: Sequence[tuple[str, BaseTool]], languages: Sequence[str], *, pa
         always=found.always,
         descriptions={lang: description or tool.description for lang, (description, _) in texts.items()},
         examples={lang: [*examples] for lang, (_, examples) in texts.items() if examples},
-        parameters=_together([shown(parameters(one)) for _, one in owned]),
+        parameters=_together([shown(parameters(one), given=True) for _, one in owned]),
         result=shown(schema_of(found.result)),
     )
 

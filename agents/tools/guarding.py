@@ -1,23 +1,29 @@
 """What stands between the model's arguments and a tool: nothing forged, nothing unknown, nothing forbidden."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
+from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from pydantic import BaseModel, ValidationError
 
 from agents.aliases import AliasError, Aliases
-from agents.state import Context
+from agents.questions import CHOICE
+from agents.state import Context, Heard
 from agents.tools.outcome import Misused, Refused
 from agents.tools.traits import traits_of
 from prompts import phrase
+
+LONGEST_GIVEN = 100
+"""Characters of a wrong identifier that the model is told."""
 
 
 async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
     """Return the call with real identifiers in place of the model's numbers.
 
     Raises:
-        Misused: an argument is not the model's to set, or a number stands for nothing.
+        Misused: an argument is not the model's to set, or is no identifier that it may know.
         Refused: the user may not do this.
     """
     lang, call = request.state["lang"], request.tool_call
@@ -30,10 +36,10 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
     if found.permission and found.permission not in context.permissions:
         raise Refused(phrase("tool_forbidden", lang, tool=tool.name))
     try:
-        args = _aliases(request).restore(call["args"], known)
+        args = _aliases(request).restore(call["args"], known, said_by_user(request.state))
     except AliasError as wrong:
-        numbers = ", ".join(wrong.known[-20:]) or "-"
-        raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=wrong.given, known=numbers)) from None
+        numbers, given = ", ".join(wrong.known[-20:]) or "-", str(wrong.given)[:LONGEST_GIVEN]
+        raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=given, known=numbers)) from None
     return request.override(tool_call={**call, "args": args})
 
 
@@ -63,6 +69,13 @@ def accepted(tool: BaseTool, args: dict[str, Any]) -> dict[str, Any] | None:
         return schema.model_validate(args).model_dump(mode="json", warnings=False, fallback=str)
     except ValidationError:
         return None
+
+
+def said_by_user(state: Mapping[str, Any]) -> list[str]:
+    """Return what the user wrote, as far as the speaker remembers; what a button says was written by a tool."""
+    heard: Heard = state["heard"]
+    now = [] if heard["source"] == CHOICE else [heard["text"] or ""]
+    return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]
 
 
 def _aliases(request: ToolCallRequest) -> Aliases:

@@ -1,49 +1,69 @@
 """Schemas in few words, for a model: `find_orders(name: text, limit?: number) -> [{id: number, name: text}]`."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.tools import BaseTool
 
-from agents.aliases import MARK, resolved
+from agents.aliases import MARK
+from agents.schemas import name_rule, resolved
 from agents.tools.guarding import parameters
 from agents.tools.outcome import schema_of
 from agents.tools.traits import traits_of
 
 WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
 DEEPEST = 4
+NUMBER = "number"
+GIVEN = f"{NUMBER} | text"
+"""An identifier in an argument: its number, or itself as the user spelled it out."""
 
 
 def signature(tool: BaseTool) -> str:
     """Return a tool's name, parameters and result; a `?` marks what may be left out."""
     schema = parameters(tool)
     wanted, required = schema.get("properties", {}), schema.get("required", ())
-    named = ", ".join(f"{n}{'' if n in required else '?'}: {notation(one, schema)}" for n, one in wanted.items())
+    brief = _Brief(schema, GIVEN)
+    named = ", ".join(f"{name}{'' if name in required else '?'}: {brief(one)}" for name, one in wanted.items())
     back = schema_of(traits_of(tool).result)
     return f"{tool.name}({named}){f' -> {notation(back)}' if back else ''}"
 
 
-def notation(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None, depth: int = 0) -> str:
-    """Return a JSON schema in short."""
-    root = schema if root is None else root
-    schema = resolved(schema, root)
-    if MARK in schema:
-        return "number"
-    if depth > DEEPEST:
+def notation(schema: Mapping[str, Any]) -> str:
+    """Return the JSON schema of a result in short."""
+    return _Brief(schema, NUMBER)(schema)
+
+
+@dataclass(frozen=True)
+class _Brief:
+    """Writes the schemas within a root in short."""
+
+    root: Mapping[str, Any]
+    identifier: str
+    """What is written for an identifier."""
+
+    def __call__(self, schema: Mapping[str, Any], depth: int = 0) -> str:
+        schema = resolved(schema, self.root)
+        if MARK in schema:
+            return self.identifier
+        if depth > DEEPEST:
+            return "…"
+        if "enum" in schema:
+            return " | ".join(str(value) for value in schema["enum"])
+        if "const" in schema:
+            return str(schema["const"])
+        if branches := schema.get("anyOf") or schema.get("oneOf"):
+            return " | ".join(dict.fromkeys(self(one, depth) for one in branches if one.get("type") != "null"))
+        match schema.get("type"):
+            case "array":
+                return f"[{self(schema.get('items', {}), depth + 1)}]"
+            case "object":
+                return f"{{{self._members(schema, depth + 1)}}}"
+        return WORDS.get(str(schema.get("type")), "any")
+
+    def _members(self, schema: Mapping[str, Any], depth: int) -> str:
+        if inner := schema.get("properties"):
+            return ", ".join(f"{name}: {self(one, depth)}" for name, one in inner.items())
+        if MARK in (names := name_rule(schema, self.root)):
+            return f"{self(names)}: {self(schema.get('additionalProperties', {}), depth)}"
         return "…"
-    if "enum" in schema:
-        return " | ".join(str(value) for value in schema["enum"])
-    if "const" in schema:
-        return str(schema["const"])
-    if branches := schema.get("anyOf") or schema.get("oneOf"):
-        found = [notation(one, root, depth) for one in branches if one.get("type") != "null"]
-        return " | ".join(dict.fromkeys(found))
-    match schema.get("type"):
-        case "array":
-            return f"[{notation(schema.get('items', {}), root, depth + 1)}]"
-        case "object" if schema.get("properties"):
-            inner = schema["properties"].items()
-            return f"{{{', '.join(f'{name}: {notation(one, root, depth + 1)}' for name, one in inner)}}}"
-        case "object":
-            return "{…}"
-    return WORDS.get(str(schema.get("type")), "any")

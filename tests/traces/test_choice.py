@@ -121,6 +121,7 @@ async def test_two_questions_are_asked_one_after_the_other(chat: Chat) -> None:
         user: I want to return something
         supervisor -> planner
         planner.find_orders(name='hat') = [{"id":1,"name":"Red hat","price":15.0}]
+        view: cards Orders
         selector: Which order? [Blue shoes | Red hat | Green coat]
         user: 1
         planner.choose_order() = {"id":2,"name":"Blue shoes","price":60.0}

@@ -12,6 +12,8 @@ import pytest
 from agents.models.script import Call, Line
 from app import cli
 from app.assistant import Assistant
+from app.visit import WAITING, Visit
+from prompts import phrase
 from tests.conftest import Chat
 from tests.shop import ORDERS, with_shop
 
@@ -89,6 +91,21 @@ def test_what_is_no_answer_is_a_fault_of_the_caller(chat: Chat, run: Run) -> Non
     assert len(asyncio.run(_lines(chat))) == 2
 
 
+async def test_an_answer_is_for_the_question_that_was_seen(chat: Chat) -> None:
+    """Who answers what was answered elsewhere meanwhile does not answer what is asked next, however alike it is."""
+    chat.speakers = with_shop(chat.speakers)
+    chat.expects(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")]])
+    await chat.says("I want to return something")
+    async with chat.assistant() as assistant:
+        visit = Visit(assistant, "ann")
+        await visit.state()
+        await chat.says("1")
+        code = await visit.answer("1")
+
+    assert (code, len((await chat.state())["pending"])) == (WAITING, 1)
+    assert (await _lines(chat, "ann"))[-1].text == phrase("choice_gone", "en")
+
+
 def test_a_form_and_a_page_are_answered_by_resume(chat: Chat, run: Run) -> None:
     """A form takes JSON, and asks for what is missing; a page takes any word."""
     chat.expects(supervisor=BEGIN, planner=[[Call("ask_address"), Call("sign_in")], "Thanks."])
@@ -119,6 +136,6 @@ def test_chat_from_a_pipe_exits_as_it_ends(
             assert run("chat")[0] == code
 
 
-async def _lines(chat: Chat) -> list[Any]:
+async def _lines(chat: Chat, thread: str = "me") -> list[Any]:
     async with chat.assistant() as assistant:
-        return await assistant.history("me")
+        return await assistant.history(thread)

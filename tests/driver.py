@@ -22,8 +22,11 @@ from typing import Any, Self
 from app.assistant import Turn
 from app.composition import open_assistant
 from app.settings import Settings
+from app.visit import WAITING
 
 ROOT = Path(__file__).parents[1]
+ENDS = (0, 2, WAITING, -signal.SIGKILL)
+"""The exit codes of a command that answers, has nothing to answer, ends with a question, or is killed."""
 WARM = ("hello", "add milk to my list", "hello again", "get to know me", "add bread to my list")
 
 
@@ -46,6 +49,9 @@ class Request:
     life: int = 0
     step: int | None = None
     """At which step of a process that counts its steps SIGKILL comes."""
+    since: str = "turn.start"
+    """The type of the event from which on it counts them."""
+    source: str = "message"
 
 
 Play = Callable[[Request, int], Coroutine[Any, Any, None]]
@@ -107,26 +113,35 @@ class Driver:
 
 
 async def ask(request: Request) -> Outcome:
-    """Play a turn by the command line; with `kill`, kill it so many seconds after the first event."""
-    command = ["ask", request.text, "--thread", request.thread, "--message-id", request.id, "--json"]
+    """Play a turn by the command line; with `kill`, kill it so many seconds after the first event of type `since`."""
+    return await _run(request, "ask", request.text, "--message-id", request.id)
+
+
+async def resume(request: Request) -> Outcome:
+    """Answer what a tool asked by the command line; likewise."""
+    return await _run(request, "resume", "--choose", request.text)
+
+
+async def _run(request: Request, *command: str) -> Outcome:
     known = {"LLM_MODEL": "local:rules", "DATABASE_URL": f"sqlite:///{request.database}"}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app", *command),
+        *(sys.executable, "-m", "app", *command, "--thread", request.thread, "--json"),
         cwd=ROOT,
         env={**os.environ, **known},
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
     begun = time.monotonic()
-    told = await process.stdout.readline()
-    if request.kill is not None:
-        await asyncio.sleep(request.kill)
-        with suppress(ProcessLookupError):
-            process.kill()
-    told += await process.stdout.read()
+    told = b""
+    async for line in process.stdout:
+        told += line
+        if request.kill is not None and json.loads(line)["type"] == request.since:
+            await asyncio.sleep(request.kill)
+            with suppress(ProcessLookupError):
+                process.kill()
     code = await process.wait()
-    assert code in (0, -signal.SIGKILL)
-    return Outcome(events=_events(told), killed=code != 0, seconds=time.monotonic() - begun)
+    assert code in ENDS
+    return Outcome(events=_events(told), killed=code == -signal.SIGKILL, seconds=time.monotonic() - begun)
 
 
 def serve(play: Play) -> None:

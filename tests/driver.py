@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -22,11 +22,8 @@ from typing import Any, Self
 from app.assistant import Turn
 from app.composition import open_assistant
 from app.settings import Settings
-from app.visit import WAITING
 
 ROOT = Path(__file__).parents[1]
-ENDS = (0, 2, WAITING, -signal.SIGKILL)
-"""The exit codes of a command that answers, has nothing to answer, ends with a question, or is killed."""
 WARM = ("hello", "add milk to my list", "hello again", "get to know me", "add bread to my list")
 
 
@@ -112,38 +109,6 @@ class Driver:
             return json.loads(await self._process.stdout.readline())
 
 
-async def ask(request: Request) -> Outcome:
-    """Play a turn by the command line; with `kill`, kill it so many seconds after the first event of type `since`."""
-    return await _run(request, "ask", request.text, "--message-id", request.id)
-
-
-async def resume(request: Request) -> Outcome:
-    """Answer what a tool asked by the command line; likewise."""
-    return await _run(request, "resume", "--choose", request.text)
-
-
-async def _run(request: Request, *command: str) -> Outcome:
-    known = {"LLM_MODEL": "local:rules", "DATABASE_URL": f"sqlite:///{request.database}"}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app", *command, "--thread", request.thread, "--json"),
-        cwd=ROOT,
-        env={**os.environ, **known},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    begun = time.monotonic()
-    told = b""
-    async for line in process.stdout:
-        told += line
-        if request.kill is not None and json.loads(line)["type"] == request.since:
-            await asyncio.sleep(request.kill)
-            with suppress(ProcessLookupError):
-                process.kill()
-    code = await process.wait()
-    assert code in ENDS
-    return Outcome(events=_events(told), killed=code == -signal.SIGKILL, seconds=time.monotonic() - begun)
-
-
 def serve(play: Play) -> None:
     """Play requests, each in a process of its own, until there are no more."""
     with tempfile.TemporaryDirectory() as folder:
@@ -181,7 +146,7 @@ def _fork(request: Request, play: Play) -> Outcome:
     _, status = os.waitpid(child, 0)
     killed = os.WIFSIGNALED(status)
     assert killed or status == 0
-    return Outcome(events=_events(told), killed=killed, seconds=time.monotonic() - begun)
+    return Outcome(events=events_of(told), killed=killed, seconds=time.monotonic() - begun)
 
 
 def _read(pipe: int, child: int, request: Request) -> bytes:
@@ -200,7 +165,8 @@ def _read(pipe: int, child: int, request: Request) -> bytes:
             return told
 
 
-def _events(told: bytes) -> list[dict[str, Any]]:
+def events_of(told: bytes) -> list[dict[str, Any]]:
+    """Return the events that a process told before it ended."""
     # What stands behind the last line break is half a line of a killed process.
     return [json.loads(line) for line in told.split(b"\n")[:-1]]
 

@@ -12,16 +12,15 @@ import pytest
 import pytest_asyncio
 
 from agents.events import ToolStart
-from agents.models.script import Script
 from agents.questions import CHOICE, mark
 from app import talk
 from prompts import phrase
 from tests.clerk import Clerk, with_questions
 from tests.conftest import Chat
 from tests.desk import Desk
-from tests.driver import Driver, Outcome, Request, ask, resume
+from tests.driver import Driver, Outcome, Request
 from tests.shop import ORDERS
-from tests.staging import ROLES, open_calls, stage, todos
+from tests.staging import open_calls
 
 ASK = "I want to return something"
 ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"
@@ -189,19 +188,3 @@ async def test_two_processes_with_the_same_answer(chat: Chat, driver: Driver) ->
         first, second = await asyncio.gather(*(one.play(request(chat.path, "2", "a")) for one in (driver, other)))
     assert first.said == second.said == [f"Noted: {HAT}."]
     assert Desk(chat.path).noted == [HAT]
-
-
-async def test_a_question_by_the_command_line(tmp_path: Path) -> None:
-    """A killed `ask` has its question answered by `resume`; of two that do so at once, one counts."""
-    database = tmp_path / "x.db"
-    await ask(request(database, "add buy milk, drink milk and bread to my list", "1"))
-    first = await ask(request(database, "delete the milk", "2", kill=0, since="interrupt"))
-    assert first.killed
-    outcomes = await asyncio.gather(*(resume(request(database, number, "-")) for number in "12"))
-
-    async with stage(database, Script().models(ROLES)) as assistant:
-        left = await todos(assistant, "ann")
-        assert await open_calls(assistant, "ann") == []
-    assert left in (["drink milk", "bread"], ["buy milk", "bread"])
-    tools = [event["tool"] for outcome in outcomes for event in outcome.events if event["type"] == "tool.start"]
-    assert tools.count("delete_todos") == 1

@@ -84,6 +84,13 @@ class Assistant:
                         seq += 1
                         yield replace(event, seq=seq)
 
+    async def unanswered(self, thread: str, device: str) -> list[Turn]:
+        """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
+        return [
+            Turn(thread=thread, text=one.text, user=one.user, id=one.message_id, source=one.source, device=device)
+            for one in await self.memory.transcript.open_letters(thread)
+        ]
+
     async def tell(self, thread: str, text: str, id: str) -> Message:
         """Say something unasked and return it, also when this id was told before; it is written down once.
 

@@ -19,7 +19,7 @@ from app.settings import Settings
 from app.terminal import clean, incoming_lines
 from app.trace import TraceTree
 from app.typed import Typed
-from app.visit import INTERRUPTED, WAITING, Visit
+from app.visit import INTERRUPTED, TERMINAL, WAITING, Visit
 from app.wording import say
 
 RULES = "local:rules"
@@ -55,13 +55,17 @@ async def resume(options: Namespace, settings: Settings) -> int:
     with log_on_stderr(detailed=options.trace, content=settings.log_content):
         async with open_assistant(settings, model=options.model) as assistant:
             visit = _visit(assistant, options)
+            visit.screens = _screens(options, lang)
+            # The process that put the question may have been killed before it was stored.
+            for turn in await assistant.unanswered(options.thread, TERMINAL):
+                if (code := await visit.play(turn)) not in (0, WAITING):
+                    return code
             if not (await visit.state()).get("pending"):
                 raise UsageError(say("nothing_asked", lang, thread=repr(options.thread)))
-            visit.screens = _screens(options, lang)
-            code = await visit.answer(os.fsencode(options.choose).decode("utf-8", "replace"))
-            if code is None:
+            answered = await visit.answer(os.fsencode(options.choose).decode("utf-8", "replace"))
+            if answered is None:
                 raise UsageError(say("no_answer", lang, choice=repr(options.choose), known=answers(visit.question)))
-            return code
+            return answered
 
 
 async def chat(options: Namespace, settings: Settings) -> int:

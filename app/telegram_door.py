@@ -5,7 +5,6 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
-from typing import Any
 
 from app.assistant import Assistant, Turn
 from app.clock import Ring, Unreachable
@@ -58,9 +57,7 @@ class Door:
         for info in await self.assistant.threads():
             if (chat := chat_of(info.thread)) is None:
                 continue
-            for letter in await self.assistant.memory.transcript.open_letters(info.thread):
-                kept: dict[str, Any] = {"id": letter.message_id, "source": letter.source, "device": DOOR}
-                turn = Turn(thread=letter.thread, text=letter.text, user=letter.user, **kept)
+            for turn in await self.assistant.unanswered(info.thread, DOOR):
                 self.attend(Place(chat), partial(self.play, chat, turn))
 
     def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:

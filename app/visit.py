@@ -2,13 +2,14 @@
 
 import asyncio
 import signal
+import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from agents.events import Error, Event, Interrupt, ModelEnd, TurnEnd
-from agents.questions import CHOICE
+from agents.questions import CHOICE, mark
 from app.assistant import Assistant, Turn
 from app.render import RETRY, Screen
 from app.terminal import on_signal
@@ -59,11 +60,13 @@ class Visit:
         self.speaker, self.question = found.get("dialog"), Interrupt(**pending[0]) if pending else None
         return found
 
-    async def answer(self, text: str, **more: str) -> int | None:
-        """Play the answer to what a tool has asked; None if nothing was asked, or it is no answer."""
-        if not await self.assistant.fits(self.thread, text):
+    async def answer(self, text: str) -> int | None:
+        """Play the answer to what a tool has asked, as far as this visit has seen; None if it is no answer."""
+        if self.question is None or not await self.assistant.fits(self.thread, text):
             return None
-        return await self.play(self.turn(text, source=CHOICE, **more))
+        # Somebody else may have answered meanwhile, and what is asked now looks the same.
+        id = f"{uuid.uuid4().hex}#{mark(self.question.id)}"
+        return await self.play(self.turn(text, source=CHOICE, id=id))
 
     def turn(self, text: str | None, **more: str) -> Turn:
         """Return a turn of this visit."""

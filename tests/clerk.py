@@ -1,6 +1,7 @@
 """`python -m tests.clerk`: turns at a desk, in processes that may be killed at any of their steps.
 
-A step is a statement to the database, or either side of a tool's effect; steps are counted from the first tool on.
+A step is a statement to the database, or either side of a tool's effect; steps are counted from the first event of a
+kind (`Request.since`) to the end of the turn.
 """
 
 import asyncio
@@ -8,7 +9,9 @@ import json
 import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +27,26 @@ from observers import Observer
 from tests.conftest import compose
 from tests.desk import Desk
 from tests.driver import Request, serve
+from tests.shop import ask_address, choose_order
 
 CALLS: dict[str, Call] = {
     "pay": Call("pay", {"to": "Bob", "amount": 10}),
     "note": Call("note", {"text": "paid Bob"}),
     "mail": Call("mail", {"text": "hi"}),
+    "return": Call("choose_order"),
+    "fetch": Call("ask_address"),
 }
+ASKING = (choose_order, ask_address)
 PACE = 0.02
 """Seconds that a tool takes at each step."""
 _EXECUTE: Callable[..., Awaitable[Any]] = aiosqlite.Connection._execute
 
 
 class Clerk(Script):
-    """Models that pay, note and mail, as they are told, all in one reply, and tell what came of it."""
+    """Models that pay, note, mail and ask, as they are told, all in one reply, and tell what came of it.
+
+    What the user answers to a question is noted. The weather is for the supervisor.
+    """
 
     def __init__(self, life: int) -> None:
         # A provider never gives the same id to two calls, nor may two lives.
@@ -44,14 +54,19 @@ class Clerk(Script):
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
         """Return what the role says to this."""
-        if role == "supervisor":
-            return Call("plan_things", {"brief": "money"})
-        if role == "observer":
-            return "stay"
         spoken = [message for message in messages if message.type != "system"]
-        if spoken[-1].type == "tool":
-            return "\n".join(message.text for message in spoken if message.type == "tool")
-        return [call for name, call in CALLS.items() if name in spoken[-1].text.lower()] or "Well."
+        heard = spoken[-1].text.lower()
+        if role == "observer":
+            return "own" if "weather" in heard else "stay"
+        if role == "supervisor":
+            return "It is sunny." if "weather" in heard else Call("plan_things", {"brief": "money"})
+        results = [*takewhile(lambda message: message.type == "tool", reversed(spoken))][::-1]
+        answers = [message.text for message in results if message.name in [tool.name for tool in ASKING]]
+        if answers:
+            return [Call("note", {"text": text}) for text in answers]
+        if results:
+            return "\n".join(message.text for message in results)
+        return [call for name, call in CALLS.items() if name in heard] or "Well."
 
 
 class Steps:
@@ -79,7 +94,14 @@ def staff() -> tuple[Desk, Speakers, Mapping[str, Observer]]:
     """Find everybody, once for all processes that are forked afterwards."""
     desk = Desk(Path())
     speakers, watching = discover()
-    return desk, desk.with_desk(speakers), watching
+    return desk, with_questions(desk.with_desk(speakers)), watching
+
+
+def with_questions(speakers: Speakers) -> Speakers:
+    """Return the speakers, the planner with two more tools, which ask the user."""
+    planner = speakers.dialogs["planner"]
+    asking = replace(planner, tools=[*planner.tools, *ASKING], resume="ask")
+    return Speakers(speakers.supervisor, {**speakers.dialogs, "planner": asking})
 
 
 async def play(request: Request, pipe: int) -> None:
@@ -88,12 +110,12 @@ async def play(request: Request, pipe: int) -> None:
     steps = Steps(request.step)
     _count(steps)
     desk.path, desk.step = Path(request.database), steps.pause
-    turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user)
+    turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user, source=request.source)
     async with open_memory(f"sqlite:///{desk.path}") as memory:
         assistant = compose(memory, Clerk(request.life), speakers, watching)
         async for event in assistant.play(turn):
             os.write(pipe, json.dumps(event.plain()).encode() + b"\n")
-            steps.begun = (steps.begun or event.type == "tool.start") and event.type != "turn.end"
+            steps.begun = (steps.begun or event.type == request.since) and event.type != "turn.end"
 
 
 def _count(steps: Steps) -> None:

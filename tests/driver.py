@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -46,6 +46,9 @@ class Request:
     life: int = 0
     step: int | None = None
     """At which step of a process that counts its steps SIGKILL comes."""
+    since: str = "turn.start"
+    """The type of the event from which on it counts them."""
+    source: str = "message"
 
 
 Play = Callable[[Request, int], Coroutine[Any, Any, None]]
@@ -106,29 +109,6 @@ class Driver:
             return json.loads(await self._process.stdout.readline())
 
 
-async def ask(request: Request) -> Outcome:
-    """Play a turn by the command line; with `kill`, kill it so many seconds after the first event."""
-    command = ["ask", request.text, "--thread", request.thread, "--message-id", request.id, "--json"]
-    known = {"LLM_MODEL": "local:rules", "DATABASE_URL": f"sqlite:///{request.database}"}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app", *command),
-        cwd=ROOT,
-        env={**os.environ, **known},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    begun = time.monotonic()
-    told = await process.stdout.readline()
-    if request.kill is not None:
-        await asyncio.sleep(request.kill)
-        with suppress(ProcessLookupError):
-            process.kill()
-    told += await process.stdout.read()
-    code = await process.wait()
-    assert code in (0, -signal.SIGKILL)
-    return Outcome(events=_events(told), killed=code != 0, seconds=time.monotonic() - begun)
-
-
 def serve(play: Play) -> None:
     """Play requests, each in a process of its own, until there are no more."""
     with tempfile.TemporaryDirectory() as folder:
@@ -166,7 +146,7 @@ def _fork(request: Request, play: Play) -> Outcome:
     _, status = os.waitpid(child, 0)
     killed = os.WIFSIGNALED(status)
     assert killed or status == 0
-    return Outcome(events=_events(told), killed=killed, seconds=time.monotonic() - begun)
+    return Outcome(events=events_of(told), killed=killed, seconds=time.monotonic() - begun)
 
 
 def _read(pipe: int, child: int, request: Request) -> bytes:
@@ -185,7 +165,8 @@ def _read(pipe: int, child: int, request: Request) -> bytes:
             return told
 
 
-def _events(told: bytes) -> list[dict[str, Any]]:
+def events_of(told: bytes) -> list[dict[str, Any]]:
+    """Return the events that a process told before it ended."""
     # What stands behind the last line break is half a line of a killed process.
     return [json.loads(line) for line in told.split(b"\n")[:-1]]
 

@@ -16,7 +16,8 @@ from agents.events import Message, TurnStart
 from agents.memory.letters import Letter
 from agents.models.script import Line, Script
 from app.assistant import Assistant, Turn
-from tests.driver import Driver, Outcome, Request, ask
+from tests.command_line import ask
+from tests.driver import Driver, Outcome, Request
 from tests.staging import ROLES, THREAD, open_calls, play, said, script_lines, stage, todos, values
 
 TALK = (

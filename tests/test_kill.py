@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from agents.models.script import Script
-from tests.driver import Driver, Outcome, Request, ask
+from tests.command_line import ask
+from tests.driver import Driver, Outcome, Request
 from tests.staging import ROLES, open_calls, stage, todos, values
 
 KILLS = 200

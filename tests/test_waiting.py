@@ -4,16 +4,22 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agents.models.script import Call, Line
+from agents.models.script import Call, Line, Script
 from app import cli
 from app.assistant import Assistant
+from app.visit import WAITING, Visit
+from prompts import phrase
+from tests.command_line import ask, resume
 from tests.conftest import Chat
+from tests.driver import Request
 from tests.shop import ORDERS, with_shop
+from tests.staging import ROLES, open_calls, stage, todos
 
 SHOES, HAT, COAT = ORDERS
 BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
@@ -89,6 +95,21 @@ def test_what_is_no_answer_is_a_fault_of_the_caller(chat: Chat, run: Run) -> Non
     assert len(asyncio.run(_lines(chat))) == 2
 
 
+async def test_an_answer_is_for_the_question_that_was_seen(chat: Chat) -> None:
+    """Who answers what was answered elsewhere meanwhile does not answer what is asked next, however alike it is."""
+    chat.speakers = with_shop(chat.speakers)
+    chat.expects(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")]])
+    await chat.says("I want to return something")
+    async with chat.assistant() as assistant:
+        visit = Visit(assistant, "ann")
+        await visit.state()
+        await chat.says("1")
+        code = await visit.answer("1")
+
+    assert (code, len((await chat.state())["pending"])) == (WAITING, 1)
+    assert (await _lines(chat, "ann"))[-1].text == phrase("choice_gone", "en")
+
+
 def test_a_form_and_a_page_are_answered_by_resume(chat: Chat, run: Run) -> None:
     """A form takes JSON, and asks for what is missing; a page takes any word."""
     chat.expects(supervisor=BEGIN, planner=[[Call("ask_address"), Call("sign_in")], "Thanks."])
@@ -119,6 +140,26 @@ def test_chat_from_a_pipe_exits_as_it_ends(
             assert run("chat")[0] == code
 
 
-async def _lines(chat: Chat) -> list[Any]:
+@pytest.mark.slow
+async def test_a_question_by_the_command_line(tmp_path: Path) -> None:
+    """A killed `ask` has its question answered by `resume`; of two that do so at once, one counts."""
+    database = tmp_path / "x.db"
+    message = Request(
+        database=str(database), thread="ann", text="add buy milk, drink milk and bread to my list", id="1"
+    )
+    await ask(message)
+    first = await ask(replace(message, text="delete the milk", id="2", kill=0, since="interrupt"))
+    assert "interrupt" in [event["type"] for event in first.events]
+    outcomes = await asyncio.gather(*(resume(replace(message, text=number)) for number in "12"))
+
+    async with stage(database, Script().models(ROLES)) as assistant:
+        left = await todos(assistant, "ann")
+        assert await open_calls(assistant, "ann") == []
+    assert left in (["drink milk", "bread"], ["buy milk", "bread"])
+    tools = [event["tool"] for outcome in outcomes for event in outcome.events if event["type"] == "tool.start"]
+    assert tools.count("delete_todos") == 1
+
+
+async def _lines(chat: Chat, thread: str = "me") -> list[Any]:
     async with chat.assistant() as assistant:
-        return await assistant.history("me")
+        return await assistant.history(thread)

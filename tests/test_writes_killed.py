@@ -25,7 +25,9 @@ IN_DOUBT = {name: phrase("write_unknown", "en", tool=name) for name in ("pay", "
 
 def request(database: Path, **more: object) -> Request:
     """Return the message that asks for a payment, a note and a mail."""
-    known = Request(database=str(database), thread="ann", text="Pay Bob 10, note it, mail hi", id="m")
+    known = Request(
+        database=str(database), thread="ann", text="Pay Bob 10, note it, mail hi", id="m", since="tool.start"
+    )
     return replace(known, **more)  # type: ignore[arg-type]
 
 

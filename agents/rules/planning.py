@@ -2,13 +2,15 @@
 
 from typing import Any
 
+from langchain_core.messages import HumanMessage
+
 from agents.rules.actions import Filler, Plan, correction
-from agents.rules.listings import of_last
-from agents.rules.parts import HELP, Call
+from agents.rules.listings import choosers, of_last
+from agents.rules.parts import HELP, Call, results, text_of
 from agents.rules.patterns import Match
 from agents.rules.references import plain_number
 from agents.rules.scene import Situation
-from agents.rules.slots import clean, vague
+from agents.rules.slots import clean, vague, without
 from agents.rules.wishes import wishes, without_greeting
 from agents.rules.wording import sentence
 from prompts import card
@@ -27,6 +29,9 @@ def understand(now: Situation) -> Plan:
     filler = Filler(now)
     asks = None if now.begun else now.note("asks")
     found = wishes(now.heard, now.words, now.book().find)
+    if all_of_them := _of_choice(now):
+        filler.add(plan, *all_of_them)
+        return plan
     if asks and _answer(now, filler, plan, asks, found.matches):
         return plan
     if (fixed := correction(now)) and not any(not match.owner for match in found.matches):
@@ -38,6 +43,20 @@ def understand(now: Situation) -> Plan:
     if plan.empty and HELP in now.tools and now.words.asks(now.heard):
         plan.calls.append(Call(HELP, {"query": now.heard}))
     return plan
+
+
+def _of_choice(now: Situation) -> tuple[str, dict[str, str]] | None:
+    """Return the wish for which the user was let choose one entry, if the user now says "both" or "all of them"."""
+    made, spoken = results(now.before), [message for message in now.before if isinstance(message, HumanMessage)]
+    if not made or made[-1].call.name not in choosers(now) or not spoken:
+        return None
+    wish = now.book().find(text_of(spoken[-1]))
+    if wish is None or not now.words.means(now.heard, "references.both", "references.all"):
+        return None
+    numbers = ", ".join(map(str, made[-1].call.args.get("numbers", [])))
+    wanted = now.tools.get(wish.tool, {})
+    entries = [name for name, parameter in wanted.items() if parameter.kind in ("number", "numbers")]
+    return wish.tool, {**wish.slots, **dict.fromkeys(entries, numbers)}
 
 
 def guess(now: Situation) -> tuple[str, dict[str, Any]] | None:
@@ -78,7 +97,15 @@ def _answer(now: Situation, filler: Filler, plan: Plan, asks: dict[str, Any], ma
     text = now.heard if parameter.kind == "time" else without_greeting(now.heard, words)
     if vague(text, words) or (words.asks(now.heard) and parameter.kind in ("text", "texts")):
         return False
+    if parameter.kind in ("text", "texts"):
+        text = without(text, words, "leads.phrases")
     filler.add(plan, tool, {slot: text}, asks["args"])
+    if plan.asks and not plan.calls and asks.get("again"):
+        # Twice nothing on the list was named: the user is not answering.
+        plan.asks, plan.remarks = None, []
+        return False
+    if plan.asks:
+        plan.asks["again"] = True
     return True
 
 

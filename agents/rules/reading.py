@@ -4,11 +4,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.rules.actions import Filler, Plan
+from agents.rules.asides import addressed, aside, points_only
 from agents.rules.edits import Changes, Form, corrected, extended, told
 from agents.rules.parts import FILL_FORM, HELP, Call
-from agents.rules.patterns import Match
+from agents.rules.patterns import Match, first_match
+from agents.rules.references import plain_number
 from agents.rules.scene import Situation
+from agents.rules.slots import clean
 from agents.rules.wishes import Wishes, wishes, without_greeting
+from agents.rules.wording import Vocabulary, sentence
 from prompts import table
 
 
@@ -18,6 +22,8 @@ class Understood:
 
     changes: Changes = field(default_factory=Changes)
     plan: Plan = field(default_factory=Plan)
+    aside: str | None = None
+    """What the message does to the conversation, if it says nothing of the matter."""
 
 
 def understand(now: Situation, asked: str | None) -> Understood:
@@ -25,15 +31,22 @@ def understand(now: Situation, asked: str | None) -> Understood:
     form, meant = Form(now), Understood()
     if not now.heard:
         return meant
+    found = wishes(now.heard, now.words, now.book().find)
+    if all(match.pattern.of_form or _doubtful(match, asked) for match in found.matches):
+        meant.aside = aside(now.heard, now.words, question(now, asked))
+    if meant.aside:
+        return meant
     meant.changes = corrected(form, now.heard)
     if meant.changes.values or meant.changes.remarks:
         return meant
-    found = wishes(now.heard, now.words, now.book().find)
     corrections = {match.text: values for match in found.matches if (values := _correction(form, match, asked))}
     several = len(found.matches) > 1
-    matches = [
-        match for match in found.matches if match.text not in corrections and (several or not _doubtful(match, asked))
-    ]
+    others = [match for match in found.matches if match.text not in corrections]
+    matches = [match for match in others if several or not _doubtful(match, asked) or _takes_away(match, now.words)]
+    if pointing := [match for match in matches if _doubtful(match, asked) and _points(match, now.words)]:
+        shown = (raw for match in pointing for raw in match.slots.values())
+        meant.changes.remarks = [sentence("not_there", now.lang, old=clean(raw, now.words)) for raw in shown]
+        return meant
     fills = [match for match in matches if not match.owner and match.tool == FILL_FORM]
     meant.changes = told(form, fills)
     for values in corrections.values():
@@ -46,9 +59,26 @@ def understand(now: Situation, asked: str | None) -> Understood:
     return meant
 
 
+def question(now: Situation, asked: str | None) -> str:
+    """Return how a field is asked for in the language of what was heard; empty if none was."""
+    entry = table(f"forms/{now.own.form}", now.words.lang).get(asked, {}) if now.own and asked else {}
+    return f"{entry.get('question', '')} {entry.get('label', '')}"
+
+
 def _doubtful(match: Match, asked: str | None) -> bool:
     """Whether what looks like a wish for others may as well be the answer to the question."""
     return bool(asked and match.owner) and not match.pattern.strong
+
+
+def _takes_away(match: Match, words: Vocabulary) -> bool:
+    """Whether something is to be deleted: nobody answers so, and the form does not hold it."""
+    removed = {stem for cue in words.phrases("edits.removed") for stem in words.stems(cue)}
+    return removed.issuperset(match.pattern.literals)
+
+
+def _points(match: Match, words: Vocabulary) -> bool:
+    """Whether it is not said what shall be deleted, but which one: here nobody can tell of what list."""
+    return any(points_only(raw, words) or plain_number(raw, words) is not None for raw in match.slots.values())
 
 
 def _correction(form: Form, match: Match, asked: str | None) -> dict[str, Any]:
@@ -88,6 +118,15 @@ def _bare(form: Form, meant: Understood, asked: str, found: Wishes) -> None:
     text = found.lead if found.matches else without_greeting(now.heard, now.words)
     if not text or now.words.asks(text) or (not found.matches and now.words.asks(now.heard)):
         return
+    asked_for = question(now, asked)
+    if points_only(text, now.words, asked_for):
+        meant.aside = None if found.matches else "unclear"
+        return
+    if kind := aside(text, now.words, asked_for) or addressed(text, now.words):
+        meant.aside = None if found.matches else kind
+        return
+    if not found.matches and now.words.means(text.split()[0], "negation"):
+        text = (first_match("edits.replace", text, now.words.lang) or {"new": text})["new"]
     if not found.matches and (added := extended(form, now.heard, asked)).values:
         meant.changes = added
     elif value := form.read(asked, text):

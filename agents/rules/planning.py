@@ -5,7 +5,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from agents.rules.actions import Filler, Plan, correction
-from agents.rules.listings import choosers, of_last
+from agents.rules.listings import choosers, of_last, points
 from agents.rules.parts import HELP, Call, results, text_of
 from agents.rules.patterns import Match
 from agents.rules.references import plain_number
@@ -130,8 +130,7 @@ def _follow(now: Situation, filler: Filler, plan: Plan, matches: tuple[Match, ..
 
 def _only_points(now: Situation, match: Match) -> bool:
     """Whether a wish does not say of what it is a number: "delete the second one"."""
-    numbers = [raw for raw in match.slots.values() if plain_number(raw, now.words) is not None]
-    return match.exact and len(numbers) == len(match.slots) == len(match.pattern.literals) == 1
+    return match.exact and len(match.pattern.literals) == 1 and points(match, now.words)
 
 
 def cancelled(now: Situation) -> str | None:

@@ -1,11 +1,12 @@
 """What a message means to a form: corrections, values told in sentences, a bare answer, commands."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.rules.actions import Filler, Plan
 from agents.rules.asides import addressed, aside, points_only
 from agents.rules.edits import Changes, Form, corrected, extended, told
+from agents.rules.listings import spelled
 from agents.rules.parts import FILL_FORM, HELP, Call
 from agents.rules.patterns import Match, first_match
 from agents.rules.references import plain_number
@@ -43,7 +44,10 @@ def understand(now: Situation, asked: str | None) -> Understood:
     several = len(found.matches) > 1
     others = [match for match in found.matches if match.text not in corrections]
     matches = [match for match in others if several or not _doubtful(match, asked) or _takes_away(match, now.words)]
-    if pointing := [match for match in matches if _doubtful(match, asked) and _points(match, now.words)]:
+    matches = [replace(match, text=spelled(now, match) or match.text) for match in matches]
+    if pointing := [
+        match for match in matches if _doubtful(match, asked) and _points(match, now.words) and not spelled(now, match)
+    ]:
         shown = (raw for match in pointing for raw in match.slots.values())
         meant.changes.remarks = [sentence("not_there", now.lang, old=clean(raw, now.words)) for raw in shown]
         return meant

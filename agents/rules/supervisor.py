@@ -2,6 +2,7 @@
 
 from agents.rules.actions import NeedsListing, Plan
 from agents.rules.asides import aside
+from agents.rules.listings import spelled
 from agents.rules.parts import Call, Helper, Move
 from agents.rules.patterns import first_match
 from agents.rules.planning import cancelled, understand
@@ -115,6 +116,9 @@ def _handovers(now: Situation, plan: Plan) -> list[Call]:
     """Make one call for each dialog that is wanted, with its part of the message as brief."""
     owners = list(dict.fromkeys(match.owner for match in plan.foreign))
     if len(owners) == 1 and not plan.calls:
-        return [Call(owners[0], {"brief": now.heard})]
-    briefs = {owner: [match.text for match in plan.foreign if match.owner == owner] for owner in owners}
+        alone = plan.foreign[0] if len(plan.foreign) == 1 else None
+        return [Call(owners[0], {"brief": (alone and spelled(now, alone)) or now.heard})]
+    briefs = {
+        owner: [spelled(now, match) or match.text for match in plan.foreign if match.owner == owner] for owner in owners
+    }
     return [Call(owner, {"brief": ". ".join(texts)}) for owner, texts in briefs.items()]

@@ -1,6 +1,7 @@
 """Words about the conversation instead of the matter: refusals, questions back, complaints, commands of others."""
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from tests.rules.acting import PROFILE, Lang
 from tests.talk_room import Room
@@ -216,3 +217,17 @@ def test_refusing_is_no_wish(lang: Lang, text: str, said: str) -> None:
     room.says(None)
     assert said in room.says(text)
     assert room.trace == []
+
+
+@pytest.mark.parametrize(("lang", "answer"), [("en", "hiking"), ("ru", "походы")])
+def test_a_shortcut_leaves_the_question_open(lang: Lang, answer: str) -> None:
+    """After the time was told in between, an answer still answers what was asked before."""
+    room = Room(lang)
+    for line in PROFILE[lang]:
+        room.says(line)
+    call = {"name": "current_time", "args": {}, "id": "1"}
+    served = AIMessage("18:24", additional_kwargs={"served": "current_time"})
+    asked = [HumanMessage("…"), AIMessage("", tool_calls=[call]), ToolMessage("18:24", tool_call_id="1"), served]
+    room.talk("profile").extend(asked)
+    room.says(answer)
+    assert room.form["interests"] == [answer]

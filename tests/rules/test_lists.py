@@ -130,3 +130,44 @@ def test_a_choice_of_one_answered_by_both(wish: str, text: str, calls: list[tupl
     prompt = [SystemMessage("Role."), HumanMessage(wish), made, left, HumanMessage(text), closing]
     reply = RulesModel().bind_tools(tools).invoke(prompt)
     assert [(entry["name"], entry["args"]) for entry in reply.tool_calls] == calls
+
+
+SERVED: list[tuple[Lang, str, str, str, list[Any], list[Any]]] = [
+    (
+        "en",
+        "list_todos",
+        "1. milk\n2. bread\n3. eggs",
+        "delete the second one",
+        ["milk", "eggs"],
+        ["call mom", "call dad"],
+    ),
+    (
+        "en",
+        "list_reminders",
+        "1. call mom\n2. call dad",
+        "delete the first one",
+        ["milk", "bread", "eggs"],
+        ["call dad"],
+    ),
+    ("en", "list_reminders", "1. call mom\n2. call dad", "delete all", ["milk", "bread", "eggs"], []),
+    ("ru", "list_todos", "1. молоко\n2. хлеб\n3. яйца", "удали второе", ["молоко", "яйца"], ["мама", "папа"]),
+    ("ru", "list_reminders", "1. мама\n2. папа", "удали первое", ["молоко", "хлеб", "яйца"], ["папа"]),
+]
+
+
+@pytest.mark.parametrize(("lang", "name", "shown", "text", "todos", "reminders"), SERVED)
+def test_a_number_is_of_the_list_shown_last(
+    lang: Lang, name: str, shown: str, text: str, todos: list[str], reminders: list[str]
+) -> None:
+    """A list that was shown without its dialog is the one that "the second one" is of, whatever the dialog did last."""
+    calls = ["call mom", "call dad"] if lang == "en" else ["мама", "папа"]
+    room = Room(lang, reminders=[[text, "at 9"] for text in calls])
+    room.todos = [[text, False] for text in TODOS[lang]]
+    other = SHOW[lang] if name == "list_reminders" else {"en": "show my reminders", "ru": "покажи напоминания"}[lang]
+    room.says(other)
+    room.says({"en": "that's all", "ru": "это всё"}[lang])
+    note = {"served": name}
+    room.talk("supervisor").extend([HumanMessage("…"), AIMessage(shown, additional_kwargs=note)])
+    room.says(text)
+    assert [entry for entry, _ in room.todos] == todos
+    assert [entry for entry, _ in room.reminders] == reminders

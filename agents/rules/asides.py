@@ -22,8 +22,9 @@ def aside(text: str, words: Vocabulary, question: str = "") -> str | None:
     `question` is what was asked: its words say nothing when they come back.
     """
     said = words.stems(text)
-    if not said:
-        return "unclear" if "?" in text else None
+    if not said or text.lstrip().startswith("/"):
+        # A command that no door knows is no answer either.
+        return "unclear" if said or "?" in text else None
     if len(said) > LONGEST:
         return None
     if kind := next((kind for kind in KINDS if words.means(text, f"asides.{kind}.phrases")), None):
@@ -31,7 +32,7 @@ def aside(text: str, words: Vocabulary, question: str = "") -> str | None:
     asked = frozenset(words.stems(question))
     if kind := next((kind for kind in KINDS if _ruled(kind, frozenset(said), asked, words.lang)), None):
         return kind
-    return "unclear" if words.asks(text) and _small(words.lang) | asked >= set(said) else None
+    return "unclear" if words.asks(text) and small_words(words.lang) | asked >= set(said) else None
 
 
 def addressed(text: str, words: Vocabulary, *kinds: str) -> str | None:
@@ -47,11 +48,11 @@ def points_only(text: str, words: Vocabulary, question: str = "") -> bool:
         return True
     # One small word may be a name all the same: the language Go.
     alone = asked | set(words.numbers) | _listed("asides.around", words.lang)
-    return bool(said) and said <= (_small(words.lang) | alone if len(said) > 1 else alone)
+    return bool(said) and said <= (small_words(words.lang) | alone if len(said) > 1 else alone)
 
 
 def _ruled(kind: str, said: frozenset[str], asked: frozenset[str], lang: str) -> bool:
-    small = _small(lang) | asked
+    small = small_words(lang) | asked
     for rule in _rules(kind, lang):
         groups = [group | asked if QUESTION in group else group for group in rule]
         if all(said & group for group in groups) and said <= small.union(*groups):
@@ -79,7 +80,8 @@ def _group(group: str, words: Vocabulary) -> frozenset[str]:
 
 
 @cache
-def _small(lang: str) -> frozenset[str]:
+def small_words(lang: str) -> frozenset[str]:
+    """Return the stems of the words that name nothing."""
     lists = (_listed(name, lang) for name in ("asides.around", "question", "pointing"))
     return vocabulary(lang).stop.union(*lists)
 

@@ -83,7 +83,8 @@ class Phrasebook:
         if candidate.owner and len(candidate.literals) < 2:
             return False
         negations = {words.stems(entry)[0] for entry in words.phrases("negation")}
-        values = [words.stems(value) for value in slots.values()]
+        # A name may be a small word in capitals: "I know Go".
+        values = [words.stems(value) for value in slots.values() if not value[:1].isupper()]
         if any(points_only(value, words) for value in slots.values()):
             return False
         return all(value[0] not in negations and not words.stop.issuperset(value) for value in values)

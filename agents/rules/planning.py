@@ -5,9 +5,9 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from agents.rules.actions import Filler, Plan, correction
-from agents.rules.listings import choosers, of_last, points
+from agents.rules.listings import choosers, of_last, points, readings
 from agents.rules.parts import HELP, Call, results, text_of
-from agents.rules.patterns import Match
+from agents.rules.patterns import Match, first_match
 from agents.rules.references import plain_number
 from agents.rules.scene import Situation
 from agents.rules.slots import clean, vague, without
@@ -38,11 +38,23 @@ def understand(now: Situation) -> Plan:
         filler.add(plan, *fixed)
         return plan
     _follow(now, filler, plan, found.matches)
+    if plan.empty and (more := _more_of_it(now)):
+        filler.add(plan, *more)
     if plan.empty and (like := now.book().resemble(now.heard)):
         _follow(now, filler, plan, (like,))
     if plan.empty and HELP in now.tools and now.words.asks(now.heard):
         plan.calls.append(Call(HELP, {"query": now.heard}))
     return plan
+
+
+def _more_of_it(now: Situation) -> tuple[str, dict[str, str]] | None:
+    """Return the tool that the user just had something added with, and what "and bread" adds to it."""
+    made = [result for result in results(now.before) if result.call.name not in readings(now)]
+    found = first_match("edits.add", now.heard, now.words.lang)
+    if not made or not found:
+        return None
+    needed = [entry for entry in now.tools.get(made[-1].call.name, {}).values() if entry.required]
+    return (made[-1].call.name, {needed[0].name: found["new"]}) if [e.kind for e in needed] == ["texts"] else None
 
 
 def _of_choice(now: Situation) -> tuple[str, dict[str, str]] | None:

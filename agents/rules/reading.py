@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agents.lexical import plain
 from agents.rules.actions import Filler, Plan
-from agents.rules.asides import addressed, aside, points_only
+from agents.rules.asides import addressed, aside, points_only, small_words
 from agents.rules.edits import Changes, Form, corrected, extended, told
 from agents.rules.listings import spelled
 from agents.rules.parts import FILL_FORM, HELP, Call
@@ -33,6 +34,9 @@ def understand(now: Situation, asked: str | None) -> Understood:
     if not now.heard:
         return meant
     found = wishes(now.heard, now.words, now.book().find)
+    if showing := _asks_for_own(now):
+        meant.plan.calls.append(showing)
+        return meant
     if all(match.pattern.of_form or _doubtful(match, asked) for match in found.matches):
         meant.aside = aside(now.heard, now.words, question(now, asked))
     if meant.aside:
@@ -43,7 +47,7 @@ def understand(now: Situation, asked: str | None) -> Understood:
     corrections = {match.text: values for match in found.matches if (values := _correction(form, match, asked))}
     several = len(found.matches) > 1
     others = [match for match in found.matches if match.text not in corrections]
-    matches = [match for match in others if several or not _doubtful(match, asked) or _takes_away(match, now.words)]
+    matches = [match for match in others if several or not _doubtful(match, asked) or _is_command(form, match, asked)]
     matches = [replace(match, text=spelled(now, match) or match.text) for match in matches]
     if pointing := [
         match for match in matches if _doubtful(match, asked) and _points(match, now.words) and not spelled(now, match)
@@ -74,10 +78,22 @@ def _doubtful(match: Match, asked: str | None) -> bool:
     return bool(asked and match.owner) and not match.pattern.strong
 
 
-def _takes_away(match: Match, words: Vocabulary) -> bool:
-    """Whether something is to be deleted: nobody answers so, and the form does not hold it."""
-    removed = {stem for cue in words.phrases("edits.removed") for stem in words.stems(cue)}
-    return removed.issuperset(match.pattern.literals)
+def _asks_for_own(now: Situation) -> Call | None:
+    """Return what shows the form, if the user asks what stands in it: "what are my skills?"."""
+    shows = next((name for name, wanted in now.tools.items() if name.startswith("show") and not wanted), None)
+    labels = table(f"forms/{now.own.form}", now.words.lang).values() if now.own else ()
+    named = {stem for entry in labels for stem in now.words.stems(entry["label"])}
+    of_user = now.words.asks(now.heard) and now.words.mention(plain(now.heard), "possessive.phrases")
+    only = set(now.words.stems(now.heard)) <= named | small_words(now.words.lang)
+    return Call(shows, {}) if shows and of_user and only and named & set(now.words.stems(now.heard)) else None
+
+
+def _is_command(form: Form, match: Match, asked: str | None) -> bool:
+    """Whether nobody answers so: by deleting what the form does not hold, or by adding to what is no list."""
+    words = form.now.words
+    names = ["edits.removed"] if asked and form.is_list(asked) else ["edits.removed", "edits.added"]
+    cues = {stem for name in names for cue in words.phrases(name) for stem in words.stems(cue)}
+    return cues.issuperset(match.pattern.literals)
 
 
 def _points(match: Match, words: Vocabulary) -> bool:

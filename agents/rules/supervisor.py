@@ -34,7 +34,8 @@ def speak(now: Situation) -> Move:
         return _with_remarks(now, plan, "")
     if (last := _last_dialog(now)) and _corrects(now):
         return Move("", (Call(last, {"brief": now.heard}),))
-    return not_understood(now)
+    helper = _offered(now)
+    return _offering(now, helper, not_understood(now).text) if helper else not_understood(now)
 
 
 def _chat(now: Situation) -> Move | None:

@@ -27,6 +27,7 @@ IN_PROFILE: list[tuple[Lang, str, str]] = [
             "I have no idea what to say",
             "mind your own business",
             "let's move on",
+            "idk lol",
         ]
     ),
     *(
@@ -70,6 +71,8 @@ IN_PROFILE: list[tuple[Lang, str, str]] = [
             "don't write that down",
             "delete everything",
             "mark the milk",
+            "/quit me",
+            "lol",
         ]
     ),
     *(
@@ -93,6 +96,8 @@ IN_PROFILE: list[tuple[Lang, str, str]] = [
             "расскажи анекдот",
             "не записывай это",
             "удали всё",
+            "/выйти отсюда",
+            "ахах",
         ]
     ),
     ("en", "back", "before"),
@@ -117,6 +122,7 @@ def test_words_that_tell_nothing_are_no_answer(lang: Lang, text: str, question: 
     ("lang", "text", "interests"),
     [
         ("en", "Go", ["Go"]),
+        ("en", "I like Go", ["Go"]),
         ("en", "answering questions", ["answering questions"]),
         ("en", "maybe chess", ["chess"]),
         ("en", "I don't know, maybe chess and perhaps sailing", ["chess", "sailing"]),
@@ -189,8 +195,8 @@ def test_deleting_what_the_profile_does_not_hold_is_for_the_list(lang: Lang, tex
 @pytest.mark.parametrize(
     ("lang", "lines"),
     [
-        ("en", [None, "hi", "what do you mean?", "wait", "yes"]),
-        ("ru", [None, "привет", "что?", "подожди", "да"]),
+        ("en", [None, "hi", "what do you mean?", "wait", "hello there my dear friend", "yes"]),
+        ("ru", [None, "привет", "что?", "подожди", "привет дорогой друг", "да"]),
     ],
 )
 def test_an_offer_outlives_small_talk(lang: Lang, lines: list[str | None]) -> None:
@@ -231,3 +237,13 @@ def test_a_shortcut_leaves_the_question_open(lang: Lang, answer: str) -> None:
     room.talk("profile").extend(asked)
     room.says(answer)
     assert room.form["interests"] == [answer]
+
+
+@pytest.mark.parametrize(("lang", "text"), [("en", "add milk"), ("ru", "добавь молоко")])
+def test_nobody_adds_to_what_is_no_list(lang: Lang, text: str) -> None:
+    """Where one thing is asked for, "add" is a wish for the to-do list; where several are, it may be an answer."""
+    room = Room(lang)
+    for line in [PROFILE[lang][0], text]:
+        room.says(line)
+    assert [entry for entry, _ in room.todos] == ["milk" if lang == "en" else "молоко"]
+    assert room.form == {}

@@ -61,8 +61,11 @@ def _ruled(kind: str, said: frozenset[str], asked: frozenset[str], lang: str) ->
 
 
 def _begins(kind: str, said: list[str], words: Vocabulary) -> bool:
-    starts = (words.stems(entry) for entry in words.phrases(f"asides.{kind}.begins"))
-    return any(said[: len(start)] == start for start in starts)
+    def any_of(name: str) -> bool:
+        starts = (words.stems(entry) for entry in words.phrases(f"asides.{kind}.{name}"))
+        return any(said[: len(start)] == start for start in starts)
+
+    return any_of("begins") and not any_of("unless")
 
 
 @cache

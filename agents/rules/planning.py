@@ -40,11 +40,17 @@ def understand(now: Situation) -> Plan:
     _follow(now, filler, plan, found.matches)
     if plan.empty and (more := _more_of_it(now)):
         filler.add(plan, *more)
-    if plan.empty and (like := now.book().resemble(now.heard)):
+    if plan.empty and (like := now.book().resemble(now.heard)) and not (_only_asks(now) and now.tools.get(like.tool)):
         _follow(now, filler, plan, (like,))
     if plan.empty and HELP in now.tools and now.words.asks(now.heard):
         plan.calls.append(Call(HELP, {"query": now.heard}))
     return plan
+
+
+def _only_asks(now: Situation) -> bool:
+    """Whether a question wants to know and not to have something done, as "could you …?" does."""
+    said = tuple(now.words.stems(now.heard))
+    return now.words.asks(now.heard) and not any(said[: len(start)] == start for start in now.words.openings)
 
 
 def _more_of_it(now: Situation) -> tuple[str, dict[str, str]] | None:

@@ -171,3 +171,19 @@ def test_a_number_is_of_the_list_shown_last(
     room.says(text)
     assert [entry for entry, _ in room.todos] == todos
     assert [entry for entry, _ in room.reminders] == reminders
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [
+        ("en", "which one did you delete?"),
+        ("en", "what did you remove?"),
+        ("ru", "что ты удалил?"),
+        ("ru", "какое удалено?"),
+    ],
+)
+def test_a_question_deletes_nothing(lang: Lang, text: str) -> None:
+    """To ask what was deleted is no wish to delete, not even where there is but one entry to delete."""
+    room = shopping(lang, 1)
+    room.says(text)
+    assert [entry for entry, _ in room.todos] == TODOS[lang][:1]

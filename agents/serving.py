@@ -66,20 +66,21 @@ class Serving:
             added += [AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
         elif not is_answer:
             added.append(SystemMessage(message.text))
-        moves = self._told(holder, view, text, added) if is_answer else self._passed_on(holder, added)
+        # No prompt shows the note; it tells `local:rules` of what the list is, and that its own question is still open.
+        exchange = [*added, AIMessage(text, additional_kwargs={"served": name})]
+        moves = self._told(holder, view, text, exchange) if is_answer else self._passed_on(holder, added)
         whole, events = handover.sequence(state, lambda _: (update, []), *moves)
         for event in events:
             runtime.stream_writer(event)
         return whole
 
-    def _told(self, holder: str, view: View | None, text: str, added: Sequence[AnyMessage]) -> list[Move]:
+    def _told(self, holder: str, view: View | None, text: str, exchange: Sequence[AnyMessage]) -> list[Move]:
         """Give the user the answer; a question that is open is put again, and can still be answered."""
 
         def remember(state: State) -> Change:
-            exchange = [*added, AIMessage(text)]
             messages = state.get("talks", {}).get(holder, {}).get("messages", [])
             waits = bool(state.get("pending"))
-            talk: TalkUpdate = {"messages": set_before(messages, exchange)} if waits else {"add": exchange}
+            talk: TalkUpdate = {"messages": set_before(messages, exchange)} if waits else {"add": [*exchange]}
             return {"talks": {holder: talk}}, []
 
         def say(state: State) -> Change:

@@ -134,6 +134,8 @@ class Filler:
             return [self._chosen(tool, found.choices, known)]
         if found.unknown:
             raise Unclear(sentence("not_on_list", lang, name=", ".join(found.unknown), list=shown))
+        if not found.numbers:
+            raise Unclear(sentence("no", lang))
         return list(found.numbers)
 
     def _chosen(self, tool: str, numbers: tuple[int, ...], known: Mapping[int, str]) -> int:

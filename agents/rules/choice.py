@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from agents.rules.asides import points_only
 from agents.rules.patterns import Match, match
 from agents.rules.phrases import Pattern, pattern
 from agents.rules.slots import WHEN
@@ -55,7 +56,10 @@ class Phrasebook:
         words = vocabulary(self.lang)
         said = {stem for stem in words.stems(text) if stem not in words.stop}
         best: tuple[float, Match] | None = None
+        refused = {words.stems(entry)[0] for entry in words.phrases("negation")} & set(words.stems(text))
         for candidate in self.patterns:
+            if not refused <= set(candidate.literals):
+                continue
             score = 0.0 if candidate.of_form else self._likeness(said, candidate)
             if score >= LIKE and (best is None or score > best[0]):
                 best = score, Match(candidate, {}, text, exact=False)
@@ -72,14 +76,17 @@ class Phrasebook:
         return 2 * shared / (wanted + heard)
 
     def _plausible(self, candidate: Pattern, slots: dict[str, str]) -> bool:
-        """Refuse a form's field that would hold a negation or a bare pronoun ("I like it")."""
+        """Refuse a form's field that would hold a negation or a bare pronoun ("I like it", "I can do everything")."""
         if not candidate.of_form:
             return True
         words = vocabulary(self.lang)
         if candidate.owner and len(candidate.literals) < 2:
             return False
         negations = {words.stems(entry)[0] for entry in words.phrases("negation")}
-        values = [words.stems(value) for value in slots.values()]
+        # A name may be a small word in capitals: "I know Go".
+        values = [words.stems(value) for value in slots.values() if not value[:1].isupper()]
+        if any(points_only(value, words) for value in slots.values()):
+            return False
         return all(value[0] not in negations and not words.stop.issuperset(value) for value in values)
 
 

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.rules.asides import aside
 from agents.rules.parts import FILL_FORM, results
 from agents.rules.patterns import Match, first_match
+from agents.rules.references import plain_number
 from agents.rules.scene import Situation
-from agents.rules.slots import clean, items
+from agents.rules.slots import clean, items, without
 from agents.rules.wording import sentence
 
 
@@ -37,7 +39,11 @@ class Form:
 
     def read(self, name: str, raw: str) -> Any:
         """Return the value of a field in the user's words."""
-        return items(raw, self.now.words) if self.is_list(name) else clean(raw, self.now.words)
+        words = self.now.words
+        if not self.is_list(name):
+            return without(raw, words, "leads.hedges")
+        said = (item for item in items(raw, words) if not aside(item, words))
+        return [item for entry in said if (item := without(entry, words, "leads.hedges"))]
 
     def holding(self, raw: str) -> tuple[str, str] | None:
         """Return the field that holds what these words name, and the value or list item itself."""
@@ -55,6 +61,14 @@ class Form:
                 return next((name for name, value in result.call.args.items() if value), None)
         return None
 
+    def counted(self, raw: str) -> tuple[str, str] | None:
+        """Return the list that was filled last, and the item of it that these words count ("the second one")."""
+        name, number = self.last_filled(), plain_number(raw, self.now.words)
+        held = self.values.get(name or "")
+        if not name or not number or not isinstance(held, list) or number > len(held):
+            return None
+        return name, str(held[number if number < 0 else number - 1])
+
 
 def corrected(form: Form, text: str) -> Changes:
     """Return what a correction changes ("not Ruby but Rust", "I meant Rust"); nothing if it is none."""
@@ -69,8 +83,11 @@ def corrected(form: Form, text: str) -> Changes:
         old = str(held[-1]) if isinstance(held, list) else str(held)
         _replace(form, changes, (last, old), _value(form, found["new"]), old)
         return changes
-    if (found := first_match("edits.remove", text, lang)) and (place := form.holding(found["old"])):
-        _remove(form, changes, place[0], found["old"])
+    if found := first_match("edits.remove", text, lang):
+        if place := form.holding(found["old"]):
+            _remove(form, changes, place[0], found["old"])
+        elif place := form.counted(found["old"]):
+            _remove(form, changes, *place)
     return changes
 
 

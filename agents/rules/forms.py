@@ -9,7 +9,7 @@ from agents.rules.parts import FILL_FORM, HELP, Call, Move
 from agents.rules.patterns import Match
 from agents.rules.planning import cancelled
 from agents.rules.reading import Understood, to_rewrite, understand
-from agents.rules.replies import ask_help, joined, not_understood, small_talk, told
+from agents.rules.replies import ask_help, joined, not_understood, said_of, small_talk, told
 from agents.rules.scene import Situation
 from agents.rules.tasks import hand_back, leave
 from agents.rules.wording import sentence
@@ -29,7 +29,24 @@ def speak(now: Situation) -> Move:
     if name := to_rewrite(now):
         return _ask_for(now, name, "")
     meant = understand(now, asked)
+    if meant.aside and not begun:
+        return _aside(now, meant.aside, asked)
     return _act(now, meant) or _speak_only(now, meant, asked, begun)
+
+
+def _aside(now: Situation, kind: str, asked: str | None) -> Move:
+    """Answer words about the conversation itself, and ask the same question again, the next or the one before."""
+    text = sentence("complaint", now.lang) if kind == "complaint" else said_of(now, kind)
+    if not asked:
+        return _go_on(now, text, asked, said_enough=True)
+    if kind == "skip":
+        return _go_on(now, "", asked, skip=True, said_enough=True)
+    if kind == "unclear":
+        text = sentence("about_question", now.lang, label=_fields(now)[asked]["label"])
+    order = list(now.scene.get("fields", ()))
+    # The question asked is put again even if its answer is known: the user wants to change it.
+    again = order[max(order.index(asked) - 1, 0)] if kind == "previous" else asked
+    return _ask_for(now, again, text)
 
 
 def _plainly_for_others(now: Situation) -> bool:
@@ -56,6 +73,8 @@ def _speak_only(now: Situation, meant: Understood, asked: str | None, begun: boo
 def _chat(now: Situation, asked: str | None) -> Move | None:
     """Answer what is not about the form: small talk, "skip", "that's all", "something else"."""
     words = now.words
+    if asked and words.means(now.heard, "asides.previous.phrases"):
+        return _aside(now, "previous", asked)
     if asked and words.means(now.heard, "skip"):
         return _go_on(now, "", asked, skip=True)
     if move := leave(now):

@@ -5,9 +5,14 @@ By convention `list_things` shows the list, without parameters, and `change_thin
 
 import re
 
+from langchain_core.messages import AIMessage
+
 from agents.rules.parts import PROTOCOL, results
-from agents.rules.references import entries
-from agents.rules.scene import Situation
+from agents.rules.patterns import Match
+from agents.rules.references import entries, plain_number
+from agents.rules.scene import SERVED, Situation
+from agents.rules.wording import Vocabulary
+from prompts import card
 
 _NUMBER = re.compile(r"(?<!\d)(\d+)\. ")
 _CHOSEN = re.compile(r'"number":(\d+)')
@@ -76,6 +81,46 @@ def of_last(now: Situation, tool: str) -> str:
     things = next((one for one in spoken if one in lists), None)
     same = [name for name in now.tools if name.partition("_")[0] == tool.partition("_")[0] and _things(name) == things]
     return same[0] if same else tool
+
+
+def points(match: Match, words: Vocabulary) -> bool:
+    """Whether a wish says which entries of a list it is about, but not of what list: "delete the second one"."""
+    raw = list(match.slots.values())
+    whole = bool(raw) and words.means(raw[0], "references.all", "references.both")
+    return len(raw) == 1 and (whole or plain_number(raw[0], words) is not None)
+
+
+def spelled(now: Situation, match: Match) -> str | None:
+    """Return a wish that only points, with the list named that this speaker showed last; None if it showed none.
+
+    Whoever has the list would otherwise think of the one that was last spoken of there.
+    """
+    shown = _shown(now)
+    helper = next((helper for helper in now.helpers if helper.tool == match.owner), None)
+    if shown is None or helper is None or not points(match, now.words):
+        return None
+    (slot, raw), verb = next(iter(match.slots.items())), match.tool.partition("_")[0]
+    for name in helper.tools:
+        if name.partition("_")[0] != verb or _things(name) != _things(shown):
+            continue
+        for example in card(name, now.words.lang)[1]:
+            text = example.replace(f"{{{slot}}}", raw)
+            found = now.book().find(text) if text != example else None
+            if found and found.tool == name and len(found.pattern.literals) > 1:
+                return text
+    return None
+
+
+def _shown(now: Situation) -> str | None:
+    """Return the tool of the list that was shown here last, unless another dialog had its turn since then."""
+    for message in reversed(now.before):
+        if isinstance(message, AIMessage) and (tool := str(message.additional_kwargs.get(SERVED, ""))).startswith(
+            "list"
+        ):
+            return tool
+        if "dialog" in message.additional_kwargs:
+            return None
+    return None
 
 
 def _things(tool: str) -> str:

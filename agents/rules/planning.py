@@ -2,13 +2,15 @@
 
 from typing import Any
 
+from langchain_core.messages import HumanMessage
+
 from agents.rules.actions import Filler, Plan, correction
-from agents.rules.listings import of_last
-from agents.rules.parts import HELP, Call
-from agents.rules.patterns import Match
+from agents.rules.listings import choosers, of_last, points, readings
+from agents.rules.parts import HELP, Call, results, text_of
+from agents.rules.patterns import Match, first_match
 from agents.rules.references import plain_number
 from agents.rules.scene import Situation
-from agents.rules.slots import clean, vague
+from agents.rules.slots import clean, vague, without
 from agents.rules.wishes import wishes, without_greeting
 from agents.rules.wording import sentence
 from prompts import card
@@ -27,17 +29,52 @@ def understand(now: Situation) -> Plan:
     filler = Filler(now)
     asks = None if now.begun else now.note("asks")
     found = wishes(now.heard, now.words, now.book().find)
+    if all_of_them := _of_choice(now):
+        filler.add(plan, *all_of_them)
+        return plan
     if asks and _answer(now, filler, plan, asks, found.matches):
         return plan
     if (fixed := correction(now)) and not any(not match.owner for match in found.matches):
         filler.add(plan, *fixed)
         return plan
     _follow(now, filler, plan, found.matches)
-    if plan.empty and (like := now.book().resemble(now.heard)):
+    if plan.empty and (more := _more_of_it(now)):
+        filler.add(plan, *more)
+    if plan.empty and (like := now.book().resemble(now.heard)) and not (_only_asks(now) and now.tools.get(like.tool)):
         _follow(now, filler, plan, (like,))
     if plan.empty and HELP in now.tools and now.words.asks(now.heard):
         plan.calls.append(Call(HELP, {"query": now.heard}))
     return plan
+
+
+def _only_asks(now: Situation) -> bool:
+    """Whether a question wants to know and not to have something done, as "could you …?" does."""
+    said = tuple(now.words.stems(now.heard))
+    return now.words.asks(now.heard) and not any(said[: len(start)] == start for start in now.words.openings)
+
+
+def _more_of_it(now: Situation) -> tuple[str, dict[str, str]] | None:
+    """Return the tool that the user just had something added with, and what "and bread" adds to it."""
+    made = [result for result in results(now.before) if result.call.name not in readings(now)]
+    found = first_match("edits.add", now.heard, now.words.lang)
+    if not made or not found:
+        return None
+    needed = [entry for entry in now.tools.get(made[-1].call.name, {}).values() if entry.required]
+    return (made[-1].call.name, {needed[0].name: found["new"]}) if [e.kind for e in needed] == ["texts"] else None
+
+
+def _of_choice(now: Situation) -> tuple[str, dict[str, str]] | None:
+    """Return the wish for which the user was let choose one entry, if the user now says "both" or "all of them"."""
+    made, spoken = results(now.before), [message for message in now.before if isinstance(message, HumanMessage)]
+    if not made or made[-1].call.name not in choosers(now) or not spoken:
+        return None
+    wish = now.book().find(text_of(spoken[-1]))
+    if wish is None or not now.words.means(now.heard, "references.both", "references.all"):
+        return None
+    numbers = ", ".join(map(str, made[-1].call.args.get("numbers", [])))
+    wanted = now.tools.get(wish.tool, {})
+    entries = [name for name, parameter in wanted.items() if parameter.kind in ("number", "numbers")]
+    return wish.tool, {**wish.slots, **dict.fromkeys(entries, numbers)}
 
 
 def guess(now: Situation) -> tuple[str, dict[str, Any]] | None:
@@ -78,7 +115,15 @@ def _answer(now: Situation, filler: Filler, plan: Plan, asks: dict[str, Any], ma
     text = now.heard if parameter.kind == "time" else without_greeting(now.heard, words)
     if vague(text, words) or (words.asks(now.heard) and parameter.kind in ("text", "texts")):
         return False
+    if parameter.kind in ("text", "texts"):
+        text = without(text, words, "leads.phrases")
     filler.add(plan, tool, {slot: text}, asks["args"])
+    if plan.asks and not plan.calls and asks.get("again"):
+        # Twice nothing on the list was named: the user is not answering.
+        plan.asks, plan.remarks = None, []
+        return False
+    if plan.asks:
+        plan.asks["again"] = True
     return True
 
 
@@ -103,8 +148,7 @@ def _follow(now: Situation, filler: Filler, plan: Plan, matches: tuple[Match, ..
 
 def _only_points(now: Situation, match: Match) -> bool:
     """Whether a wish does not say of what it is a number: "delete the second one"."""
-    numbers = [raw for raw in match.slots.values() if plain_number(raw, now.words) is not None]
-    return match.exact and len(numbers) == len(match.slots) == len(match.pattern.literals) == 1
+    return match.exact and len(match.pattern.literals) == 1 and points(match, now.words)
 
 
 def cancelled(now: Situation) -> str | None:

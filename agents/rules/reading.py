@@ -1,14 +1,20 @@
 """What a message means to a form: corrections, values told in sentences, a bare answer, commands."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agents.lexical import plain
 from agents.rules.actions import Filler, Plan
+from agents.rules.asides import addressed, aside, points_only, small_words
 from agents.rules.edits import Changes, Form, corrected, extended, told
+from agents.rules.listings import spelled
 from agents.rules.parts import FILL_FORM, HELP, Call
-from agents.rules.patterns import Match
+from agents.rules.patterns import Match, first_match
+from agents.rules.references import plain_number
 from agents.rules.scene import Situation
+from agents.rules.slots import clean
 from agents.rules.wishes import Wishes, wishes, without_greeting
+from agents.rules.wording import Vocabulary, sentence
 from prompts import table
 
 
@@ -18,6 +24,8 @@ class Understood:
 
     changes: Changes = field(default_factory=Changes)
     plan: Plan = field(default_factory=Plan)
+    aside: str | None = None
+    """What the message does to the conversation, if it says nothing of the matter."""
 
 
 def understand(now: Situation, asked: str | None) -> Understood:
@@ -25,15 +33,28 @@ def understand(now: Situation, asked: str | None) -> Understood:
     form, meant = Form(now), Understood()
     if not now.heard:
         return meant
+    found = wishes(now.heard, now.words, now.book().find)
+    if showing := _asks_for_own(now):
+        meant.plan.calls.append(showing)
+        return meant
+    if all(match.pattern.of_form or _doubtful(match, asked) for match in found.matches):
+        meant.aside = aside(now.heard, now.words, question(now, asked))
+    if meant.aside:
+        return meant
     meant.changes = corrected(form, now.heard)
     if meant.changes.values or meant.changes.remarks:
         return meant
-    found = wishes(now.heard, now.words, now.book().find)
     corrections = {match.text: values for match in found.matches if (values := _correction(form, match, asked))}
     several = len(found.matches) > 1
-    matches = [
-        match for match in found.matches if match.text not in corrections and (several or not _doubtful(match, asked))
-    ]
+    others = [match for match in found.matches if match.text not in corrections]
+    matches = [match for match in others if several or not _doubtful(match, asked) or _is_command(form, match, asked)]
+    matches = [replace(match, text=spelled(now, match) or match.text) for match in matches]
+    if pointing := [
+        match for match in matches if _doubtful(match, asked) and _points(match, now.words) and not spelled(now, match)
+    ]:
+        shown = (raw for match in pointing for raw in match.slots.values())
+        meant.changes.remarks = [sentence("not_there", now.lang, old=clean(raw, now.words)) for raw in shown]
+        return meant
     fills = [match for match in matches if not match.owner and match.tool == FILL_FORM]
     meant.changes = told(form, fills)
     for values in corrections.values():
@@ -46,9 +67,38 @@ def understand(now: Situation, asked: str | None) -> Understood:
     return meant
 
 
+def question(now: Situation, asked: str | None) -> str:
+    """Return how a field is asked for in the language of what was heard; empty if none was."""
+    entry = table(f"forms/{now.own.form}", now.words.lang).get(asked, {}) if now.own and asked else {}
+    return f"{entry.get('question', '')} {entry.get('label', '')}"
+
+
 def _doubtful(match: Match, asked: str | None) -> bool:
     """Whether what looks like a wish for others may as well be the answer to the question."""
     return bool(asked and match.owner) and not match.pattern.strong
+
+
+def _asks_for_own(now: Situation) -> Call | None:
+    """Return what shows the form, if the user asks what stands in it: "what are my skills?"."""
+    shows = next((name for name, wanted in now.tools.items() if name.startswith("show") and not wanted), None)
+    labels = table(f"forms/{now.own.form}", now.words.lang).values() if now.own else ()
+    named = {stem for entry in labels for stem in now.words.stems(entry["label"])}
+    of_user = now.words.asks(now.heard) and now.words.mention(plain(now.heard), "possessive.phrases")
+    only = set(now.words.stems(now.heard)) <= named | small_words(now.words.lang)
+    return Call(shows, {}) if shows and of_user and only and named & set(now.words.stems(now.heard)) else None
+
+
+def _is_command(form: Form, match: Match, asked: str | None) -> bool:
+    """Whether nobody answers so: by deleting what the form does not hold, or by adding to what is no list."""
+    words = form.now.words
+    names = ["edits.removed"] if asked and form.is_list(asked) else ["edits.removed", "edits.added"]
+    cues = {stem for name in names for cue in words.phrases(name) for stem in words.stems(cue)}
+    return cues.issuperset(match.pattern.literals)
+
+
+def _points(match: Match, words: Vocabulary) -> bool:
+    """Whether it is not said what shall be deleted, but which one: here nobody can tell of what list."""
+    return any(points_only(raw, words) or plain_number(raw, words) is not None for raw in match.slots.values())
 
 
 def _correction(form: Form, match: Match, asked: str | None) -> dict[str, Any]:
@@ -88,6 +138,15 @@ def _bare(form: Form, meant: Understood, asked: str, found: Wishes) -> None:
     text = found.lead if found.matches else without_greeting(now.heard, now.words)
     if not text or now.words.asks(text) or (not found.matches and now.words.asks(now.heard)):
         return
+    asked_for = question(now, asked)
+    if points_only(text, now.words, asked_for):
+        meant.aside = None if found.matches else "unclear"
+        return
+    if kind := aside(text, now.words, asked_for) or addressed(text, now.words):
+        meant.aside = None if found.matches else kind
+        return
+    if not found.matches and now.words.means(text.split()[0], "negation"):
+        text = (first_match("edits.replace", text, now.words.lang) or {"new": text})["new"]
     if not found.matches and (added := extended(form, now.heard, asked)).values:
         meant.changes = added
     elif value := form.read(asked, text):

@@ -41,8 +41,8 @@ def refer(raw: str, listing: Mapping[int, str], words: Vocabulary, latest: int |
     """Find the entries of `listing` that the words mean; `latest` is what "it" means."""
     if exact := _exact(raw, listing, words):
         return Found((exact,))
-    if words.means(raw, "references.all"):
-        return Found(tuple(listing))
+    if (several := _several(raw, listing, words, latest)) is not None:
+        return several
     found: list[int] = []
     unknown: list[str] = []
     for piece in items(raw, words) or [raw]:
@@ -52,6 +52,26 @@ def refer(raw: str, listing: Mapping[int, str], words: Vocabulary, latest: int |
         found += one.numbers
         unknown += one.unknown
     return Found(tuple(dict.fromkeys(found)), tuple(unknown))
+
+
+def _several(raw: str, listing: Mapping[int, str], words: Vocabulary, latest: int | None) -> Found | None:
+    """Return what is meant by words about the whole list: all, both, none, "all but the milk", "the first two"."""
+    known = tuple(listing)
+    if words.means(raw, "references.all"):
+        return Found(known)
+    if words.means(raw, "references.none"):
+        return Found()
+    if words.means(raw, "references.both"):
+        return Found(known) if len(known) == 2 else Found(choices=known)
+    cut = words.mention(raw, "references.except")
+    if cut and words.means(raw[: cut[0]], "references.all"):
+        kept = refer(raw[cut[1] :], listing, words, latest)
+        return Found(tuple(number for number in known if number not in kept.numbers), kept.unknown, kept.choices)
+    numbers, rest = _numbers(raw, words)
+    if len(numbers) == 2 and numbers[0] in (1, -1) and not rest and len(items(raw, words)) == 1:
+        most = numbers[1]
+        return Found(known[:most] if numbers[0] == 1 else known[-most:])
+    return None
 
 
 def _one(raw: str, listing: Mapping[int, str], words: Vocabulary, latest: int | None) -> Found:

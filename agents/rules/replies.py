@@ -58,6 +58,23 @@ def not_understood(now: Situation) -> Move:
     return Move(joined(first, examples(now) if now.own else abilities(now)))
 
 
+def said_of(now: Situation, kind: str) -> str:
+    """Answer what a message does to the conversation (`asides.KINDS`), apart from any dialog."""
+    match kind:
+        case "skip" | "forbid":
+            return sentence("no", now.lang)
+        case "wait":
+            return sentence("take_your_time", now.lang)
+        case "complaint":
+            return sentence("what_instead", now.lang)
+        case "upset":
+            ways_on = sentence("ways_on", now.lang) if now.own and now.own.form else ""
+            return joined(sentence("sorry", now.lang), ways_on)
+        case "repeat" | "previous":
+            return ""
+    return str(not_understood(now).text)
+
+
 def ask_help(now: Situation) -> Move:
     """Hand a question that no rule answers to the help tool."""
     return Move(calls=(Call(HELP, {"query": now.heard}),))

@@ -12,6 +12,9 @@ from agents.rules.parts import HAND_BACK, SUPERVISOR, Helper, Result, results, t
 from agents.rules.slots import Parameter, parameters
 from agents.rules.wording import Vocabulary, listening, vocabulary
 
+SERVED = "served"
+"""The note of an answer that a tool gave without its speaker: the tool's name."""
+
 
 @dataclass(frozen=True)
 class Situation:
@@ -94,8 +97,16 @@ class Situation:
 
     @property
     def last_reply(self) -> AIMessage | None:
-        """Return the assistant's last words before the user's."""
-        return next((message for message in reversed(self.before) if isinstance(message, AIMessage)), None)
+        """Return the assistant's last words before the user's; a shortcut in between leaves what was asked open."""
+        served = False
+        for message in reversed(self.before):
+            if isinstance(message, HumanMessage):
+                served = False
+            elif isinstance(message, AIMessage):
+                served = served or SERVED in message.additional_kwargs
+                if not served:
+                    return message
+        return None
 
     def note(self, name: str) -> Any:
         """Return a note left with the last reply ("asks", "offer")."""

@@ -66,6 +66,13 @@ def clean(raw: str, words: Vocabulary) -> str:
     return flat[units[0].start :] if units else ""
 
 
+def without(raw: str, words: Vocabulary, name: str) -> str:
+    """Return a value without the phrase of a word list that it begins with: "maybe cooking"."""
+    text = clean(raw, words)
+    found = words.mention(text, name)
+    return clean(text[found[1] :], words) or text if found and found[0] == 0 else text
+
+
 def named(raw: str, parameter: str, words: Vocabulary) -> Any:
     """Return the value that a word list gives these words ("as done" is True); None if it has none."""
     said = f" {' '.join(words.stems(raw))} "

@@ -1,11 +1,14 @@
 """The supervisor's part: hand each wish to whom it belongs, use its own tools, say honestly what it is."""
 
 from agents.rules.actions import NeedsListing, Plan
-from agents.rules.parts import Call, Move
+from agents.rules.asides import aside
+from agents.rules.listings import spelled
+from agents.rules.parts import Call, Helper, Move
 from agents.rules.patterns import first_match
 from agents.rules.planning import cancelled, understand
 from agents.rules.replies import abilities, joined, not_understood, small_talk, told
 from agents.rules.scene import Situation
+from agents.rules.tasks import digression
 from agents.rules.wording import sentence
 
 
@@ -21,8 +24,8 @@ def speak(now: Situation) -> Move:
         return Move(text)
     if now.words.means(now.heard, "switch.phrases", "done"):
         return Move(joined(sentence("left", now.lang), sentence("greeted", now.lang)))
-    if text := small_talk(now):
-        return Move(text)
+    if move := _chat(now):
+        return move
     plan = _plan(now)
     calls = (*plan.calls, *_handovers(now, plan))
     if calls:
@@ -31,7 +34,19 @@ def speak(now: Situation) -> Move:
         return _with_remarks(now, plan, "")
     if (last := _last_dialog(now)) and _corrects(now):
         return Move("", (Call(last, {"brief": now.heard}),))
-    return not_understood(now)
+    helper = _offered(now)
+    return _offering(now, helper, not_understood(now).text) if helper else not_understood(now)
+
+
+def _chat(now: Situation) -> Move | None:
+    """Answer small talk and words about the conversation; what was offered before them stays on offer."""
+    helper = _offered(now)
+    if helper and (text := small_talk(now, "greeting", "how_are_you", "who_are_you")):
+        return _offering(now, helper, text)
+    if text := small_talk(now):
+        return Move(text)
+    move = digression(now)
+    return _offering(now, helper, move.text) if helper and move else move
 
 
 def _plan(now: Situation) -> Plan:
@@ -61,20 +76,28 @@ def _opening(now: Situation) -> Move:
     getting_acquainted = next((helper for helper in now.helpers if helper.form), first)
     if getting_acquainted is None:
         return Move(joined(*said, by="\n"))
-    key = "offer" if getting_acquainted.form == "profile" else "offer_other"
-    said.append(sentence(key, now.lang, title=getting_acquainted.title))
-    return Move(joined(*said, by="\n"), notes={"offer": getting_acquainted.tool})
+    return _offering(now, getting_acquainted, *said)
+
+
+def _offering(now: Situation, helper: Helper, *said: str) -> Move:
+    offer = sentence("offer" if helper.form == "profile" else "offer_other", now.lang, title=helper.title)
+    # Asked to say it again, the offer is what was said last.
+    others = (text for text in said if not text.endswith(offer))
+    return Move(joined(*others, offer, by="\n"), notes={"offer": helper.tool})
+
+
+def _offered(now: Situation) -> Helper | None:
+    offered = now.note("offer")
+    return next((helper for helper in now.helpers if helper.tool == offered), None)
 
 
 def _offer_answered(now: Situation) -> Move | None:
     """Take up or drop what the last message offered."""
-    offered = now.note("offer")
-    helper = next((helper for helper in now.helpers if helper.tool == offered), None)
-    if helper is None:
+    if (helper := _offered(now)) is None:
         return None
     if now.words.means(now.heard, "yes"):
         return Move("", (Call(helper.tool, {"brief": helper.title}),))
-    if now.words.means(now.heard, "no"):
+    if now.words.means(now.heard, "no", "skip", "cancel") or aside(now.heard, now.words) == "skip":
         return Move(joined(sentence("offer_declined", now.lang), abilities(now)))
     return None
 
@@ -94,6 +117,9 @@ def _handovers(now: Situation, plan: Plan) -> list[Call]:
     """Make one call for each dialog that is wanted, with its part of the message as brief."""
     owners = list(dict.fromkeys(match.owner for match in plan.foreign))
     if len(owners) == 1 and not plan.calls:
-        return [Call(owners[0], {"brief": now.heard})]
-    briefs = {owner: [match.text for match in plan.foreign if match.owner == owner] for owner in owners}
+        alone = plan.foreign[0] if len(plan.foreign) == 1 else None
+        return [Call(owners[0], {"brief": (alone and spelled(now, alone)) or now.heard})]
+    briefs = {
+        owner: [spelled(now, match) or match.text for match in plan.foreign if match.owner == owner] for owner in owners
+    }
     return [Call(owner, {"brief": ". ".join(texts)}) for owner, texts in briefs.items()]

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+from langchain_core.messages import AIMessage
+
 from agents.rules.actions import NeedsChoice, NeedsListing, Plan
+from agents.rules.asides import addressed, aside
 from agents.rules.listings import choosers, readings
-from agents.rules.parts import HAND_BACK, HELP, Call, Move
+from agents.rules.parts import HAND_BACK, HELP, Call, Move, text_of
 from agents.rules.planning import cancelled, guess, understand
-from agents.rules.replies import ask_help, joined, not_understood, small_talk, told
+from agents.rules.replies import ask_help, joined, not_understood, said_of, small_talk, told
 from agents.rules.replies import examples as show_examples
 from agents.rules.scene import Situation
 from agents.rules.wording import sentence
@@ -57,8 +60,28 @@ def _chat(now: Situation) -> Move | None:
     asks = now.note("asks")
     if asks and asks["slot"] is None and now.words.means(now.heard, "yes"):
         return None
-    text = small_talk(now)
-    return Move(text) if text else None
+    if text := small_talk(now):
+        return Move(text)
+    return digression(now)
+
+
+def digression(now: Situation) -> Move | None:
+    """Answer words about the conversation itself; what the speaker asked for is still open, unless it was refused."""
+    kind = aside(now.heard, now.words) or addressed(now.heard, now.words, "forbid", "upset")
+    if not kind or now.book().find(now.heard):
+        return None
+    asks = now.note("asks")
+    if kind == "skip":
+        return Move(sentence("cancelled" if asks else "no", now.lang))
+    again = kind in ("repeat", "previous") or (asks and kind == "unclear")
+    text = _question(now) if again else said_of(now, kind)
+    return Move(text or not_understood(now).text, notes={"asks": asks} if asks else {})
+
+
+def _question(now: Situation) -> str:
+    """Return the speaker's last question; its last words where it asked none."""
+    said = [text for message in reversed(now.before) if isinstance(message, AIMessage) and (text := text_of(message))]
+    return next((text for text in said if "?" in text), said[0] if said else "")
 
 
 def _round(now: Situation, calls: list[Call]) -> tuple[Call, ...]:

@@ -58,6 +58,8 @@ UNFILLED: list[tuple[Lang, str, str]] = [
     ("en", "thanks", "What are you interested in?"),
     ("en", "change my experience", "What do you do"),
     ("en", "show my profile", "Profile: {"),
+    ("en", "what are my skills?", "Profile: {"),
+    ("en", "which skills do I have?", "Profile: {"),
     ("en", "what time is it?", "18:24"),
     ("en", "add milk to my list", "1. milk"),
     ("ru", "пропусти", "Какую работу"),
@@ -66,6 +68,7 @@ UNFILLED: list[tuple[Lang, str, str]] = [
     ("ru", "спасибо", "Чем вы интересуетесь?"),
     ("ru", "измени опыт", "Чем вы занимаетесь"),
     ("ru", "покажи мой профиль", "Profile: {"),
+    ("ru", "какие у меня навыки?", "Profile: {"),
     ("ru", "который час?", "18:24"),
     ("ru", "добавь молоко в список", "1. молоко"),
 ]

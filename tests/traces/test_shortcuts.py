@@ -143,3 +143,10 @@ async def test_numbers_that_a_shortcut_gave_can_be_used(chat: Chat) -> None:
     await chat.says("what time is it?", "Send that hat back to where it came from")
 
     assert [("ann", list(ORDERS)[1])] == shop.RETURNS
+
+
+async def test_an_answer_says_whose_it_is(chat: Chat) -> None:
+    """The history notes which tool answered, for a model of rules that has to know of what list a number is."""
+    chat.finds(list_todos=["1. milk"])
+    await chat.says("show my list please")
+    assert (await chat.messages("supervisor"))[-1].additional_kwargs == {"served": "list_todos"}

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.events import Error, Event, Message, ModelStart, Replied, ToolEnd, trace
+from agents.events import Error, Event, Message, ToolEnd
+from agents.models.events import ModelStart, Replied
+from agents.tracing import trace
 from agents.views import Document, View, read_view
 
 Step = list[Any]

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from agents.events import Event, trace
+from agents.events import Event
 from agents.gate import Gate, untrained_gate
 from agents.help.chain import HelpChain
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
 from agents.speaker import Speakers
 from agents.tools.recorded import Answer, with_answers, with_strangers
+from agents.tracing import trace
 from app.assistant import Assistant, Turn
 from app.composition import discover
 from app.graph import build_graph

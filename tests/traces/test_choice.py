@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 from langgraph.types import Command
 
-from agents.events import Event, Interrupt, Message, ToolEnd, TurnEnd, trace
+from agents.events import Event, Interrupt, Message, ToolEnd, TurnEnd
 from agents.history import dangling
 from agents.models import Model, Models
 from agents.models.rules import RulesModel
@@ -16,6 +16,7 @@ from agents.questions import CHOICE, mark
 from agents.speaker import Speakers
 from agents.state import Context
 from agents.tools.traits import traits
+from agents.tracing import trace
 from app.assistant import Turn
 from app.running import config_of
 from prompts import phrase, prompt

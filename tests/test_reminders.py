@@ -17,7 +17,7 @@ import pytest
 
 from agents.memory import Memory, open_memory
 from agents.memory.letters import Letter
-from agents.memory.reminders import Reminder
+from agents.memory.reminder import Reminder
 from agents.moments import Moment
 from agents.moments.moving import rezoned
 from agents.moments.reading import moment

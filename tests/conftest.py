@@ -80,6 +80,11 @@ class Chat:
             snapshot = await assistant.graph.aget_state({"configurable": {"thread_id": thread}})
             return list(snapshot.values["talks"][speaker]["messages"])
 
+    async def notes(self) -> list[tuple[str, str]]:
+        """Return who was passed on to a person with what."""
+        async with self.assistant() as assistant:
+            return [(note.thread, note.text) for note in await assistant.memory.notes.all()]
+
 
 def compose(
     memory: Memory,

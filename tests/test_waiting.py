@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Call, Line
+from agents.models.script import Call
 from app import cli
 from app.assistant import Assistant
 from tests.conftest import Chat
-from tests.shop import ORDERS, with_shop
+from tests.shop import BEGIN, HAT, with_shop
 
-SHOES, HAT, COAT = ORDERS
-BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
 QUESTION = "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat — 15 EUR\n3. Green coat — 140 EUR\n"
 Run = Callable[..., tuple[int, str, str]]
 

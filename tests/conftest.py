@@ -1,13 +1,15 @@
 """Chat: a user before a scripted assistant, and the trace of what happens between them."""
 
+import shutil
 import textwrap
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import prompts
 from agents.events import Event
 from agents.gate import Gate, untrained_gate
 from agents.help.chain import HelpChain
@@ -24,6 +26,7 @@ from app.language import Languages
 from app.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from observers import Observer
+from prompts import card
 
 
 class Chat:
@@ -114,3 +117,16 @@ def chat(tmp_path: Path) -> AsyncIterator[Chat] | Any:
     talk = Chat(tmp_path / "dialogs.db")
     yield talk
     assert talk.script.left() == {}
+
+
+@pytest.fixture
+def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Work on a copy of the prompts and on a database of its own; return the copy."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("APP_LANG", "en")
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/try.db")
+    monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
+    card.cache_clear()
+    yield tmp_path / "prompts"
+    card.cache_clear()

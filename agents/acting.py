@@ -13,9 +13,10 @@ from pydantic_core import to_jsonable_python
 
 from agents import asking, handover
 from agents.aliases import Aliases
-from agents.events import Event, Observed
+from agents.events import Event
 from agents.finding import meant
 from agents.handover import MAX_HOPS, Change, Update
+from agents.holding import Observed
 from agents.memory.store import namespace_of
 from agents.prompting import bound
 from agents.screen import show, stored_view

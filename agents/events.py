@@ -1,13 +1,13 @@
 """What happens in a turn: typed events, the only thing that leaves the graph.
 
 `str(event)` is one line of a trace; `event.plain()` is one JSON object of the outside contract.
+Here are the turn, what is said and asked, and the tools; `agents.holding` has who holds the conversation,
+`agents.models.events` what models did, `agents.views` what is on the screen, `agents.tracing` the trace.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
-
-from agents.verdict import By, Kind
 
 VERSION = 1
 
@@ -44,79 +44,6 @@ class TurnStart(Event):
 
     def __str__(self) -> str:
         return f"user: {self.text}" if self.text is not None else "user says nothing"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Observed(Event):
-    """A decision on who holds the conversation, with its reason."""
-
-    type: ClassVar[str] = "observed"
-    observer: str
-    verdict: Kind
-    target: str | None = None
-    reason: str = ""
-    by: By
-
-    def __str__(self) -> str:
-        target = f" -> {self.target}" if self.target else ""
-        return f"{self.observer} ({self.by}): {self.verdict}{target}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Handover(Event):
-    """The conversation changed hands."""
-
-    type: ClassVar[str] = "handover"
-    from_: str
-    to: str
-    brief: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.from_} -> {self.to}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelStart(Event):
-    """A model was called for a speaker or an observer."""
-
-    type: ClassVar[str] = "model.start"
-    speaker: str
-    model: str
-
-    def __str__(self) -> str:
-        return f"{self.speaker} asks {self.model}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelEnd(Event):
-    """A model call ended; `ok` false when it failed or its draft was thrown away."""
-
-    type: ClassVar[str] = "model.end"
-    speaker: str
-    model: str
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    ms: int = 0
-    ok: bool = True
-
-    def __str__(self) -> str:
-        return f"{self.speaker} has heard from {self.model}" if self.ok else f"{self.speaker}: {self.model} failed"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replied(Event):
-    """What came of asking a role's models, for the record of the turn (`agents.recording`); no door is shown it.
-
-    Without a reply the draft was thrown away or, with `trouble`, none could be had.
-    """
-
-    type: ClassVar[str] = "model.reply"
-    speaker: str
-    role: str
-    text: str | None = None
-    calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
-    trouble: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,18 +133,6 @@ class Message(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DialogChanged(Event):
-    """A dialog was begun, paused, resumed or finished."""
-
-    type: ClassVar[str] = "dialog"
-    dialog: str
-    status: str
-
-    def __str__(self) -> str:
-        return f"{self.dialog} is {self.status}"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Error(Event):
     """The turn, or a part of it, went wrong; `text` is fit for the user."""
 
@@ -243,19 +158,3 @@ class TurnEnd(Event):
 
     def __str__(self) -> str:
         return f"turn over, {self.dialog or 'supervisor'} listens"
-
-
-def trace(events: Iterable[Event]) -> str:
-    """Return the lines of a trace: what was said, who took over and why, what tools did."""
-    told = (TurnStart, Handover, ToolEnd, Interrupt, Error)
-    lines = [str(event) for event in events if isinstance(event, told) or _matters(event)]
-    return "\n".join(lines)
-
-
-def _matters(event: Event) -> bool:
-    match event:
-        case Observed(verdict=verdict):
-            return verdict != "stay"
-        case Message(shown=shown):
-            return not shown
-    return event.type == "view"

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, SystemMessage
 
-from agents.events import DialogChanged, Event, Handover, Message
+from agents.events import Event, Message
+from agents.holding import DialogChanged, Handover
 from agents.speaker import Speaker
 from agents.state import SUPERVISOR, State, Status, TalkUpdate, merge_talks
 from agents.tools.protocol import missing

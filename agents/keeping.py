@@ -6,9 +6,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agents.events import DialogChanged, Message
+from agents.events import Message
 from agents.handover import Change, Move, hold
 from agents.history import dangling, mend
+from agents.holding import DialogChanged
 from agents.memory.letters import Line
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Pending, State

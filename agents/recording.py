@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.events import Error, Event, Message, ModelStart, Replied, ToolEnd, trace
+from agents.events import Error, Event, Message, ToolEnd
 from agents.help import ASKING
+from agents.models.events import ModelStart, Replied
+from agents.tracing import trace
 from agents.views import Document, View, read_view
 
 Step = list[Any]

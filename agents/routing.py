@@ -13,10 +13,11 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from agents import asking, handover
-from agents.events import Message, Observed
+from agents.events import Message
 from agents.free import fits, named
 from agents.gate import HIGH, LOW, Gate
 from agents.handover import Change, Update
+from agents.holding import Observed
 from agents.ideas import says
 from agents.keeping import keep_up
 from agents.questions import CHOICE, is_meant

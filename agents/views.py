@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from agents.events import Event
-from agents.links import is_web
+from agents.links import is_web, linked
 
 MOST_ENTRIES = 50
 LONGEST_FIELD = 2_000
@@ -30,7 +30,7 @@ class View(Event):
     def __post_init__(self) -> None:
         if any(len(text) > self.longest for text in _texts(self.body())):
             raise ValueError(f"a {self.kind} view has a text of more than {self.longest} characters")
-        if any(not is_web(entry["url"]) for entry in _linked(self.body())):
+        if any(not is_web(entry["url"]) for entry in linked(self.body())):
             raise ValueError(f"a {self.kind} view may only link to http and https addresses")
 
     def __str__(self) -> str:
@@ -195,10 +195,3 @@ def _texts(data: object) -> list[str]:
         return [data]
     inner = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
     return [text for value in inner for text in _texts(value)]
-
-
-def _linked(data: object) -> list[Mapping[str, Any]]:
-    if isinstance(data, Mapping):
-        own = [data] if data.get("url") else []
-        return own + [found for value in data.values() for found in _linked(value)]
-    return [found for value in data for found in _linked(value)] if isinstance(data, list | tuple) else []

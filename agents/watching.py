@@ -10,8 +10,8 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agents import handover
-from agents.events import Observed
 from agents.handover import Update
+from agents.holding import Observed
 from agents.models.reply import Listener, reply
 from agents.prompting import Prompting
 from agents.scene import Scene, scene

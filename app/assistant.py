@@ -16,12 +16,13 @@ from agents.models import Models
 from agents.questions import ask, fits
 from agents.recording import Record, read_record
 from agents.state import SUPERVISOR, State
+from app.catching_up import UNASKED
 from app.clock import Deliver, ringing
 from app.graph import Graph
 from app.language import Languages
 from app.outcome import FAILURE
 from app.permissions import NOBODY_MAY, Permissions
-from app.playing import UNASKED, Playing
+from app.playing import Playing
 from app.running import config_of
 from app.typed import forget_typed, typed_beside
 
@@ -54,7 +55,7 @@ class Assistant:
         permissions: Permissions = NOBODY_MAY,
     ) -> None:
         self.graph, self.memory = graph, memory
-        self._playing = Playing(graph, memory, models, languages, help or HelpChain(), permissions=permissions)
+        self._playing = Playing(graph, memory, models, languages, help or HelpChain(), permissions)
 
     @property
     def typed(self) -> Path:

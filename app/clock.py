@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from agents.memory import Memory
-from agents.memory.reminders import Reminder
+from agents.memory.reminder import Reminder
 from agents.moments.wording import worded_instant
 from prompts import phrase
 

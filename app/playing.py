@@ -1,26 +1,22 @@
 """What happens to one message: answered, told again, or taken up where a crash or a failure left it."""
 
-import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
-from itertools import takewhile
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.types import StateSnapshot
 
 from agents.events import Event, Message, TurnEnd, TurnStart
 from agents.help.chain import HelpChain
-from agents.keeping import from_transcript
 from agents.memory import Memory
-from agents.memory.letters import Letter, Line
+from agents.memory.letters import Letter
 from agents.models import Models
-from agents.prompting import heard_message
-from agents.state import SUPERVISOR, Context, State
+from agents.state import Context, State
 from agents.verdict import Ballot, Verdict
 from agents.zone import zone_of_user
+from app.catching_up import REMEMBERED, given_by
 from app.graph import Graph
 from app.language import Languages
 from app.outcome import Outcome
@@ -28,29 +24,20 @@ from app.permissions import Permissions
 from app.retelling import retold
 from app.running import Run, config_of
 
-LOG = logging.getLogger(__name__)
-UNASKED = "unasked"
-"""The source of a line that answers no message, such as a reminder."""
-REMEMBERED = 20
-"""Lines of a transcript from which a lost state is rebuilt."""
 
-
+@dataclass(eq=False)
 class Playing:
     """Carry messages through the graph."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        memory: Memory,
-        models: Models,
-        languages: Languages,
-        help: HelpChain,
-        *,
-        permissions: Permissions,
-    ) -> None:
-        self.graph, self.memory, self.models = graph, memory, models
-        self.languages, self.help, self.permissions = languages, help, permissions
-        self.outcome = Outcome(graph, memory, languages.default)
+    graph: Graph
+    memory: Memory
+    models: Models
+    languages: Languages
+    help: HelpChain
+    permissions: Permissions
+
+    def __post_init__(self) -> None:
+        self.outcome = Outcome(self.graph, self.memory, self.languages.default)
         self._runs: dict[str, Run] = {}
 
     def stop(self, thread: str) -> bool:
@@ -132,37 +119,10 @@ class Playing:
             await self.outcome.done(run, letter)
 
     async def _given(self, letter: Letter, snapshot: StateSnapshot, lang: str | None) -> dict[str, Any]:
-        """Return what a new message puts into the state; also the message before it, if that failed unheard."""
-        state = cast(State, snapshot.values)
-        chosen = await self.languages.choose(letter, lang, state.get("lang"))
-        given: dict[str, Any] = {
-            "heard": {"id": letter.message_id, "text": letter.text, "source": letter.source},
-            "lang": chosen,
-        }
+        """Return what a new message puts into the state."""
+        chosen = await self.languages.choose(letter, lang, snapshot.values.get("lang"))
         lines = await self.memory.transcript.lines(letter.thread, limit=REMEMBERED)
-        told = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
-        said = lines[: len(lines) - len(told)]
-        if snapshot.tasks and not snapshot.interrupts and "heard" in state:
-            holder = state.get("dialog") or SUPERVISOR
-            unheard = heard_message(state["heard"], state.get("talks", {}).get(holder, {}))
-            return {**given, "talks": _caught_up(state, told, unheard)}
-        if said and said[-1].message_id != state.get("heard", {}).get("id"):
-            LOG.warning("thread %s: its state is older than its transcript; rebuilt", letter.thread)
-            return {**given, **from_transcript(lines)}
-        return {**given, "talks": _caught_up(state, told)}
-
-
-def _caught_up(state: State, told: list[Line], unheard: AnyMessage | None = None) -> dict[str, Any]:
-    """Return what the supervisor and the holder of the conversation have missed: what was said unasked."""
-    talks, holder = state.get("talks", {}), state.get("dialog") or SUPERVISOR
-    missed: dict[str, Any] = {}
-    for name in dict.fromkeys((SUPERVISOR, holder)):
-        known = {message.id for message in talks.get(name, {}).get("messages", [])}
-        added: list[AnyMessage] = [unheard] if unheard and name == holder else []
-        added += [AIMessage(line.text, id=line.message_id) for line in told if line.message_id not in known]
-        if added:
-            missed[name] = {"add": added}
-    return missed
+        return given_by(letter, chosen, snapshot, lines)
 
 
 def _votes(snapshot: StateSnapshot) -> dict[str, Verdict]:

@@ -6,7 +6,8 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
-from agents.events import Event, Message, ModelStart, Replied, Token, ToolStart
+from agents.events import Event, Message, Token, ToolStart
+from agents.models.events import ModelStart, Replied
 from agents.recording import Recording
 from agents.state import Context, State
 from app.graph import Graph

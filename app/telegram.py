@@ -28,7 +28,7 @@ from app.telegram_inbox import WANTED, Inbox
 from app.telegram_notes import delivering
 from app.telegram_place import PREFIX
 from app.telegram_sending import Sender
-from app.wording import sentence
+from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 10.0

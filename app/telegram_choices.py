@@ -11,7 +11,7 @@ from agents.events import Interrupt
 from agents.links import is_web
 from agents.questions import mark
 from app.terminal import clean
-from app.wording import sentence
+from prompts import sentence
 
 SIGN = "="
 LONGEST_LABEL = 40

@@ -12,8 +12,7 @@ from app.assistant import Turn
 from app.telegram_door import Door
 from app.telegram_place import DOOR, Place
 from app.visit import PATIENCE, Visit
-from app.wording import sentence
-from prompts import languages
+from prompts import languages, sentence
 
 LOG = logging.getLogger(__name__)
 STOP_AGAIN = 0.05

@@ -13,7 +13,7 @@ from app.telegram_place import DOOR, Place, chat_of
 from app.telegram_receipts import Receipts
 from app.telegram_sending import Gone, Sender
 from app.telegram_showing import Showing
-from app.wording import sentence
+from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 TYPING_EVERY = 4.0

@@ -11,7 +11,7 @@ from telegram.error import RetryAfter, TelegramError
 
 from agents.memory.notes import Note, Notes
 from app.listing import moment
-from app.wording import sentence
+from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 LOOK = 10.0

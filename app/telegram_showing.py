@@ -13,7 +13,7 @@ from app.telegram_pages import LIMIT, Page
 from app.telegram_receipts import Receipts
 from app.telegram_sending import Sender
 from app.terminal import clean
-from app.wording import sentence
+from prompts import sentence
 
 WIDEST = 36
 """Columns of a table that a phone shows without breaking its lines."""

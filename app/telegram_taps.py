@@ -13,7 +13,7 @@ from agents.questions import CHOICE, mark
 from app.telegram_choices import Tap
 from app.telegram_door import Door
 from app.telegram_place import Place
-from app.wording import sentence
+from prompts import sentence
 
 
 async def take(door: Door, place: Place, query: CallbackQuery, tap: Tap, *, is_late: bool = False) -> None:

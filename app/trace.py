@@ -7,21 +7,9 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from agents.events import (
-    DialogChanged,
-    Error,
-    Event,
-    Handover,
-    Interrupt,
-    Message,
-    ModelEnd,
-    ModelStart,
-    Observed,
-    ToolEnd,
-    ToolStart,
-    TurnEnd,
-    TurnStart,
-)
+from agents.events import Error, Event, Interrupt, Message, ToolEnd, ToolStart, TurnEnd, TurnStart
+from agents.holding import DialogChanged, Handover, Observed
+from agents.models.events import ModelEnd, ModelStart
 from agents.views import View
 from app.terminal import clean
 

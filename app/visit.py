@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.events import Error, Event, Interrupt, ModelEnd, TurnEnd
+from agents.events import Error, Event, Interrupt, TurnEnd
+from agents.models.events import ModelEnd
 from agents.questions import CHOICE, mark
 from app.assistant import Assistant, Turn
 from app.render import RETRY, Screen

@@ -11,7 +11,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from agents.events import Observed, Token
+from agents.events import Token
+from agents.holding import Observed
 from app.assistant import Assistant, Turn
 from benchmarks.conversation import WORK, Step, script
 from benchmarks.performing import OffScript, Player, perform, stage

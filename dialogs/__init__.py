@@ -3,8 +3,6 @@
 The file name is the dialog's name; its prompt is `prompts/<lang>/dialogs/<name>.md`.
 """
 
-import importlib
-import pkgutil
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
+from agents.discovering import load_each
 from agents.errors import ContractError
 from agents.speaker import History, Resume, Speaker
 from prompts import variables
@@ -74,23 +73,12 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
         ContractError: a file defines no `dialog = Dialog(...)`, or the dialog names an unknown observer.
         PromptError: a dialog has no prompt.
     """
-    found: dict[str, Dialog] = {}
-    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
-        dialog = _load(module.name)
-        if not isinstance(dialog, Dialog):
-            raise ContractError(f"dialogs/{module.name}.py must define `dialog = Dialog(...)`, found {dialog!r}")
+    found = load_each(__name__, __path__, Dialog)
+    for name, dialog in found.items():
         unknown = sorted(set(dialog.observers) - set(observers))
         if unknown:
-            raise ContractError(f"dialogs/{module.name}.py names observers that do not exist: {', '.join(unknown)}")
-        found[module.name] = dialog
+            raise ContractError(f"dialogs/{name}.py names observers that do not exist: {', '.join(unknown)}")
     for name in found:
         for lang in languages:
             variables(f"dialogs/{name}", lang)
     return found
-
-
-def _load(name: str) -> object:
-    try:
-        return getattr(importlib.import_module(f"dialogs.{name}"), "dialog", None)
-    except ContractError as broken:
-        raise ContractError(f"dialogs/{name}.py: {broken}") from broken

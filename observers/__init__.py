@@ -4,11 +4,10 @@ The file name is the observer's name; its prompt is `prompts/<lang>/observers/<n
 first that is not "stay" counts.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from agents.discovering import load_each
 from agents.errors import ContractError
 from agents.scene import Scene
 from agents.verdict import Verdict
@@ -42,22 +41,8 @@ def discover(languages: list[str]) -> dict[str, Observer]:
         ContractError: a file defines no `observer = Observer(...)`.
         PromptError: an observer has no prompt.
     """
-    found: dict[str, Observer] = {}
-    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
-        observer = _load(module.name)
-        if not isinstance(observer, Observer):
-            raise ContractError(
-                f"observers/{module.name}.py must define `observer = Observer(...)`, found {observer!r}"
-            )
-        found[module.name] = observer
+    found = load_each(__name__, __path__, Observer)
     for name in found:
         for lang in languages:
             variables(f"observers/{name}", lang)
     return found
-
-
-def _load(name: str) -> object:
-    try:
-        return getattr(importlib.import_module(f"observers.{name}"), "observer", None)
-    except ContractError as broken:
-        raise ContractError(f"observers/{name}.py: {broken}") from broken

@@ -40,13 +40,23 @@ def phrase(key: str, lang: str, /, **variables: object) -> str:
     Raises:
         PromptError: no language has the sentence, or a variable of it was not given.
     """
-    text = table("texts", lang).get(key, table("texts", FALLBACK).get(key))
+    return sentence("texts", key, lang, **variables)
+
+
+def sentence(file: str, key: str, lang: str, /, **variables: object) -> str:
+    """Return the sentence `key` ("bye", or "reply.lang_is" for one of a section) of a TOML file, filled in.
+
+    Raises:
+        PromptError: no language has the sentence, or a variable of it was not given.
+    """
+    texts = (_find(table(file, candidate), key) for candidate in (lang, FALLBACK))
+    text = next((text for text in texts if text is not None), None)
     if text is None:
-        raise PromptError(f"prompts/{FALLBACK}/texts.toml has no sentence {key!r}")
+        raise PromptError(f"prompts/{FALLBACK}/{file}.toml has no sentence {key!r}")
     try:
         return Template(text).substitute({name: str(value) for name, value in variables.items()})
     except KeyError as missing:
-        raise PromptError(f"prompts/{lang}/texts.toml: {key!r} needs the variable ${missing.args[0]}") from None
+        raise PromptError(f"prompts/{lang}/{file}.toml: {key!r} needs the variable ${missing.args[0]}") from None
 
 
 def table(name: str, lang: str) -> dict[str, Any]:
@@ -102,3 +112,9 @@ def _template(name: str, lang: str) -> Template:
 @cache
 def _toml(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def _find(entries: Any, key: str) -> str | None:
+    for part in key.split("."):
+        entries = entries.get(part, {})
+    return entries if isinstance(entries, str) else None

@@ -1,21 +1,24 @@
 """Chat: a user before a scripted assistant, and the trace of what happens between them."""
 
+import shutil
 import textwrap
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agents.events import Event, trace
+import prompts
+from agents.events import Event
 from agents.gate import Gate, untrained_gate
 from agents.help.chain import HelpChain
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
 from agents.speaker import Speakers
 from agents.tools.recorded import Answer, with_answers, with_strangers
+from agents.tracing import trace
 from app.assistant import Assistant, Turn
 from app.composition import discover
 from app.graph import build_graph
@@ -24,6 +27,7 @@ from app.language import Languages
 from app.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from observers import Observer
+from prompts import card
 
 
 class Chat:
@@ -82,6 +86,11 @@ class Chat:
             snapshot = await assistant.graph.aget_state({"configurable": {"thread_id": thread}})
             return list(snapshot.values["talks"][speaker]["messages"])
 
+    async def notes(self) -> list[tuple[str, str]]:
+        """Return who was passed on to a person with what."""
+        async with self.assistant() as assistant:
+            return [(note.thread, note.text) for note in await assistant.memory.notes.all()]
+
 
 def compose(
     memory: Memory,
@@ -111,3 +120,16 @@ def chat(tmp_path: Path) -> AsyncIterator[Chat] | Any:
     talk = Chat(tmp_path / "dialogs.db")
     yield talk
     assert talk.script.left() == {}
+
+
+@pytest.fixture
+def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Work on a copy of the prompts and on a database of its own; return the copy."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("APP_LANG", "en")
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/try.db")
+    monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
+    card.cache_clear()
+    yield tmp_path / "prompts"
+    card.cache_clear()

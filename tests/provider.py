@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from tests.loopback import listening
+
 Chunk = dict[str, Any] | str
 """One event of a stream: an object, or raw text in its place."""
 Reply = Sequence[Chunk] | bytes
@@ -36,12 +38,9 @@ class Provider:
     async def open(cls, *replies: Reply | Answer, pace: float = 0) -> AsyncIterator[Self]:
         """Listen on a port of its own."""
         provider = cls(list(replies), pace)
-        server = await asyncio.start_server(provider._serve, "127.0.0.1", 0)
-        provider.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        try:
+        async with listening(provider._serve) as address:
+            provider.url = f"{address}/v1"
             yield provider
-        finally:
-            server.close()
 
     async def has_sent(self, chunks: int) -> None:
         """Wait until so many chunks have been sent."""

@@ -8,6 +8,7 @@ from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, Field
 
 from agents.aliases import Opaque
+from agents.models.script import Call, Line
 from agents.speaker import Speakers
 from agents.state import Context
 from agents.tools.outcome import Answer, Option, Refused, choice, request, result
@@ -21,6 +22,10 @@ ORDERS = {
     "5f0c2d9e-1b7a-4f0e-8f7b-2f4b8f6f1c22": ("Red hat", 15.0),
     "9a8b7c6d-5e4f-4a3b-9c2d-1e0f9a8b7c33": ("Green coat", 140.0),
 }
+SHOES, HAT, COAT = ORDERS
+BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
+"""How the supervisor passes a customer on to who has the tools."""
+ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"
 
 
 class Order(BaseModel):

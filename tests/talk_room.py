@@ -1,15 +1,15 @@
-"""A room to talk to the rule-based model in: tiny dialogs with their tools, and a host that plays the graph's part."""
+"""A room to talk to the rule-based model in: tiny dialogs, and a host that plays the graph's part."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool
 
 from agents.models.rules import RulesModel
+from tests.talk_tools import SHARED, Things, tools_of
 
 FIELDS = ["experience", "skills", "interests", "work"]
 TITLES = {
@@ -19,13 +19,9 @@ TITLES = {
 
 
 @dataclass
-class Room:
+class Room(Things):
     """One user, the rule-based model in every part, and the little that a graph must do between them."""
 
-    lang: Literal["en", "ru"] = "en"
-    todos: list[list[Any]] = field(default_factory=list)
-    reminders: list[list[str]] = field(default_factory=list)
-    form: dict[str, Any] = field(default_factory=dict)
     talks: dict[str, list[BaseMessage]] = field(default_factory=dict)
     dialog: str | None = None
     waiting: list[tuple[str, str]] = field(default_factory=list)
@@ -66,8 +62,7 @@ class Room:
 
     def tools(self, speaker: str) -> list[BaseTool]:
         """Return the tools of a speaker."""
-        _Seat.room = self
-        return _tools(speaker)
+        return tools_of(speaker, self)
 
     def _begin(self, name: str, text: str, brief: str) -> list[str]:
         self.dialog = name
@@ -126,7 +121,7 @@ class Room:
         }
         for entry in helpers.values():
             name = str(entry["dialog"])
-            entry |= {"title": titles[name], "tools": [tool for tool in names[name] if tool not in _SHARED]}
+            entry |= {"title": titles[name], "tools": [tool for tool in names[name] if tool not in SHARED]}
         own = [name for name in names["supervisor"] if name not in helpers]
         about_form: dict[str, Any] = {"form": None, "fields": [], "missing": []}
         if scene["role"] == "profile":
@@ -139,160 +134,3 @@ class Room:
         closing = SystemMessage("Go on.", additional_kwargs={"scene": scene})
         prompt = [SystemMessage("You are an assistant."), *messages, closing]
         return RulesModel().bind_tools(tools).invoke(prompt)
-
-
-class _Seat:
-    """Who uses the tools at present; making them anew for every room would take most of the tests' time."""
-
-    room: Room
-
-
-@cache
-def _tools(speaker: str) -> list[BaseTool]:
-    return {"supervisor": _supervisor, "profile": _profile, "planner": _planner}[speaker]()
-
-
-_SHARED = ("hand_back", "assistant_help")
-
-
-def _supervisor() -> list[BaseTool]:
-    @tool
-    def current_time() -> str:
-        """Tell the time."""
-        return "Friday, 20 November 2026, 18:24"
-
-    @tool
-    def abilities() -> str:
-        """Tell what can be done here."""
-        return "I can get acquainted with you and keep your to-dos."
-
-    @tool
-    def change_language(language: Literal["en", "ru"]) -> str:
-        """Change the language of the conversation."""
-        _Seat.room.lang = language
-        return {"en": "English it is.", "ru": "Говорим по-русски."}[language]
-
-    @tool
-    def get_acquainted(brief: str) -> str:
-        """Used for getting to know the user."""
-        return "queued"
-
-    @tool
-    def plan_things(brief: str) -> str:
-        """Used for the user's to-dos."""
-        return "queued"
-
-    return [current_time, abilities, change_language, _help, get_acquainted, plan_things]
-
-
-def _profile() -> list[BaseTool]:
-    @tool
-    def fill_form(
-        experience: str | None = None,
-        skills: list[str] | None = None,
-        interests: list[str] | None = None,
-        work: str | None = None,
-    ) -> str:
-        """Note what the user told about themselves."""
-        told = {"experience": experience, "skills": skills, "interests": interests, "work": work}
-        _Seat.room.form |= {name: value for name, value in told.items() if value is not None}
-        return "Noted."
-
-    @tool
-    def show_profile() -> str:
-        """Show the profile."""
-        return f"Profile: {json.dumps(_Seat.room.form, ensure_ascii=False)}"
-
-    @tool
-    def export_profile(format: Literal["markdown", "json"]) -> str:
-        """Export the profile."""
-        return f"Exported as {format}."
-
-    return [fill_form, show_profile, export_profile, *_ways_out()]
-
-
-def _planner() -> list[BaseTool]:
-    def listed() -> str:
-        lines = [f"{place}. {text}{' (done)' * done}" for place, (text, done) in enumerate(_Seat.room.todos, 1)]
-        return "\n".join(lines) or "The list is empty."
-
-    @tool
-    def add_todos(items: list[str]) -> str:
-        """Add to-dos."""
-        _Seat.room.todos += [[item, False] for item in items]
-        return listed()
-
-    @tool
-    def list_todos() -> str:
-        """List the to-dos."""
-        return listed()
-
-    @tool
-    def change_todo(number: int, text: str | None = None, done: bool | None = None) -> str:
-        """Change a to-do."""
-        if text is not None:
-            _Seat.room.todos[number - 1][0] = text
-        if done is not None:
-            _Seat.room.todos[number - 1][1] = done
-        return listed()
-
-    @tool
-    def delete_todos(numbers: list[int]) -> str:
-        """Delete to-dos."""
-        _Seat.room.todos[:] = [entry for place, entry in enumerate(_Seat.room.todos, 1) if place not in numbers]
-        return listed()
-
-    return [add_todos, list_todos, change_todo, delete_todos, *_reminding(), *_ways_out()]
-
-
-def _reminding() -> list[BaseTool]:
-    def listed() -> str:
-        lines = [f"{place}. {text}: {when}" for place, (text, when) in enumerate(_Seat.room.reminders, 1)]
-        return "\n".join(lines) or "There are no reminders."
-
-    @tool
-    def add_reminder(when: str, text: str | None = None) -> str:
-        """Set a reminder."""
-        _Seat.room.reminders.append([text or "Time is up", when])
-        return f"Set: {listed().splitlines()[-1]}."
-
-    @tool
-    def list_reminders() -> str:
-        """List the reminders."""
-        return listed()
-
-    @tool
-    def change_reminder(number: int, text: str | None = None, when: str | None = None) -> str:
-        """Change a reminder."""
-        old = _Seat.room.reminders[number - 1]
-        _Seat.room.reminders[number - 1] = [text or old[0], when or old[1]]
-        return f"Set: {listed().splitlines()[number - 1]}."
-
-    @tool
-    def delete_reminders(numbers: list[int]) -> str:
-        """Delete reminders."""
-        kept = [entry for place, entry in enumerate(_Seat.room.reminders, 1) if place not in numbers]
-        _Seat.room.reminders[:] = kept
-        return listed()
-
-    @tool
-    def set_time_zone(zone: str) -> str:
-        """Set the time zone."""
-        return f"The time zone is {zone} now."
-
-    return [add_reminder, list_reminders, change_reminder, delete_reminders, set_time_zone]
-
-
-def _ways_out() -> list[BaseTool]:
-    @tool
-    def hand_back(wish: str = "") -> str:
-        """Give the conversation back."""
-        return "ok"
-
-    return [hand_back, _help]
-
-
-@tool("assistant_help")
-def _help(query: str) -> str:
-    """Answer from the help pages."""
-    return f"Help on: {query}"

@@ -16,6 +16,7 @@ from agents.errors import ConfigError, UsageError
 from app.env_file import read_env, write_env
 from app.settings import Settings
 from app.setup import setup
+from tests.loopback import listening
 from tests.provider import HEAD, Chunk, call, words
 
 Captured = pytest.CaptureFixture[str]
@@ -35,12 +36,9 @@ class Server:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Self]:
         """Listen on a port of its own."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
-        try:
+        async with listening(self._serve) as address:
+            self.port = int(address.rpartition(":")[2])
             yield self
-        finally:
-            server.close()
 
     @property
     def url(self) -> str:

@@ -7,20 +7,9 @@ from typing import Any
 
 from rich.console import Console
 
-from agents.events import (
-    Error,
-    Event,
-    Handover,
-    Message,
-    ModelEnd,
-    ModelStart,
-    Observed,
-    Token,
-    ToolEnd,
-    ToolStart,
-    TurnEnd,
-    TurnStart,
-)
+from agents.events import Error, Event, Message, Token, ToolEnd, ToolStart, TurnEnd, TurnStart
+from agents.holding import Handover, Observed
+from agents.models.events import ModelEnd, ModelStart
 from app.trace import TraceTree
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Call, Line, Script
+from agents.models.script import Call, Script
 from app import cli
 from app.assistant import Assistant
 from app.visit import WAITING, Visit
@@ -18,11 +18,9 @@ from prompts import phrase
 from tests.command_line import ask, resume
 from tests.conftest import Chat
 from tests.driver import Request
-from tests.shop import ORDERS, with_shop
+from tests.shop import BEGIN, HAT, with_shop
 from tests.staging import ROLES, open_calls, stage, todos
 
-SHOES, HAT, COAT = ORDERS
-BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
 QUESTION = "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat — 15 EUR\n3. Green coat — 140 EUR\n"
 Run = Callable[..., tuple[int, str, str]]
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from tests.loopback import listening
 from tests.provider import read_request
 
 
@@ -29,12 +30,9 @@ class Webhook:
         """Listen on a port of its own; a body that is not bytes is sent as JSON."""
         whole = body if isinstance(body, bytes) else json.dumps(body).encode()
         hook = cls(whole, status, headers)
-        server = await asyncio.start_server(hook._serve, "127.0.0.1", 0)
-        hook.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/ask"
-        try:
+        async with listening(hook._serve) as address:
+            hook.url = f"{address}/ask"
             yield hook
-        finally:
-            server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):

@@ -6,17 +6,16 @@ A row stays when it has rung or was deleted: a call that is repeated after a cra
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
-from zoneinfo import ZoneInfo
 
 import aiosqlite
 
 from agents.errors import UsageError
 from agents.memory.connection import connect, writing
 from agents.memory.letters import clean
-from agents.moments import Moment, Repeat
+from agents.memory.reminder import Reminder, columns, unix_ms
+from agents.moments import Moment
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS reminders (
@@ -32,37 +31,6 @@ REMEMBERED_MS = 24 * 3600 * 1000
 """How long one that has rung may still be put off, in milliseconds."""
 MOST = 200
 """Reminders that a user may have at a time."""
-
-
-@dataclass(frozen=True)
-class Reminder:
-    """A reminder as it is stored. `due_ms` None: it has rung for the last time, at `rung_ms`."""
-
-    id: int
-    user: str
-    thread: str
-    number: int
-    text: str
-    lang: str
-    zone: str
-    rule: str | None
-    start: str | None
-    at_ms: int
-    due_ms: int | None
-    rung_ms: int | None
-
-    @property
-    def moment(self) -> Moment:
-        """When it comes, or came, in its time zone."""
-        zone = ZoneInfo(self.zone)
-        at = datetime.fromtimestamp(self.at_ms / 1000, zone)
-        if self.rule is None or self.start is None:
-            return Moment(at)
-        start = datetime.fromisoformat(self.start)
-        wall = start.replace(tzinfo=zone, fold=0)
-        if wall.utcoffset() != start.utcoffset():
-            wall = wall.replace(fold=1)
-        return Moment(at, Repeat(self.rule, wall))
 
 
 class Reminders:
@@ -101,7 +69,7 @@ class Reminders:
             await self._execute(
                 "INSERT INTO reminders (user, thread, added_by, number, text, lang, zone, rule, start, at_ms, due_ms)"
                 " VALUES (:user, :thread, :added_by, :number, :text, :lang, :zone, :rule, :start, :at_ms, :at_ms)",
-                {**values, **_columns(moment)},
+                {**values, **columns(moment)},
             )
             return (await self._select("WHERE user = ? AND added_by = ?", user, call))[0]
 
@@ -112,12 +80,12 @@ class Reminders:
 
     async def change(self, reminder: Reminder, call: str, *, text: str, moment: Moment | None) -> None:
         """Give a reminder another text and, with `moment`, another time; do nothing if this call has done so."""
-        columns = {"text": clean(text), "call": call, "id": reminder.id}
+        values = {"text": clean(text), "call": call, "id": reminder.id}
         timed = ", zone = :zone, rule = :rule, start = :start, at_ms = :at_ms, due_ms = :at_ms" if moment else ""
         async with self._writing():
             await self._execute(
                 f"UPDATE reminders SET text = :text, changed_by = :call{timed} WHERE id = :id AND changed_by <> :call",
-                {**columns, **(_columns(moment) if moment else {})},
+                {**values, **(columns(moment) if moment else {})},
             )
 
     async def delete(self, user: str, number: int, call: str) -> bool:
@@ -147,7 +115,7 @@ class Reminders:
 
     async def rang(self, reminder: Reminder, following: datetime | None) -> None:
         """Take note that a reminder rang, and when it shall the next time; do nothing if it was changed meanwhile."""
-        due = None if following is None else _ms(following)
+        due = None if following is None else unix_ms(following)
         async with self._writing():
             await self._execute(
                 "UPDATE reminders SET due_ms = ?1, at_ms = coalesce(?1, at_ms), rung_ms = ?2"
@@ -183,17 +151,3 @@ class Reminders:
 
     def _now_ms(self) -> int:
         return round(self.now() * 1000)
-
-
-def _columns(moment: Moment) -> dict[str, Any]:
-    repeat = moment.repeat
-    return {
-        "zone": str(moment.at.tzinfo),
-        "rule": repeat.rule if repeat else None,
-        "start": repeat.start.isoformat() if repeat else None,
-        "at_ms": _ms(moment.at),
-    }
-
-
-def _ms(at: datetime) -> int:
-    return round(at.timestamp() * 1000)

@@ -13,8 +13,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 
 from agents.errors import BrokenReply, ModelUnavailable, Trouble
-from agents.events import Error, Event, ModelEnd, ModelStart, Replied
+from agents.events import Error, Event
 from agents.models import Model
+from agents.models.events import ModelEnd, ModelStart, Replied
 from agents.models.failures import FAILURES, broke, diagnose
 
 TRIES = 3

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.rules.calls import is_choosable, merge, missing_of, spread
 from agents.rules.listings import choosing, latest, listing, number_in, reading
 from agents.rules.parts import Call
 from agents.rules.patterns import Match, first_match
@@ -67,20 +68,20 @@ class Filler:
                 args[name] = self.value(tool, parameter, raw[name])
             except Unclear as unclear:
                 plan.remarks.append(str(unclear))
-                if _choosable(parameter) and not plan.calls:
+                if is_choosable(parameter) and not plan.calls:
                     plan.asks = {"tool": tool, "slot": name, "args": args}
                 return
-        missing = _missing(wanted, args)
+        missing = missing_of(wanted, args)
         if missing and (only := self._only(tool, wanted[missing], is_said=bool(args))) is not None:
             known = {**args, missing: only}
             args = {name: known[name] for name in wanted if name in known}
-            missing = _missing(wanted, args)
+            missing = missing_of(wanted, args)
         if missing:
             plan.asks = {"tool": tool, "slot": missing, "args": args}
             plan.remarks.append(asking(missing, self.now.lang))
             return
-        for call in _spread(tool, wanted, args):
-            _merge(plan, call)
+        for call in spread(tool, wanted, args):
+            merge(plan.calls, call)
 
     def value(self, tool: str, parameter: Parameter, raw: str) -> Any:
         """Return the typed value of raw words for a tool.
@@ -170,37 +171,3 @@ def correction(now: Situation) -> tuple[str, dict[str, str]] | None:
 def _changes_entry(wanted: Mapping[str, Parameter]) -> bool:
     kinds = [parameter.kind for parameter in wanted.values()]
     return kinds.count("number") == 1 and kinds.count("text") == 1
-
-
-def _missing(wanted: Mapping[str, Parameter], args: Mapping[str, Any]) -> str | None:
-    """Return the first parameter to ask for; a call that leaves out everything optional would do nothing."""
-    needed = [name for name, parameter in wanted.items() if parameter.required]
-    if absent := next((name for name in needed if args.get(name) in (None, [], "")), None):
-        return absent
-    spare = [name for name, parameter in wanted.items() if not parameter.required and parameter.optional]
-    if any(wanted[name].kind not in ("number", "numbers") for name in needed):
-        return None
-    return spare[0] if spare and not any(name in args for name in spare) else None
-
-
-def _spread(tool: str, wanted: Mapping[str, Parameter], args: dict[str, Any]) -> list[Call]:
-    """Make one call for each number where a tool takes one and the user meant several."""
-    single = next((name for name, entry in wanted.items() if entry.kind == "number"), None)
-    if single is None or not isinstance(args.get(single), list):
-        return [Call(tool, args)]
-    return [Call(tool, {**args, single: number}) for number in args[single]]
-
-
-def _merge(plan: Plan, call: Call) -> None:
-    """Add a call; lists for the same tool become one list."""
-    for place, other in enumerate(plan.calls):
-        if other.name == call.name and call.args and all(isinstance(value, list) for value in call.args.values()):
-            both = {name: [*other.args.get(name, []), *value] for name, value in call.args.items()}
-            plan.calls[place] = Call(call.name, {name: list(dict.fromkeys(value)) for name, value in both.items()})
-            return
-    if call.key not in {other.key for other in plan.calls}:
-        plan.calls.append(call)
-
-
-def _choosable(parameter: Parameter) -> bool:
-    return parameter.kind in ("number", "numbers", "flag", "choice", "time")

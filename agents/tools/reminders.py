@@ -6,23 +6,24 @@ A reminder's number never changes, and a call that is repeated after a crash fin
 import time
 from datetime import UTC, datetime
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 from pydantic import Field
 
 from agents.errors import UsageError
-from agents.memory.reminders import MOST, Reminder, Reminders
-from agents.moments.moving import moved, rezoned
+from agents.memory.reminder import Reminder
+from agents.memory.reminders import MOST, Reminders
+from agents.moments.moving import moved
 from agents.moments.reading import moment
-from agents.moments.wording import worded, worded_instant
+from agents.moments.wording import worded
 from agents.state import Context
 from agents.tools.outcome import Answer, Option, Refused, choice, result
 from agents.tools.recorded import OUTSIDE
 from agents.tools.traits import traits
 from agents.views import CardList, Entry
-from agents.zone import keep_zone, zone_of_user
+from agents.zone import zone_of_user
 from prompts import phrase
 
 Runtime = ToolRuntime[Context, Any]
@@ -40,7 +41,7 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -
     at 9"). text: what to remind of, in the user's words; leave it out for an alarm or a timer.
     """
     lang, table = runtime.state["lang"], reminders_of(runtime)
-    named = moment(when, lang, _now(runtime), await _zone(runtime))
+    named = moment(when, lang, present(runtime), await _zone(runtime))
     if named is None:
         return phrase("reminder_when", lang, when=when)
     text = text or phrase("reminder_time_is_up", lang)
@@ -60,7 +61,7 @@ async def list_reminders(runtime: Runtime) -> Answer:
     """Show the user's reminders, alarms and timers with their numbers and times."""
     lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
     entries = [Entry(_worded(one, lang), number=one.number) for one in live]
-    return result(message=await _listed(runtime), view=CardList(entries=entries) if entries else None)
+    return result(message=await listed(runtime), view=CardList(entries=entries) if entries else None)
 
 
 @traits(kind="selector")
@@ -90,7 +91,7 @@ async def change_reminder(
     if found is None:
         return await _no_such([number], runtime)
     call = runtime.tool_call_id or ""
-    new = None if when is None else moved(when, lang, _now(runtime), await _zone(runtime), found.moment)
+    new = None if when is None else moved(when, lang, present(runtime), await _zone(runtime), found.moment)
     if when is not None and new is None:
         return phrase("reminder_when", lang, when=when)
     await reminders_of(runtime).change(found, call, text=text or found.text, moment=new)
@@ -104,64 +105,21 @@ async def delete_reminders(numbers: Annotated[list[Number], Field(min_length=1)]
     """Delete reminders, alarms or timers. numbers: as in the list."""
     call, table = runtime.tool_call_id or "", reminders_of(runtime)
     gone = [number for number in numbers if not await table.delete(runtime.context.user, number, call)]
-    return await _no_such(gone, runtime) if gone else await _listed(runtime)
-
-
-@traits(effect="write", repeatable=True)
-@tool
-async def set_time_zone(zone: str, runtime: Runtime) -> str:
-    """Set the user's time zone, when they tell where they live or which zone they are in.
-
-    zone: its name in the IANA data base, such as Europe/Berlin.
-    """
-    lang = runtime.state["lang"]
-    known = {name.lower(): name for name in available_timezones()}
-    name = known.get(zone.strip().replace(" ", "_").lower())
-    if name is None:
-        return phrase("zone_unknown", lang, zone=zone)
-    await keep_zone(runtime.store, runtime.context.user, name)
-    now = _now(runtime).astimezone(ZoneInfo(name))
-    told = phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
-    if not await _taken_along(runtime, ZoneInfo(name)):
-        return told
-    return f"{told} {phrase('zone_reminders', lang)}\n{await _listed(runtime)}"
+    return await _no_such(gone, runtime) if gone else await listed(runtime)
 
 
 # What they answer goes by the present time.
-for _tool in (add_reminder, list_reminders, change_reminder, delete_reminders, set_time_zone):
+for _tool in (add_reminder, list_reminders, change_reminder, delete_reminders):
     _tool.tags = [OUTSIDE]
-
-
-async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:
-    """Bring the reminders to come into a new time zone; say whether there are any."""
-    table, call = runtime.context.reminders, runtime.tool_call_id or ""
-    if table is None:
-        return False
-    coming = [one for one in await table.live(runtime.context.user) if one.due_ms is not None]
-    for reminder in coming:
-        if reminder.zone != zone.key:
-            there = rezoned(reminder.moment, _now(runtime), zone)
-            await table.change(reminder, call, text=reminder.text, moment=there)
-    return bool(coming)
 
 
 async def _zone(runtime: Runtime) -> ZoneInfo:
     return await zone_of_user(runtime.store, runtime.context.user)
 
 
-def _now(runtime: Runtime) -> datetime:
-    table = runtime.context.reminders
-    return datetime.fromtimestamp(int(table.now() if table else time.time()), UTC)
-
-
 async def _numbered(number: int, runtime: Runtime) -> Reminder | None:
     live = await reminders_of(runtime).live(runtime.context.user)
     return next((reminder for reminder in live if reminder.number == number), None)
-
-
-async def _listed(runtime: Runtime) -> str:
-    lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
-    return "\n".join(_line(reminder, lang) for reminder in live) or phrase("reminders_none", lang)
 
 
 def _line(reminder: Reminder, lang: str) -> str:
@@ -175,7 +133,7 @@ def _worded(reminder: Reminder, lang: str) -> str:
 
 async def _no_such(numbers: list[int], runtime: Runtime) -> str:
     missing = ", ".join(map(str, numbers))
-    return f"{phrase('reminder_unknown', runtime.state['lang'], numbers=missing)}\n{await _listed(runtime)}"
+    return f"{phrase('reminder_unknown', runtime.state['lang'], numbers=missing)}\n{await listed(runtime)}"
 
 
 def reminders_of(runtime: Runtime) -> Reminders:
@@ -189,3 +147,15 @@ def reminders_of(runtime: Runtime) -> Reminders:
         # Where nothing rings, none may be promised.
         raise Refused(phrase("reminders_nowhere", runtime.state["lang"]))
     return reminders
+
+
+def present(runtime: Runtime) -> datetime:
+    """Return the present time by the clock that rings."""
+    table = runtime.context.reminders
+    return datetime.fromtimestamp(int(table.now() if table else time.time()), UTC)
+
+
+async def listed(runtime: Runtime) -> str:
+    """Return the user's reminders in words, one a line."""
+    lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
+    return "\n".join(_line(reminder, lang) for reminder in live) or phrase("reminders_none", lang)

@@ -5,7 +5,7 @@ from typing import Any
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
-from agents.memory.reminders import Reminder
+from agents.memory.reminder import Reminder
 from agents.moments.wording import worded
 from agents.state import Context
 from agents.tools.recorded import OUTSIDE

@@ -9,7 +9,8 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Behavior, Delay, Match, Reply, ToolCall
 from pydantic import SecretStr
 
-from agents.events import Error, Event, ModelStart, ToolEnd, TurnEnd
+from agents.events import Error, Event, ToolEnd, TurnEnd
+from agents.models.events import ModelStart
 from agents.models.making import Endpoint, make_models
 from app.assistant import Assistant
 from tests.staging import open_calls, play, stage

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from llmock.pytest_plugin import LLMock
 
-from agents.events import Message, ModelEnd, Token
+from agents.events import Message, Token
+from agents.models.events import ModelEnd
 from app.assistant import Turn
 from tests import provider
 from tests.endpoint.talking import (

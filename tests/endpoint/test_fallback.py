@@ -6,7 +6,7 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Behavior, Fail, Match, Reply, StreamFault
 
-from agents.events import ModelEnd
+from agents.models.events import ModelEnd
 from tests.endpoint.talking import TEXT, calm, errors, says, talk, turn
 from tests.staging import said
 

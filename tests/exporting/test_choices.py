@@ -11,9 +11,7 @@ from app.assistant import Turn
 from app.composition import discover
 from tests.conftest import Chat
 from tests.exporting.exports import Captured, exported
-from tests.shop import ORDERS, with_shop
-
-_, HAT, _ = ORDERS
+from tests.shop import HAT, with_shop
 
 
 @pytest.fixture(autouse=True)

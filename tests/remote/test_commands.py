@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-import prompts
 from app import cli
-from prompts import card, card_file
+from prompts import card_file
 from tests.remote.files import ORDERS, ROOT, example, library, shop
 from tests.remote.service import Answer, Service
 
@@ -22,19 +20,11 @@ Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
-def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Work on a copy of the prompts and on a database of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("APP_LANG", "en")
-    monkeypatch.setenv("LLM_MODEL", "local:rules")
-    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/try.db")
+def secrets(house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set what the files of remote tools read from the environment, beside prompts and a database of their own."""
     monkeypatch.setenv("SHOP_TOKEN", "s3cret")
     monkeypatch.setenv("LIBRARY_SHELF", "A1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
-    card.cache_clear()
-    yield
-    card.cache_clear()
 
 
 @pytest.fixture

@@ -31,22 +31,27 @@ def tool(body: dict[str, Any], name: str) -> dict[str, Any]:
     return next(one for one in body["tools"] if one["name"] == name)
 
 
+def puts(name: str, /, **fields: Any) -> Break:
+    """Return how a tool of a file is given other fields."""
+    return lambda body: tool(body, name).update(fields)
+
+
 FAULTS: dict[str, tuple[Break, str]] = {
-    "unknown key": (lambda b: tool(b, "find_orders").update(metod="GET"), "tools.find_orders.metod: Extra inputs"),
+    "unknown key": (puts("find_orders", metod="GET"), "tools.find_orders.metod: Extra inputs"),
     "no English": (
-        lambda b: tool(b, "find_orders").update(description={"ru": "Найти"}),
+        puts("find_orders", description={"ru": "Найти"}),
         "tools.find_orders.description: has no 'en'",
     ),
     "no such dialog": (
-        lambda b: tool(b, "find_orders").update(speaker="plannr"),
+        puts("find_orders", speaker="plannr"),
         "tools.find_orders.speaker: there is no 'plannr'; there are supervisor, planner, profile",
     ),
     "a name that is taken": (
-        lambda b: tool(b, "find_orders").update(name="add_todos"),
+        puts("find_orders", name="add_todos"),
         "tools.add_todos: there is another tool of this name",
     ),
     "a placeholder without parameter": (
-        lambda b: tool(b, "find_orders").update(path="/users/{user}/{word}"),
+        puts("find_orders", path="/users/{user}/{word}"),
         "tools.find_orders: the placeholders of `path`",
     ),
     "a placeholder in the address": (
@@ -54,11 +59,11 @@ FAULTS: dict[str, tuple[Break, str]] = {
         "services.shop: `url` ends before",
     ),
     "a path with dots": (
-        lambda b: tool(b, "find_orders").update(path="/a/../{user}"),
+        puts("find_orders", path="/a/../{user}"),
         "tools.find_orders.path: has no . or ..",
     ),
     "an address as path": (
-        lambda b: tool(b, "find_orders").update(path="//evil.example/{user}"),
+        puts("find_orders", path="//evil.example/{user}"),
         "tools.find_orders.path: begins with one /",
     ),
     "no expression": (
@@ -66,23 +71,23 @@ FAULTS: dict[str, tuple[Break, str]] = {
         "tools.find_orders.result.object: not a JMESPath expression",
     ),
     "unknown view": (
-        lambda b: tool(b, "find_orders").update(view={"kind": "hologram"}),
+        puts("find_orders", view={"kind": "hologram"}),
         "tools.find_orders.view: Input tag 'hologram'",
     ),
     "a key that is no argument": (
-        lambda b: tool(b, "submit_return").update(key=["customer"]),
+        puts("submit_return", key=["customer"]),
         "tools.submit_return: `key` names what the model does not give: customer",
     ),
     "a time without a key": (
-        lambda b: tool(b, "submit_return").update(key=[], retries=None),
+        puts("submit_return", key=[], retries=None),
         "tools.submit_return: only a write with a `key` has `again_after`",
     ),
     "a time too long": (
-        lambda b: tool(b, "submit_return").update(again_after={"days": 400}),
+        puts("submit_return", again_after={"days": 400}),
         "tools.submit_return.again_after: is a time of up to 366 days",
     ),
     "a repeated write": (
-        lambda b: tool(b, "submit_return").update(key=[], again_after=None, retries=2),
+        puts("submit_return", key=[], again_after=None, retries=2),
         "tools.submit_return: a write without a `key` is tried once",
     ),
     "a selector without options": (
@@ -106,7 +111,7 @@ FAULTS: dict[str, tuple[Break, str]] = {
         "services.shop.X: the environment variable NO_SUCH_TOKEN is not set",
     ),
     "another's service": (
-        lambda b: tool(b, "find_orders").update(service="shopp"),
+        puts("find_orders", service="shopp"),
         "tools: find_orders: `service` is one of shop",
     ),
 }

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from agents.events import Interrupt, trace
+from agents.events import Interrupt
 from agents.models.script import Call
+from agents.tracing import trace
 from agents.views import CardList, Notice
 from app.assistant import Turn
 from app.composition import open_assistant

@@ -39,14 +39,19 @@ async def ended(process: Process) -> tuple[int | None, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
+async def interrupted(server: Provider, folder: Path, *, after: int) -> tuple[int | None, str, str]:
+    """Ask, press Ctrl-C after so many pieces of the answer; return what `ended` does."""
+    process = await ask(server, folder, "count")
+    await server.has_sent(after)
+    process.send_signal(signal.SIGINT)
+    return await ended(process)
+
+
 @pytest.mark.slow
 async def test_ctrl_c_in_mid_answer(tmp_path: Path, script: Script) -> None:
     """Ctrl-C of `ask` prints and stores what had come of the answer; the next `ask` goes on from there."""
     async with Provider.open(words(MANY), words("Gladly."), pace=0.02) as server:
-        process = await ask(server, tmp_path, "count")
-        await server.has_sent(40)
-        process.send_signal(signal.SIGINT)
-        code, out, err = await ended(process)
+        code, out, err = await interrupted(server, tmp_path, after=40)
         assert (code, err) == (130, "⏹ stopped\n")
         partial = out.removesuffix("\n")
         assert partial.startswith("word0 word1 ")
@@ -82,10 +87,7 @@ async def test_ctrl_c_in_mid_answer_as_json(tmp_path: Path) -> None:
 async def test_ctrl_c_before_the_first_word(tmp_path: Path, script: Script) -> None:
     """Ctrl-C while the model still thinks leaves an empty answer and a thread that goes on."""
     async with Provider.open(words(MANY), words("Gladly."), pace=1) as server:
-        process = await ask(server, tmp_path, "count")
-        await server.has_sent(1)
-        process.send_signal(signal.SIGINT)
-        assert await ended(process) == (130, "", "⏹ stopped\n")
+        assert await interrupted(server, tmp_path, after=1) == (130, "", "⏹ stopped\n")
         async with stage(tmp_path / "talk.db", script.models(ROLES)) as assistant:
             assert await script_lines(assistant) == ["user: count", "supervisor:  ^C"]
         server.pace = 0

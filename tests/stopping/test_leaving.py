@@ -6,7 +6,9 @@ from typing import Literal
 
 import pytest
 
-from agents.events import DialogChanged, Event, Message, ModelStart, Token, ToolEnd, ToolStart, TurnEnd, TurnStart
+from agents.events import Event, Message, Token, ToolEnd, ToolStart, TurnEnd, TurnStart
+from agents.holding import DialogChanged
+from agents.models.events import ModelStart
 from agents.models.script import Script
 from app.assistant import Assistant, Turn
 from tests.staging import ROLES, THREAD, Gate, Planner, open_calls, play, said, script_lines, stage, todos

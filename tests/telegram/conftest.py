@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from app.settings import Settings
 from app.telegram_bot import ServiceBot
 from app.telegram_door import Door
 from tests.bot_api import TOKEN, BotApi
+from tests.shop import with_shop
 from tests.staging import ROLES, stage
 from tests.telegram.people import Open
 
@@ -55,3 +57,9 @@ def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
             yield one
 
     return opened
+
+
+@pytest.fixture
+def shop(door: Open) -> Open:
+    """Open the door of an assistant with a shop."""
+    return partial(door, change=with_shop)

@@ -42,3 +42,8 @@ async def until_stored(door: Door, thread: str, number: int) -> None:
             return
         await asyncio.sleep(0.01)
     raise TimeoutError
+
+
+def labels(message: dict[str, Any]) -> list[list[str]]:
+    """Return what stands on a message's buttons, row by row."""
+    return [[one["text"] for one in row] for row in message["reply_markup"]["inline_keyboard"]]

@@ -5,7 +5,7 @@ from tests.bot_api import BotApi
 from tests.bot_api_http import Upload
 from tests.staging import ROLES, Gate
 from tests.telegram.people import ANN, BOB, MEET, PLAN, Echo, Open
-from tests.test_telegram_pages import KINDS
+from tests.telegram.test_pages import KINDS
 
 
 async def test_first_contact_greets(door: Open, world: BotApi, script: Script) -> None:

@@ -8,8 +8,9 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from agents.events import Event, Message, Observed, ToolEnd, TurnEnd
+from agents.events import Event, Message, ToolEnd, TurnEnd
 from agents.history import dangling
+from agents.holding import Observed
 from agents.models import Model, Models
 from agents.models.rules import RulesModel
 from agents.models.script import Call, Line

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
-from agents.events import trace
 from agents.memory import open_memory
 from agents.models.script import Asked, Call
 from agents.shelf import shelves
+from agents.tracing import trace
 from app.assistant import Assistant, Turn
 from app.graph import build_graph
 from app.language import Languages

@@ -9,19 +9,10 @@ from agents.models.script import Call, Line
 from agents.speaker import Speakers
 from agents.views import CardList, Notice, read_view
 from prompts import phrase
-from tests import shop as shop_
 from tests.conftest import Chat, told
-from tests.shop import ORDERS, find_orders, with_shop
+from tests.shop import BEGIN, HAT, ORDERS, RETURNS, find_orders
 
-SHOES, HAT, COAT = ORDERS
-BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]
-
-
-@pytest.fixture(autouse=True)
-def shop(chat: Chat) -> None:
-    """Give the conversation a shop."""
-    chat.speakers = with_shop(chat.speakers)
-    shop_.RETURNS.clear()
+pytestmark = pytest.mark.usefixtures("shop")
 
 
 async def test_the_last_view_stands_for_the_answer(chat: Chat) -> None:
@@ -55,7 +46,7 @@ async def test_without_a_view_the_model_speaks(chat: Chat) -> None:
         planner.submit_return(order=1) = Red hat is on its way back.
         planner: It is on its way.
     """) == await chat.says("Send the hat back")
-    assert [("ann", HAT)] == shop_.RETURNS
+    assert [("ann", HAT)] == RETURNS
 
 
 async def test_the_model_knows_what_is_on_the_screen(chat: Chat) -> None:
@@ -100,7 +91,7 @@ async def test_an_unknown_number_is_an_error_to_the_model(chat: Chat) -> None:
 
     told_model = phrase("alias_unknown", "en", kind="order", given=7, known="1")
     assert f"planner.submit_return(order=7) ! {told_model}" in trace
-    assert shop_.RETURNS == []
+    assert RETURNS == []
 
 
 @pytest.mark.parametrize("forged", ["user", "user_id", "runtime", "permissions", "lang"])
@@ -111,7 +102,7 @@ async def test_trusted_values_cannot_be_set_by_a_model(chat: Chat, forged: str) 
     trace = await chat.says("Send Bob's hat back")
 
     assert phrase("tool_forged", "en", names=forged, allowed="order, reason") in trace
-    assert shop_.RETURNS == []
+    assert RETURNS == []
 
 
 async def test_trusted_values_are_in_no_prompt(chat: Chat) -> None:
@@ -134,7 +125,7 @@ async def test_an_error_view_is_a_notice(chat: Chat, monkeypatch: pytest.MonkeyP
     """A refused write shows a notice at once; the model is told why, and its words follow."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "One hat."], observer=["stay"])
     await chat.says("Did I order a hat?")
-    monkeypatch.setattr(shop_, "ORDERS", {id: order for id, order in ORDERS.items() if id != HAT})
+    monkeypatch.setattr("tests.shop.ORDERS", {id: order for id, order in ORDERS.items() if id != HAT})
     chat.expects(planner=[Call("submit_return", {"order": 1}), "It is gone."])
 
     assert told("""

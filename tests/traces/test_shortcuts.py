@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from langchain_core.tools import tool
 
-from agents.events import Message, Observed, TurnEnd
+from agents.events import Message, TurnEnd
+from agents.holding import Observed
 from agents.models.script import Call, Line
 from agents.speaker import Speakers
 from agents.tools.outcome import result

@@ -1,12 +1,10 @@
-"""The command line: what goes to which stream, and with which exit code it ends."""
+"""`python -m app ask`: what goes to which stream, and with which exit code it ends."""
 
 import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -15,37 +13,8 @@ from agents.events import Error, Event
 from agents.views import Notice
 from app import cli
 from app.assistant import Turn
-from tests.stand_in import StandIn, line, says
-
-Stage = Callable[..., StandIn]
-Feed = Callable[[str], int]
-Captured = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
-    """Put a stand-in with these turns behind the command line."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LLM_MODEL", "local:rules")
-    monkeypatch.setenv("APP_LANG", "en")
-
-    def set_up(*turns: Sequence[Event], **more: object) -> StandIn:
-        stand_in = StandIn(*turns, **more)  # type: ignore[arg-type]  # passed through
-        monkeypatch.setattr("app.talk.open_assistant", stand_in.open)
-        monkeypatch.setattr("app.upkeep.open_assistant", stand_in.open)
-        return stand_in
-
-    return set_up
-
-
-@pytest.fixture
-def feed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Feed]:
-    """Give the command line a text as its standard input."""
-    path = tmp_path / "input.txt"
-    path.touch()
-    with path.open(encoding="utf-8") as stream:
-        monkeypatch.setattr("sys.stdin", stream)
-        yield partial(path.write_text, encoding="utf-8")
+from tests.cli.conftest import Captured, Stage
+from tests.stand_in import says
 
 
 def test_ask_prints_the_answer_only(stage: Stage, capsys: Captured) -> None:
@@ -90,14 +59,6 @@ def test_options_reach_the_turn(stage: Stage) -> None:
     assert (turn.text, turn.thread, turn.user, turn.id) == ("hi", "t", "ann", "m1")
 
 
-def test_ask_reads_standard_input(stage: Stage, feed: Feed) -> None:
-    """A dash stands for standard input, all of its lines being one message."""
-    stand_in = stage(says("Hello"))
-    feed("one\ntwo\n")
-    assert cli.main(["ask", "-"]) == 0
-    assert stand_in.heard[0].text == "one\ntwo"
-
-
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -138,28 +99,6 @@ def test_errors_with_a_reader_are_one_line(
     assert capsys.readouterr().err == f"python -m app: {fault}\n"
 
 
-def test_piped_chat_takes_a_line_as_a_message(stage: Stage, feed: Feed, capsys: Captured) -> None:
-    """From a pipe every line that is not blank is a message; a new thread greets first."""
-    stand_in = stage(says("Welcome"), says("First"), says("Second"))
-    feed("one\n\n  \ntwo")
-    assert cli.main(["chat"]) == 0
-    assert [turn.text for turn in stand_in.heard] == [None, "one", "two"]
-    out, err = capsys.readouterr()
-    assert out == "Welcome\nFirst\nSecond\n"
-    assert "make setup" not in err
-
-
-def test_piped_chat_goes_on_in_an_old_thread(stage: Stage, feed: Feed, capsys: Captured) -> None:
-    """Where something was said there is no greeting, so the welcome names the model; trouble shows in the exit code."""
-    stand_in = stage([Error(code="busy", text="Sorry.")], says("Fine"), lines=[line("user", "hi")])
-    feed("one\ntwo\n")
-    assert cli.main(["chat", "--json"]) == 75
-    assert [turn.text for turn in stand_in.heard] == ["one", "two"]
-    out, err = capsys.readouterr()
-    assert all(json.loads(text)["v"] == 1 for text in out.splitlines())
-    assert "make setup" in err
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_stops_the_answer(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: Captured, number: signal.Signals, code: int
@@ -182,45 +121,6 @@ def test_a_signal_stops_the_answer(
     assert out.startswith("one two three")
     assert "ten" not in out
     assert "⏹" in err
-
-
-def test_listings_are_for_eyes_or_for_scripts(stage: Stage, capsys: Captured) -> None:
-    """Threads, state and history print lines to read, and one JSON document with --json."""
-    stage(lines=[line("user", "hi\nthere"), line("assistant", "Hel", "profile", interrupted=True)])
-    for command in (["threads"], ["state", "--thread", "me"], ["history", "--thread", "me"]):
-        assert cli.main(command) == 0
-        assert "JSON" not in capsys.readouterr().out
-        assert cli.main([*command, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)
-    assert cli.main(["history", "--thread", "me"]) == 0
-    assert "profile: Hel  ⏹ stopped" in capsys.readouterr().out
-    assert cli.main(["state", "--thread", "me"]) == 0
-    assert "paused     profile\n" in capsys.readouterr().out
-
-
-def test_graph_and_forget(stage: Stage, capsys: Captured) -> None:
-    """The drawing and a confirmation are printed."""
-    stage(lines=[line("user", "hi")])
-    assert cli.main(["graph"]) == 0
-    assert cli.main(["forget", "--thread", "me"]) == 0
-    assert capsys.readouterr().out == "graph TD;\nThread me is forgotten.\n"
-
-
-@pytest.mark.parametrize(("faults", "code"), [([], 0), (["prompts/en/x.md is missing"], 2)])
-def test_check_tells_faults(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: Captured, faults: list[str], code: int
-) -> None:
-    """`check` lists what was discovered and fails when something is wrong with it."""
-    dialog = {"name": "profile", "tools": ["a", "b"], "form": None}
-    found = {"dialogs": [dialog], "observers": [], "tools": [], "models": {"x": "m"}, "faults": faults}
-    stage()
-    monkeypatch.setattr("app.upkeep.report", lambda *_, **__: found)
-    assert cli.main(["check"]) == code
-    out = capsys.readouterr().out
-    assert "  profile\n    tools  a, b\n    form   -\n" in out
-    assert all(fault in out for fault in faults)
-    assert cli.main(["check", "--json"]) == code
-    assert json.loads(capsys.readouterr().out) == found
 
 
 @pytest.mark.parametrize(("arguments", "told"), [([], False), (["--trace"], True)])

@@ -21,15 +21,6 @@ HELP = Call("assistant_help", {"query": EVEREST})
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-async def world() -> AsyncIterator[BotApi]:
-    """A Bot API server; a request that it forbids fails the test."""
-    api = BotApi()
-    async with api.serving():
-        yield api
-    assert api.violations == []
-
-
 @asynccontextmanager
 async def door(path: Path, world: BotApi, script: Script) -> AsyncIterator[None]:
     """Open the Telegram door with a person as the last link of help."""

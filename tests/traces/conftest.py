@@ -1,0 +1,13 @@
+"""What conversations may need: a shop."""
+
+import pytest
+
+from tests.conftest import Chat
+from tests.shop import RETURNS, with_shop
+
+
+@pytest.fixture
+def shop(chat: Chat) -> None:
+    """Give the conversation a shop."""
+    chat.speakers = with_shop(chat.speakers)
+    RETURNS.clear()

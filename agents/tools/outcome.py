@@ -85,9 +85,9 @@ def result(object: Any = None, *, message: str | None = None, view: View | None 
 
     An empty list is a result and is read as `[]`.
     """
-    plain = to_jsonable_python(object)
-    text = written(plain) if plain is not None else message or (view.text() if view else "")
-    return text, Outcome(plain, view)
+    data = plain(object)
+    text = written(data) if data is not None else message or (view.text() if view else "")
+    return text, Outcome(data, view)
 
 
 def choice(prompt: str, options: Sequence[Option]) -> Answer:
@@ -113,6 +113,15 @@ def written(plain: Any) -> str:
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}… ({len(text) - LONGEST} more characters were left out)"
+
+
+def plain(object: Any) -> Any:
+    """Return an object as JSON has it: a date as text, a model as an object, a number that is none as its name.
+
+    Raises:
+        ValueError: JSON has nothing for it.
+    """
+    return to_jsonable_python(object, inf_nan_mode="strings")
 
 
 def schema_of(wanted: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from agents.rules.wording import Vocabulary, listening, vocabulary
 from prompts import table
 
 _NUMBER = re.compile(r"(?:[#№]|no\.?\s|nr\.?\s)?\s*(\d{1,3})[.)!]?", re.IGNORECASE)
+_NEGATIVE = re.compile(r"[-−]\s?\d+")
 _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|-[а-я]{1,2})?")
 Option = Mapping[str, Any]
 
@@ -20,7 +21,7 @@ def chosen(text: str, options: Sequence[Option], lang: str) -> int | None:
     text = text.strip()
     words = vocabulary(listening(text, lang))
     exact, loose = (_by_id, _by_label, _by_figure), (_by_number, _by_fact, _by_words)
-    for find in exact if _is_about(text, words) else (*exact, *loose):
+    for find in exact if _is_about(text, words) or _NEGATIVE.fullmatch(text) else (*exact, *loose):
         if (place := find(text, options, words)) is not None:
             return place
     return None

@@ -71,3 +71,9 @@ def test_facts_that_do_not_compare_choose_nothing() -> None:
     mixed = [{**one, "facts": {"price": price}} for one, price in zip(options("A", "B"), (5.0, "7 EUR"), strict=True)]
 
     assert chosen("the cheapest", mixed, "en") is None
+
+
+@pytest.mark.parametrize("text", ["-1", "−2", "- 3"])
+def test_a_number_below_none_chooses_nothing(text: str) -> None:
+    """Whoever writes "-1" means something else than the first."""
+    assert chosen(text, options(*ORDERS["en"]), "en") is None

@@ -16,6 +16,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 
 from agents.aliases import Aliases
+from agents.errors import ContractError
 from agents.events import ToolEnd, ToolStart
 from agents.speaker import Speaker
 from agents.tools.guarding import guarded
@@ -94,6 +95,8 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
 def _present(message: ToolMessage, tool: BaseTool, aliases: Aliases) -> None:
     """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
     given = message.artifact if isinstance(message.artifact, Outcome) else Outcome(_parsed(message, tool))
+    if given.question is not None and traits_of(tool).kind == "general":
+        raise ContractError(f"tool {tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
     message.artifact = outcome = replace(given, object=plain(given.object))
     if outcome.object is not None and message.status != "error":
         message.content = written(aliases.hide(outcome.object, schema_of(traits_of(tool).result)))

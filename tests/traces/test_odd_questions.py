@@ -37,10 +37,16 @@ async def go_to(url: str) -> Answer:
     return request("Please open it.", url=url)
 
 
+@tool(response_format="content_and_artifact")
+async def sneak() -> Answer:
+    """Ask the user without saying so in its traits."""
+    return request("Please open it.", url="https://shop.example")
+
+
 @pytest.fixture(autouse=True)
 def tools(chat: Chat) -> None:
     """Give the planner tools that ask."""
-    planner = replace(chat.speakers.dialogs["planner"], tools=[pick, go_to])
+    planner = replace(chat.speakers.dialogs["planner"], tools=[pick, go_to, sneak])
     chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
 
 
@@ -70,3 +76,11 @@ async def test_an_option_takes_one_line(chat: Chat) -> None:
     [question] = [event.text for event in chat.events if isinstance(event, Message)]
     assert question == "Which one?\n1. red hat 2. blue hat — a b\n2. green hat"
     assert (await chat.state())["pending"][0]["options"][0]["label"] == "red hat\n2. blue hat"
+
+
+async def test_who_asks_says_so_in_its_traits(chat: Chat) -> None:
+    """A question of a general tool is a fault of the tool: nobody would know how it is answered."""
+    chat.expects(supervisor=BEGIN, planner=[Call("sneak"), "I cannot ask that."])
+
+    assert phrase("tool_failed", "en", tool="sneak") in await chat.says("Let me in")
+    assert (await chat.state())["pending"] == []

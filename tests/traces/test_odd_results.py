@@ -13,7 +13,8 @@ from langgraph.types import Command
 
 from agents.models.script import Call, Line
 from agents.speaker import Speakers
-from agents.tools.outcome import LONGEST, Answer, Outcome, Refused
+from agents.tools.outcome import LONGEST, Answer, Outcome, Refused, result
+from agents.views import CardList
 from prompts import phrase
 from tests.conftest import Chat
 
@@ -55,6 +56,12 @@ async def leave(kind: str) -> Any:
     if kind == "cancelled":
         raise asyncio.CancelledError
     return Command(goto="nowhere") if kind == "command" else ToolMessage("Somebody else's.", tool_call_id="other")
+
+
+@tool(response_format="content_and_artifact")
+async def shelf(kind: str) -> Answer:
+    """Show what there is, which is nothing."""
+    return result([], view=CardList(entries=[]))
 
 
 def with_tools(chat: Chat, *tools: BaseTool) -> None:
@@ -99,3 +106,11 @@ async def test_no_way_to_end_a_tool_ends_the_turn(chat: Chat, kind: str, caplog:
     assert f"planner.leave(kind='{kind}') ! {phrase('tool_failed', 'en', tool='leave')}" in trace
     assert trace.endswith("planner: It did not work.")
     assert "tool leave failed" in caplog.text
+
+
+async def test_a_view_of_nothing_leaves_the_word_to_the_model(chat: Chat) -> None:
+    """An empty list without a title would be no answer at all."""
+    with_tools(chat, shelf)
+    chat.expects(supervisor=BEGIN, planner=[Call("shelf", {"kind": "any"}), "There is nothing."])
+
+    assert (await chat.says("What is there?")).endswith("planner.shelf(kind='any') = []\nplanner: There is nothing.")

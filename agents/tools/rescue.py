@@ -75,7 +75,7 @@ class Rescue:
         request.runtime.stream_writer(ToolEnd(**about, ok=bool(text), object=told, ms=ms))
         if text:
             message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
-            message.additional_kwargs[RESCUED] = True
+            message.additional_kwargs[RESCUED] = text
 
     async def _text(self, request: ToolCallRequest, execute: Execute) -> str:
         try:

@@ -173,8 +173,13 @@ class Acting:
 
 
 def _lasting(view: View | None) -> dict[str, Any] | None:
-    """Return a view that stands for the answer, as plain data; a notice has been shown beside it already."""
-    return None if view is None or isinstance(view, Notice) else view.body()
+    """Return a view that stands for the answer, as plain data; a notice has been shown beside it already.
+
+    A view that shows nothing would leave the user without any answer.
+    """
+    if view is None or isinstance(view, Notice) or not (view.title.strip() or view.text().strip()):
+        return None
+    return view.body()
 
 
 def _queue(wish: Wish, state: State) -> Change:

@@ -22,7 +22,7 @@ from agents.filling import filled, is_said, is_sentence, takes_no, whole
 from agents.free import is_elsewhere
 from agents.handover import Change, Move, Update
 from agents.ideas import says
-from agents.questions import CHOICE, ask, called, labels_of, offered, worded
+from agents.questions import CHOICE, ask, called, labels_of, offered, one_line, worded
 from agents.screen import on_screen
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR, Context, Heard, Pending, State
@@ -54,7 +54,7 @@ def announce(state: State) -> Change:
     question = ask(pending, state["lang"])
     message = Message(speaker=pending["speaker"], text=worded(question, state["lang"]), shown=True)
     said = {"speaker": message.speaker, "text": message.text}
-    lines = [f"{number}. {option['label']}" for number, option in enumerate(question.options, 1)]
+    lines = [f"{number}. {one_line(option['label'])}" for number, option in enumerate(question.options, 1)]
     screen = on_screen(state, question.prompt, lines)
     return {"said": [said], "screen": screen, "listener": None}, [question, message]
 

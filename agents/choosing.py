@@ -11,6 +11,7 @@ from agents.rules.wording import Vocabulary, listening, vocabulary
 from prompts import table
 
 _NUMBER = re.compile(r"(?:[#№]|no\.?\s|nr\.?\s)?\s*(\d{1,3})[.)!]?", re.IGNORECASE)
+_NEGATIVE = re.compile(r"[-−]\s?\d+")
 _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|-[а-я]{1,2})?")
 Option = Mapping[str, Any]
 
@@ -20,7 +21,7 @@ def chosen(text: str, options: Sequence[Option], lang: str) -> int | None:
     text = text.strip()
     words = vocabulary(listening(text, lang))
     exact, loose = (_by_id, _by_label, _by_figure), (_by_number, _by_fact, _by_words)
-    for find in exact if _is_about(text, words) else (*exact, *loose):
+    for find in exact if _is_about(text, words) or _NEGATIVE.fullmatch(text) else (*exact, *loose):
         if (place := find(text, options, words)) is not None:
             return place
     return None
@@ -61,7 +62,7 @@ def _by_fact(text: str, options: Sequence[Option], words: Vocabulary) -> int | N
     stems = _content(text, words)
     for meaning in table("words", words.lang).get("superlatives", {}).values():
         known = {stem for phrase in meaning["phrases"] for stem in words.stems(phrase)}
-        facts = {place: one["facts"][meaning["fact"]] for place, one in enumerate(options) if _has(one, meaning)}
+        facts = {place: _facts(one)[meaning["fact"]] for place, one in enumerate(options) if _has(one, meaning)}
         alike = len({isinstance(fact, str) for fact in facts.values()}) == 1
         if stems and stems <= known and len(facts) == len(options) and alike:
             pick: Callable[..., Any] = max if meaning["most"] else min
@@ -77,12 +78,18 @@ def _by_words(text: str, options: Sequence[Option], words: Vocabulary) -> int | 
 
 
 def _held(option: Option, words: Vocabulary) -> set[str]:
-    facts = " ".join(str(fact) for fact in option["facts"].values())
-    return set(words.stems(f"{option['label']} {option['detail']} {facts}"))
+    facts = " ".join(str(fact) for fact in _facts(option).values())
+    return set(words.stems(f"{option['label']} {option.get('detail', '')} {facts}"))
+
+
+def _facts(option: Option) -> Mapping[str, Any]:
+    """Return what an option is told by; a door, which has the options of an event, knows nothing of it."""
+    found: Mapping[str, Any] = option.get("facts", {})
+    return found
 
 
 def _has(option: Option, meaning: Mapping[str, Any]) -> bool:
-    return meaning["fact"] in option["facts"]
+    return meaning["fact"] in _facts(option)
 
 
 def _content(text: str, words: Vocabulary) -> set[str]:

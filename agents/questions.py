@@ -33,11 +33,16 @@ def ask(pending: Pending, lang: str) -> Interrupt:
 
 def worded(question: Interrupt, lang: str) -> str:
     """Return a question in plain words, its options numbered."""
-    details = [f" — {option['detail']}" if option.get("detail") else "" for option in question.options]
-    lines = [f"{n}. {o['label']}{d}" for n, (o, d) in enumerate(zip(question.options, details, strict=True), 1)]
+    texts = [" — ".join(one_line(o[part]) for part in ("label", "detail") if o.get(part)) for o in question.options]
+    lines = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
     fields = [f"{field['label']}:" for field in question.fields]
     hint = [phrase("form_hint", lang)] if len(fields) > 1 else []
     return "\n".join([question.prompt, *lines, *([question.url] if question.url else []), *hint, *fields])
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks: among numbered lines it could pass for more than one of them."""
+    return " ".join(text.split())
 
 
 def mark(call: str) -> str:

@@ -41,7 +41,7 @@ class View(Event):
         return self.title
 
     def numbered(self) -> list[str]:
-        """Return what the user may call by its number, "2. red hat", in the order it is shown."""
+        """Return what the user may call by its number, "2. red hat", each in a line, in the order it is shown."""
         return []
 
     def plain(self) -> dict[str, Any]:
@@ -78,7 +78,9 @@ class CardList(View):
 
     def numbered(self) -> list[str]:
         """Return the entries as the user sees them."""
-        lines = (" — ".join(part for part in (e.label, e.detail, e.url) if part) for e in self.entries)
+        lines = (
+            " — ".join(" ".join(part.split()) for part in (e.label, e.detail, e.url) if part) for e in self.entries
+        )
         return [
             f"{e.number or place}. {line}" for place, (e, line) in enumerate(zip(self.entries, lines, strict=True), 1)
         ]
@@ -106,7 +108,7 @@ class Table(View):
     def numbered(self) -> list[str]:
         """Return the rows in words."""
         rows = [zip(self.columns, row, strict=True) for row in self.rows]
-        lines = [", ".join(f"{column}: {cell}" for column, cell in row if cell) for row in rows]
+        lines = [", ".join(f"{column}: {' '.join(cell.split())}" for column, cell in row if cell) for row in rows]
         return [f"{place}. {line}" for place, line in enumerate(lines, 1)]
 
 

@@ -50,6 +50,9 @@ class Dialog:
             raise ContractError(f"Dialog.description must begin with 'Used for ', found {self.description!r}")
         if self.resume not in get_args(Resume):
             raise ContractError(f"Dialog.resume must be one of {get_args(Resume)}, found {self.resume!r}")
+        strangers = [tool for tool in self.tools if not isinstance(tool, BaseTool)]
+        if strangers:
+            raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {strangers[0]!r}")
         fields = self.form.model_fields if self.form else {}
         required = [name for name, field in fields.items() if field.is_required()]
         if required:

@@ -75,7 +75,7 @@ def card(tool: str, lang: str) -> tuple[str, tuple[str, ...]]:
     """
     path = card_file(tool, lang)
     # What is no UTF-8 is told at start, with all that is wrong with a card.
-    lines = path.read_text("utf-8", errors="replace").splitlines() if path.exists() else []
+    lines = path.read_text("utf-8-sig", errors="replace").splitlines() if path.exists() else []
     examples = tuple(line[2:].strip() for line in lines if line.startswith("- "))
     description = "\n".join(line for line in lines if not line.startswith("- ")).strip()
     return description, examples

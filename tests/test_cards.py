@@ -4,9 +4,11 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool, StructuredTool, tool
+from pydantic import create_model
 
 import prompts
 from agents.aliases import GIVEN
@@ -15,7 +17,7 @@ from agents.prompting import Prompting
 from agents.speaker import Speakers
 from agents.tools.cards import ToolCard, cards
 from agents.tools.faults import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, faults
-from agents.tools.traits import Traits, traits
+from agents.tools.traits import Traits, traits, with_traits
 from app.composition import check_tools, discover, open_assistant, report
 from app.settings import Settings
 from prompts import card, card_file, languages
@@ -205,6 +207,49 @@ def test_a_key_names_arguments(write: Write) -> None:
 def test_a_name_means_one_tool(write: Write) -> None:
     """A speaker has no two tools of one name: a model could not tell them apart."""
     assert found_in(stop_it, stop_it.model_copy()) == ["planner has more than one tool called stop_it: rename one"]
+
+
+@pytest.mark.parametrize(("wrong", "rule"), [
+    ({"effec": "write"}, "there is no trait effec; there are: again_after, always, check, effect"),
+    ({"result": int}, "a result must be a pydantic model or a JSON schema, found <class 'int'>"),
+    ({"kind": "breaker", "form": dict}, "a form must be a pydantic model with fields, found <class 'dict'>"),
+    ({"kind": "breaker", "form": create_model("Nothing")}, "a form must be a pydantic model with fields"),
+    ({"effect": "write", "key": "order"}, r"a key is several names: write \('order',\)"),
+])  # fmt: skip
+def test_traits_that_cannot_be_are_refused_at_once(wrong: dict[str, Any], rule: str) -> None:
+    """What would fail in every later turn fails where it is written."""
+    with pytest.raises(ContractError, match=rule):
+        traits(**wrong)
+
+
+@pytest.mark.parametrize("name", ["find_tools", "call_tool"])
+def test_the_names_of_tools_that_find_tools_are_taken(write: Write, name: str) -> None:
+    """A call of one of them would be taken for something else."""
+    renamed = StructuredTool.from_function(coroutine=_nothing, name=name, description="Do it.")
+    assert f"tool {name}: the name is taken by a tool that finds tools; choose another one" in found_in(renamed)
+
+
+def test_every_tool_of_a_name_keeps_the_rules(write: Write) -> None:
+    """Two speakers may have different tools of one name, which share a card; neither hides the faults of the other."""
+    speakers = with_tools(StructuredTool.from_function(coroutine=_nothing, name="shared", description="Do it."))
+    other = StructuredTool.from_function(coroutine=_nothing, name="shared", description="Do it.")
+    profile = replace(speakers.dialogs["profile"], tools=[with_traits(other, Traits(view="crads"))])
+    for lang in languages():
+        write("shared", lang, "- do it\n")
+
+    found = faults(replace(speakers, dialogs={**speakers.dialogs, "profile": profile}), languages(), whole=False)
+    assert any(fault.startswith("tool shared: there is no view 'crads'") for fault in found)
+
+
+def test_a_card_may_begin_with_the_mark_of_an_encoding(write: Write) -> None:
+    """Some editors put one before the text; it is no part of the description."""
+    write("add_todos", "en", "\ufeffAdd.\n\n- add milk\n")
+    assert card("add_todos", "en") == ("Add.", ("add milk",))
+    assert faults(discover()[0], languages()) == []
+
+
+async def _nothing() -> str:
+    return ""
 
 
 async def test_with_a_fault_it_does_not_start(write: Write) -> None:

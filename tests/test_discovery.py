@@ -71,6 +71,10 @@ def test_file_names_are_names() -> None:
 @pytest.mark.parametrize(
     ("body", "rule"),
     [
+        (
+            'tool="break_it", description="Used for breaking.", tools=[print]',
+            "must be tools .* <built-in function print>",
+        ),
         ('tool="break it", description="Used for breaking."', "Dialog.tool must be a plain name .* 'break it'"),
         ('tool="break_it", description="Breaks things."', "must begin with 'Used for ', found 'Breaks things.'"),
         (f'{BODY}, resume="perhaps"', "Dialog.resume must be one of .*'ask'.* found 'perhaps'"),

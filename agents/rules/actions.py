@@ -92,7 +92,7 @@ class Filler:
         """
         words = self.now.words
         if parameter.kind in ("flag", "choice"):
-            value = named(raw, parameter.name, words)
+            value = named(raw, parameter, words)
             if value is None:
                 raise Unclear(asking(parameter.name, self.now.lang))
             return value

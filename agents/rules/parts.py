@@ -12,6 +12,8 @@ from agents.rules.choice import Source
 HAND_BACK, FILL_FORM, HELP = "hand_back", "fill_form", "assistant_help"
 PROTOCOL = frozenset({HAND_BACK, HELP})
 SUPERVISOR = "supervisor"
+TROUBLE, RESCUED = "trouble", "rescued"
+"""What a tool's answer says of itself beside its text; see `agents.tools.rescue`."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Result:
     call: Call
     text: str
     failed: bool
+    broken: bool = False
+    """Whether the tool itself failed; the text is then only what help said of it."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +81,17 @@ def results(messages: Sequence[BaseMessage]) -> list[Result]:
         for call in message.tool_calls
     }
     return [
-        Result(calls[message.tool_call_id], text_of(message), message.status == "error")
+        _result(calls[message.tool_call_id], message)
         for message in messages
         if isinstance(message, ToolMessage) and message.tool_call_id in calls
     ]
+
+
+def _result(call: Call, message: ToolMessage) -> Result:
+    if message.additional_kwargs.get(TROUBLE) == "failed":
+        # The words that came back say what a model is to do, which is nothing to read out.
+        return Result(call, str(message.additional_kwargs.get(RESCUED) or ""), failed=True, broken=True)
+    return Result(call, text_of(message), message.status == "error")
 
 
 def text_of(message: BaseMessage) -> str:

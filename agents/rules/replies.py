@@ -87,7 +87,9 @@ def told(results: Iterable[Result], lookups: Iterable[str], lang: str) -> str:
     acted = [result for result in made if result.call.name not in reading]
     lines, listed = [], ""
     for result in acted or made[-1:]:
-        if result.failed:
+        if result.broken:
+            lines.append(joined(sentence("broken", lang), result.text))
+        elif result.failed:
             lines.append(sentence("failed", lang, reason=result.text))
         elif only_entries(result.text):
             listed = sentence("success" if acted else "listing", lang, list=result.text)

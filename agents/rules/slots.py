@@ -25,6 +25,8 @@ class Parameter:
     required: bool
     optional: bool
     """Whether leaving it out means "no value"; false where a default value stands in."""
+    values: tuple[Any, ...] = ()
+    """What a choice admits."""
 
 
 def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
@@ -32,7 +34,13 @@ def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
     schema = function.get("parameters", {})
     required = set(schema.get("required", ()))
     return {
-        name: Parameter(name, "time" if name == WHEN else _kind(entry), name in required, entry.get("default") is None)
+        name: Parameter(
+            name,
+            "time" if name == WHEN else _kind(entry),
+            name in required,
+            entry.get("default") is None,
+            _values(entry),
+        )
         for name, entry in schema.get("properties", {}).items()
     }
 
@@ -73,17 +81,20 @@ def without(raw: str, words: Vocabulary, name: str) -> str:
     return clean(text[found[1] :], words) or text if found and found[0] == 0 else text
 
 
-def named(raw: str, parameter: str, words: Vocabulary) -> Any:
-    """Return the value that a word list gives these words ("as done" is True); None if it has none."""
+def named(raw: str, parameter: Parameter, words: Vocabulary) -> Any:
+    """Return the value that a word list gives these words ("as done" is True), or that they are; None if neither."""
+    name = parameter.name
     said = f" {' '.join(words.stems(raw))} "
     best: tuple[int, str] | None = None
-    for value in words.phrases(f"values.{parameter}"):
-        for phrase in words.phrases(f"values.{parameter}.{value}"):
+    for value in words.phrases(f"values.{name}"):
+        for phrase in words.phrases(f"values.{name}.{value}"):
             key = f" {' '.join(words.stems(phrase))} "
             if key in said and (best is None or len(key) > best[0]):
                 best = len(key), value
     if best is None:
-        return None
+        wanted = words.key(clean(raw, words))
+        alike = (value for value in parameter.values if words.key(str(value).replace("_", " ")) == wanted)
+        return next(alike, None) if wanted else None
     return {"true": True, "false": False}.get(best[1], best[1])
 
 
@@ -92,9 +103,19 @@ def vague(raw: str, words: Vocabulary) -> bool:
     return words.means(raw, "vague") or not words.stems(raw)
 
 
+def _main(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of a value without the branch that allows none."""
+    choices: list[Mapping[str, Any]] = [one for one in entry.get("anyOf", ()) if one.get("type") != "null"]
+    return choices[0] if choices else entry
+
+
+def _values(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    main = _main(entry)
+    return tuple(main.get("enum", [main["const"]] if "const" in main else []))
+
+
 def _kind(entry: Mapping[str, Any]) -> Kind:
-    choices = [option for option in entry.get("anyOf", ()) if option.get("type") != "null"]
-    entry = choices[0] if choices else entry
+    entry = _main(entry)
     if "enum" in entry or "const" in entry:
         return "choice"
     if entry.get("type") == "array":

@@ -38,7 +38,7 @@ def faults(speakers: Speakers, languages: Sequence[str], *, whole: bool = True) 
     for tool in (tool for tools in listed.values() for tool in tools):
         known.setdefault(tool.name, []).append(tool)
     found = [fault for name, tools in listed.items() for fault in _twice(name, tools)]
-    found += [fault for tools in known.values() for fault in _of_tool(tools[0])]
+    found += [fault for tools in known.values() for tool in _different(tools) for fault in _of_tool(tool)]
     asked_for = {tool.name for speaker in everyone for tool in speaker.tools}
     for lang in (lang for lang in languages if carded(lang)):
         for name in carded(lang):
@@ -87,7 +87,7 @@ def _of_file(name: str, lang: str, tools: Sequence[BaseTool], *, needed: bool) -
     if not tools and name not in FINDING:
         return [f"{_named(path)} describes a tool that no speaker has"]
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except UnicodeDecodeError:
         return [f"{_named(path)} is not UTF-8"]
     needed = needed and not any(own_texts(tool).examples.get(lang) for tool in tools)
@@ -108,8 +108,15 @@ def _of_texts(tool: BaseTool, lang: str) -> Iterator[str]:
         )
 
 
+def _different(tools: Sequence[BaseTool]) -> list[BaseTool]:
+    """Return tools of one name without those that are the very same."""
+    return list({id(tool): tool for tool in tools}.values())
+
+
 def _of_tool(tool: BaseTool) -> Iterator[str]:
     found = traits_of(tool)
+    if tool.name in FINDING:
+        yield f"tool {tool.name}: the name is taken by a tool that finds tools; choose another one"
     if unknown := sorted(set(found.key) - set(tool.args)):
         yield f"tool {tool.name}: its key names arguments it does not have: {', '.join(unknown)}"
     if found.shortcut and (needed := parameters(tool).get("required")):

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
+from agents.links import is_web
 from agents.views import MOST_ENTRIES, View
 
 LONGEST = 8_000
@@ -36,7 +37,7 @@ class Option:
 class Question:
     """What the user has to choose, open or fill in before the tool has its result.
 
-    Raises ValueError when there is more to choose from than one can look through.
+    Raises ValueError when there is more to choose from than one can look through, or what cannot be kept.
     """
 
     prompt: str
@@ -46,6 +47,12 @@ class Question:
     def __post_init__(self) -> None:
         if len(self.options) > MOST_ENTRIES:
             raise ValueError(f"a choice has {MOST_ENTRIES} options at most")
+        if any(not isinstance(text, str) for one in self.options for text in (one.label, one.detail, one.id)):
+            raise ValueError("label, detail and id of an option are texts")
+        if self.url and not is_web(self.url):
+            raise ValueError("a question may only link to http and https addresses")
+        # The answer may come in another process: what JSON has nothing for would be lost there.
+        plain([[one.value, one.facts] for one in self.options])
 
 
 @dataclass(frozen=True)
@@ -85,9 +92,9 @@ def result(object: Any = None, *, message: str | None = None, view: View | None 
 
     An empty list is a result and is read as `[]`.
     """
-    plain = to_jsonable_python(object)
-    text = written(plain) if plain is not None else message or (view.text() if view else "")
-    return text, Outcome(plain, view)
+    data = plain(object)
+    text = written(data) if data is not None else message or (view.text() if view else "")
+    return text, Outcome(data, view)
 
 
 def choice(prompt: str, options: Sequence[Option]) -> Answer:
@@ -113,6 +120,15 @@ def written(plain: Any) -> str:
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}… ({len(text) - LONGEST} more characters were left out)"
+
+
+def plain(object: Any) -> Any:
+    """Return an object as JSON has it: a date as text, a model as an object, a number that is none as its name.
+
+    Raises:
+        ValueError: JSON has nothing for it.
+    """
+    return to_jsonable_python(object, inf_nan_mode="strings")
 
 
 def schema_of(wanted: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any]:

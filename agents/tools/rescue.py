@@ -22,7 +22,7 @@ from agents.help import LONGEST_QUESTION, plain
 from agents.ideas import mentions, small_words
 from agents.lexical import stems
 from agents.tools.help import assistant_help
-from agents.tools.outcome import Outcome
+from agents.tools.outcome import Outcome, written
 from prompts import phrase
 
 Trouble = Literal["unknown", "arguments", "failed", "refused"]
@@ -40,11 +40,11 @@ def trouble(request: ToolCallRequest, kind: Trouble, text: str, outcome: Outcome
     """Return what a model is told when its call came to nothing."""
     call = request.tool_call
     return ToolMessage(
-        text,
+        written(text),
         tool_call_id=call["id"],
         name=call["name"],
         status="error",
-        artifact=outcome,
+        artifact=outcome or Outcome(),
         additional_kwargs={TROUBLE: kind},
     )
 
@@ -75,7 +75,7 @@ class Rescue:
         request.runtime.stream_writer(ToolEnd(**about, ok=bool(text), object=told, ms=ms))
         if text:
             message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
-            message.additional_kwargs[RESCUED] = True
+            message.additional_kwargs[RESCUED] = text
 
     async def _text(self, request: ToolCallRequest, execute: Execute) -> str:
         try:

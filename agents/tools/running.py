@@ -5,6 +5,7 @@ import json
 import logging
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,11 +16,12 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 
 from agents.aliases import Aliases
+from agents.errors import ContractError
 from agents.events import ToolEnd, ToolStart
 from agents.speaker import Speaker
 from agents.tools.guarding import guarded
 from agents.tools.help import assistant_help
-from agents.tools.outcome import Failed, Misused, Outcome, Refused, schema_of, written
+from agents.tools.outcome import Failed, Misused, Outcome, Refused, plain, schema_of, written
 from agents.tools.rescue import Rescue, Trouble, trouble
 from agents.tools.traits import traits_of
 from agents.tools.writing import Execute, Reply, carry_out, failed
@@ -48,7 +50,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         begun = time.perf_counter()
         answer = await _answer(request, execute, known)
         message = _message(answer, call["id"])
-        outcome = _presented(message, known.get(call["name"]), request.state["aliases"])
+        outcome: Outcome = message.artifact
         ms = round((time.perf_counter() - begun) * 1000)
         if outcome.question is None:
             emit(ToolEnd(**about, ok=message.status != "error", object=message.text, ms=ms))
@@ -68,7 +70,9 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
         return trouble(request, "unknown", phrase("tool_unknown", lang, tool=call["name"], known=there_are))
     try:
         async with asyncio.timeout(TIMEOUT):
-            return await carry_out(await guarded(request, tool), tool, execute)
+            answer = await carry_out(await guarded(request, tool), tool, execute)
+        _present(_message(answer, call["id"]), tool, request.state["aliases"])
+        return answer
     except GraphBubbleUp:
         raise
     except Refused as refusal:
@@ -79,23 +83,31 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
     except ToolInvocationError as wrong:
         problem = _problems(wrong)
         return trouble(request, "arguments", phrase("tool_arguments", lang, tool=call["name"], problem=problem))
-    except Exception:
+    except (Exception, asyncio.CancelledError) as failure:
+        task = asyncio.current_task()
+        if isinstance(failure, asyncio.CancelledError) and task and task.cancelling():
+            # It is the turn that is stopped, not something within the tool.
+            raise
         LOG.exception("tool %s failed", call["name"])
         return trouble(request, "failed", failed(tool, lang))
 
 
-def _presented(message: ToolMessage, tool: BaseTool | None, aliases: Aliases) -> Outcome:
-    """Write what the model reads: the object with small numbers for long identifiers."""
-    outcome = message.artifact if isinstance(message.artifact, Outcome) else Outcome(_parsed(message, tool))
-    message.artifact = outcome
-    if outcome.object is not None and tool is not None and message.status != "error":
+def _present(message: ToolMessage, tool: BaseTool, aliases: Aliases) -> None:
+    """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
+    given = message.artifact if isinstance(message.artifact, Outcome) else Outcome(_parsed(message, tool))
+    if given.question is not None and traits_of(tool).kind == "general":
+        raise ContractError(f"tool {tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
+    message.artifact = outcome = replace(given, object=plain(given.object))
+    if outcome.object is not None and message.status != "error":
         message.content = written(aliases.hide(outcome.object, schema_of(traits_of(tool).result)))
-    return outcome
+    elif isinstance(message.content, str) or not message.content:
+        # Of an empty list LangChain makes a text of no parts.
+        message.content = written(message.content)
 
 
-def _parsed(message: ToolMessage, tool: BaseTool | None) -> Any:
+def _parsed(message: ToolMessage, tool: BaseTool) -> Any:
     """Return the object that a tool wrote as JSON itself; None if it gives sentences."""
-    if tool is None or traits_of(tool).result is None:
+    if traits_of(tool).result is None:
         return None
     try:
         return json.loads(message.text)

@@ -6,7 +6,7 @@ async def submit_return(order: OrderNumber, runtime: Runtime) -> tuple[str, Outc
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
@@ -65,6 +65,16 @@ class Traits:
             raise ContractError("again_after is a time of up to 366 days, and only a write with a key has one")
         if self.form and self.kind != "breaker":
             raise ContractError("only a breaker has a form")
+        if self.form is not None and not (_is_model(self.form) and self.form.model_fields):
+            raise ContractError(f"a form must be a pydantic model with fields, found {self.form!r}")
+        if self.result is not None and not (isinstance(self.result, Mapping) or _is_model(self.result)):
+            raise ContractError(f"a result must be a pydantic model or a JSON schema, found {self.result!r}")
+        if isinstance(self.key, str):
+            raise ContractError(f"a key is several names: write ({self.key!r},)")
+
+
+def _is_model(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 PLAIN = Traits()
@@ -80,11 +90,15 @@ def traits(
     """Say how a tool may be used; see `Traits` for the further ones.
 
     Raises:
-        ContractError: the traits contradict each other or the tool's parameters.
+        ContractError: there is no such trait, or they contradict each other or the tool's parameters.
     """
+    known = {field.name for field in fields(Traits)}
+    if unknown := sorted(set(more) - known):
+        raise ContractError(f"there is no trait {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    found = Traits(kind=kind, effect=effect, key=key, **more)
 
     def marked(tool: BaseTool) -> BaseTool:
-        return with_traits(tool, Traits(kind=kind, effect=effect, key=key, **more))
+        return with_traits(tool, found)
 
     return marked
 

@@ -51,6 +51,28 @@ async def test_what_the_system_sets_no_model_sees(chat: Chat, service: Open) -> 
     assert not [text for text in shown if "s3cret" in text or "user-77" in text or "page_size" in text]
 
 
+async def test_a_trusted_header_takes_any_name(chat: Chat, service: Open) -> None:
+    """A user whose id is not ASCII is told to the service in escaped form."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Two."])
+    async with service(Answer(ORDERS), headers={"X-User": {"trusted": "user"}}) as asked:
+        assert FOUND in await chat.says("What did I order?", user="анна")
+
+    [request] = asked.asked
+    assert request.headers["x-user"] == "%D0%B0%D0%BD%D0%BD%D0%B0"
+    assert request.target.startswith("/api/v1/users/%D0%B0%D0%BD%D0%BD%D0%B0/orders")
+
+
+@pytest.mark.parametrize("user", ["..", "a/../b", "a\r\nX-Admin: 1"])
+async def test_a_user_that_fits_no_address_is_not_shown_to_the_model(chat: Chat, service: Open, user: str) -> None:
+    """What the system sets is neither sent to another path nor named to a model, which could not mend it."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "I cannot."])
+    async with service(Answer(ORDERS)) as asked:
+        trace = await chat.says("What did I order?", user=user)
+
+    assert phrase("tool_failed", "en", tool="find_orders") in trace
+    assert (user in trace, asked.asked) == (False, [])
+
+
 async def test_a_description_is_in_the_users_language(chat: Chat, service: Open) -> None:
     """The model is told of a remote tool in the language of the conversation, as the file has it."""
     chat.expects(supervisor=BEGIN, planner=["Слушаю."])

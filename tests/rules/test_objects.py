@@ -1,6 +1,7 @@
 """What a tool gave back as JSON, told by the rules to a person."""
 
 import json
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -8,6 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from agents.models.rules import RulesModel
 from agents.rules.objects import LONGEST_LINE, MOST_LINES, readable
 from agents.tools.outcome import written
+from prompts import phrase
 
 
 @pytest.mark.parametrize(
@@ -51,3 +53,15 @@ def test_a_reply_has_no_json() -> None:
     reply = RulesModel().invoke([HumanMessage("what time is it"), made, found])
     assert "hour: 9" in str(reply.text)
     assert "{" not in str(reply.text)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"), [({}, ""), ({"rescued": "Ask the shop."}, " Ask the shop.")], ids=["alone", "with help"]
+)
+def test_what_a_model_is_told_of_a_failure_is_not_read_out(more: dict[str, Any], expected: str) -> None:
+    """The user hears that there was an error and what help says, not what the model is to do now."""
+    made = AIMessage("", tool_calls=[{"name": "current_time", "args": {}, "id": "1"}])
+    text = phrase("tool_failed", "en", tool="current_time")
+    found = ToolMessage(text, tool_call_id="1", status="error", additional_kwargs={"trouble": "failed", **more})
+    reply = RulesModel().invoke([HumanMessage("what time is it"), made, found])
+    assert str(reply.text).splitlines()[0] == f"That ran into an error.{expected}"

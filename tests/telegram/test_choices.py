@@ -1,10 +1,15 @@
 """Questions in Telegram: buttons that answer once, for the right one, also after a restart."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
+from langchain_core.tools import tool
 
 from agents.models.script import Call, Script
+from agents.speaker import Speakers
+from agents.tools.outcome import Answer, Option, choice
+from agents.tools.traits import traits
 from app import telegram
 from tests.bot_api import BotApi
 from tests.shop import BEGIN
@@ -33,6 +38,28 @@ async def test_a_tap_chooses(shop: Open, world: BotApi, script: Script) -> None:
         await world.until(lambda: not one.chats.is_busy(ANN))
         assert (await script_lines(one.assistant, f"telegram-{ANN}"))[2:] == ["user: Red hat", "planner: Sent back."]
     assert "answerCallbackQuery" in world.methods()
+
+
+async def test_a_tap_chooses_one_of_equals(door: Open, world: BotApi, script: Script) -> None:
+    """Two options may have the same label; each has its button."""
+
+    @traits(kind="selector")
+    @tool(response_format="content_and_artifact")
+    async def pick() -> Answer:
+        """Let the user pick a hat."""
+        return choice("Which hat?", [Option("Red hat", "the old one"), Option("Red hat", "the new one")])
+
+    def change(speakers: Speakers) -> Speakers:
+        planner = replace(speakers.dialogs["planner"], tools=[pick])
+        return replace(speakers, dialogs={**speakers.dialogs, "planner": planner})
+
+    script.add(supervisor=BEGIN, planner=[Call("pick"), "That one."])
+    async with door(change=change):
+        world.says(ANN, "I want a hat")
+        await world.until_sent(ANN, 1)
+        world.taps(world.sent[0], "2. Red hat")
+        assert (await world.until_sent(ANN, 2))[1:] == ["That one."]
+    assert script.asked[-1].messages[-2].text == "the new one"
 
 
 async def test_two_taps_answer_once(shop: Open, world: BotApi, script: Script) -> None:

@@ -19,7 +19,7 @@ from agents.tools.remote.making import Signature, made, notice, refusal
 from agents.tools.remote.mapping import answer_of
 from agents.tools.remote.parameters import arguments
 from agents.tools.remote.parts import Offer, text_in
-from agents.tools.remote.request import Request, request_of, trusted_values
+from agents.tools.remote.request import Request, header_value, request_of, trusted_values
 from agents.tools.remote.sending import NoAnswer, exchange
 from prompts import FALLBACK
 
@@ -61,7 +61,7 @@ def _tool(tool: HttpTool, file: HttpFile, lines: Lines) -> BaseTool:
         request = request_of(tool, service, args, runtime)
         wanted = {header: value for header, value in service.headers.items() if isinstance(value, FromContext)}
         trusted = trusted_values(runtime)
-        headers = {header: trusted[value.trusted] for header, value in wanted.items()}
+        headers = {header: header_value(trusted[value.trusted]) for header, value in wanted.items()}
         asked = Request(request.method, request.url, {**headers, **request.headers}, request.body)
         lang = runtime.state["lang"]
         try:

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from langgraph.prebuilt import ToolRuntime
 
 from agents.state import Context
-from agents.tools.outcome import Misused
+from agents.tools.outcome import Failed, Misused
 from agents.tools.remote.description import PLACEHOLDER, HttpTool, Service
 from agents.tools.remote.parts import Trusted
 from prompts import phrase
@@ -42,17 +42,18 @@ def request_of(
     """Return the request of a call with these arguments.
 
     Raises:
-        Misused: a value would lead to another path.
+        Misused: a value of the model's would lead to another path.
+        Failed: one of the system's would.
     """
     values = {**args, **tool.set_values(trusted_values(runtime))}
     places: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "header": {}, "body": {}}
     for key, parameter in tool.parameters.items():
         if (value := values.get(key)) is not None:
             places[parameter.in_][key if parameter.in_ == "path" else parameter.name or key] = value
-    filled = PLACEHOLDER.sub(lambda found: _segment(places["path"][found[1]], tool, runtime), tool.path)
+    filled = PLACEHOLDER.sub(lambda found: _segment(found[1], places["path"][found[1]], tool, runtime), tool.path)
     query = urlencode({name: _listed(value) for name, value in places["query"].items()}, doseq=True)
     separator = "&" if "?" in filled else "?"
-    headers = {name: _header(value) for name, value in places["header"].items()}
+    headers = {name: header_value(value) for name, value in places["header"].items()}
     if tool.writes:
         headers["Idempotency-Key"] = write_key(tool.name, tool.key, args, runtime)
     body = _nested(places["body"]) if any(one.in_ == "body" for one in tool.parameters.values()) else None
@@ -76,17 +77,21 @@ def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, Any], runtime:
     return hashlib.sha256(whole.encode()).hexdigest()[:40]
 
 
-def _segment(value: Any, tool: HttpTool, runtime: ToolRuntime[Context, Any]) -> str:
+def _segment(name: str, value: Any, tool: HttpTool, runtime: ToolRuntime[Context, Any]) -> str:
     """Write a value into the path: as one part of it, whatever it contains."""
     text = _plain(value)
     # Some servers decode twice, so that an escaped slash would lead elsewhere after all.
     if not text or any(part in (".", "..") for part in re.split(r"[/\\]", text)) or not text.isprintable():
+        if not tool.parameters[name].is_the_models:
+            # No model can mend it, and none may see it.
+            raise Failed
         lang = runtime.state["lang"]
         raise Misused(phrase("tool_arguments", lang, tool=tool.name, problem=f"{text!r} cannot stand in an address"))
     return quote(text, safe="")
 
 
-def _header(value: Any) -> str:
+def header_value(value: Any) -> str:
+    """Return a value as a header may have it: what is no plain character is escaped."""
     return quote(_plain(value), safe=PRINTABLE)
 
 

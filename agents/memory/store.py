@@ -1,5 +1,6 @@
 """The long-term store: LangGraph's own for SQLite, whose transactions do not fail on each other."""
 
+import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
@@ -34,7 +35,11 @@ class Store(AsyncSqliteStore):
     ) -> AsyncIterator[Self]:
         """Open the database file at `conn_string` with its settings; close it at the end."""
         async with connect(conn_string, synchronous="NORMAL") as connection:
-            yield cls(connection, index=index, ttl=ttl)
+            store = cls(connection, index=index, ttl=ttl)
+            try:
+                yield store
+            finally:
+                await store._end_worker()
 
     async def setup(self) -> None:
         """Create the tables, all of them or none."""
@@ -66,6 +71,12 @@ class Store(AsyncSqliteStore):
             await self.abatch([PutOp(item.namespace, item.key, None) for item in found])
             count += len(found)
         return count
+
+    async def _end_worker(self) -> None:
+        # LangGraph leaves its worker to the garbage collector, which complains of it to whoever runs then.
+        if self._task:
+            self._task.cancel()
+            await asyncio.wait([self._task])
 
     async def _page(self, namespace: tuple[str, ...]) -> list[SearchItem]:
         return await self.asearch(namespace, limit=PAGE)

@@ -54,3 +54,12 @@ class TestStore:
                 await cursor.execute("INSERT INTO store (prefix, key, value) VALUES ('a', 'c', '{}')")
             await waiting
         assert count(path, "store") == 2
+
+    async def test_closing_leaves_no_task(self, path: Path) -> None:
+        """Whoever opens a store after another one in the same loop hears nothing of the first."""
+        before = asyncio.all_tasks()
+        async with Store.from_conn_string(str(path)) as store:
+            await store.setup()
+            await store.aput(("a",), "b", {})
+
+        assert asyncio.all_tasks() == before

@@ -1,0 +1,163 @@
+"""Play the recorded tasks of a shop through the whole graph, and see whether all comes out as it did there.
+
+`python -m benchmarks.replay --data DIR`: DIR holds `tau_retail`: `db.json` (the shop) and `replay_train.jsonl`, a
+task a line: calls with arguments and outcomes, and the SHA-256 of the shop afterwards. A scripted model hands over
+to a dialog with our own tools for that shop, and makes the calls there. An outcome is equal if it has all the
+recorded values, read as the model reads them, or if both are errors; a shop, if it has the recorded SHA-256.
+"slips" are tasks in which the recorded shop gave each of several changed items the price and the options of the last
+of them; with that mistake made on purpose the shop must be the recorded one, else it is not equal.
+
+"identifiers" shows them as they are; "numbers" hides them, so that reads are added where the recorded calls do not
+show what they name. "leaks" are outcomes in which the model reads an identifier after all. Each write is then asked
+for twice in one reply, and again in the next turn.
+"""
+
+import asyncio
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import observers
+from agents.aliases import Aliases
+from agents.events import ToolEnd
+from agents.memory import Memory, open_memory
+from agents.state import SUPERVISOR
+from agents.tools.outcome import schema_of
+from agents.tools.traits import traits_of
+from app.assistant import Assistant, Turn
+from app.graph import build_graph
+from app.language import Languages
+from benchmarks.aliases import identifiers
+from benchmarks.replay_reads import Reads
+from benchmarks.replay_script import Clerk, Purpose
+from benchmarks.replay_tasks import Repeat, Step, Task, tasks
+from benchmarks.report import Row, arguments, show
+from benchmarks.retail_desk import DESK, TOOLS, desk
+from benchmarks.retail_store import FILE, digest, fill, writes
+from prompts import languages
+
+
+@dataclass
+class Played:
+    """What came of a task: its steps with the answers to each, the extra reads, the state of the shop."""
+
+    task: Task
+    marked: bool
+    answers: dict[int, list[ToolEnd]] = field(default_factory=dict)
+    reads: list[ToolEnd] = field(default_factory=list)
+    known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    digest: str = ""
+    written: list[str] = field(default_factory=list)
+    """Which orders and users were written about."""
+
+    @property
+    def outcomes(self) -> list[tuple[Step, ToolEnd]]:
+        """Return every answer with its step."""
+        return [(self.task.steps[place], end) for place, ends in self.answers.items() for end in ends]
+
+    def is_equal(self, step: Step, end: ToolEnd) -> bool:
+        """Tell whether an answer is what was recorded."""
+        if step.output is None or not end.ok:
+            return step.output is None and not end.ok
+        schema = schema_of(traits_of(TOOLS[step.tool]).result)
+        found = _read(end.object, schema)
+        found = Aliases(self.known).restore(found, schema) if self.marked else found
+        return bool((step.slipped(found) if step.slips else found) == step.output)
+
+    def leaks(self, step: Step, end: ToolEnd) -> bool:
+        """Tell whether an answer shows an identifier that its tool marks."""
+        schema = schema_of(traits_of(TOOLS[step.tool]).result)
+        return self.marked and any(id and id in end.object for _, id in identifiers(step.output, schema))
+
+    def note(self, end: ToolEnd, purpose: Purpose) -> None:
+        """Put an answer where it belongs."""
+        (self.reads if purpose.sought else self.answers.setdefault(purpose.step, [])).append(end)
+
+
+def compose(memory: Memory, clerk: Clerk) -> Assistant:
+    """Put an assistant together whose models are the clerk's."""
+    speakers, known = desk(marked=clerk.marked), languages()
+    graph = build_graph(speakers, observers.discover(known), saver=memory.saver, store=memory.store)
+    models = clerk.models([SUPERVISOR, "observer", DESK])
+    return Assistant(graph, memory, models, Languages("en", tuple(known), memory.store))
+
+
+async def play(clerk: Clerk, file: Path) -> Played:
+    """Play a task on a shop's file, and see what came of it."""
+    played, task, ends = Played(clerk.task, clerk.marked), clerk.task, list[ToolEnd]()
+    FILE.set(file)
+    async with open_memory(f"sqlite:///{file}") as memory:
+        assistant = compose(memory, clerk)
+        for number, text in enumerate(task.texts):
+            turn = Turn(thread=task.id, text=text, lang="en", id=str(number))
+            ends += [event async for event in assistant.play(turn) if isinstance(event, ToolEnd)]
+        snapshot = await assistant.graph.aget_state({"configurable": {"thread_id": task.id}})
+    played.known = snapshot.values.get("aliases") or {}
+    for end in ends:
+        if end.id in clerk.purposes:
+            played.note(end, clerk.purposes[end.id])
+    slips = {step.args["order_id"]: step.slipped for step in task.steps if step.slips}
+    played.digest, played.written = digest(file, slips), writes(file)
+    return played
+
+
+async def replay(data: Path, *, marked: bool = True, repeat: Repeat = "") -> list[Played]:
+    """Play all tasks, each on a shop and in a thread of its own."""
+    reads, played = Reads(json.loads((data / "db.json").read_text("utf-8"))), list[Played]()
+    with tempfile.TemporaryDirectory() as folder:
+        fill(shop := Path(folder) / "shop.db", reads.records)
+        for task in tasks(data / "replay_train.jsonl", repeat):
+            shutil.copy(shop, file := Path(folder) / f"{task.id}.db")
+            played.append(await play(Clerk(task=task, reads=reads, marked=marked), file))
+    return played
+
+
+def row(name: str, all_played: list[Played]) -> Row:
+    """Return what came of all tasks."""
+    outcomes = [(played, step, end) for played in all_played for step, end in played.outcomes]
+    return {
+        "what": name,
+        "tasks": len(all_played),
+        "calls": sum(step.times for played in all_played for step in played.task.steps),
+        "reads added": sum(len(played.reads) for played in all_played),
+        "errors": sum(step.output is None for _, step, _ in outcomes),
+        "outcomes equal": sum(played.is_equal(step, end) for played, step, end in outcomes),
+        "shops equal": sum(played.digest == played.task.digest for played in all_played),
+        "slips": sum(any(step.slips for step in played.task.steps) for played in all_played),
+        "writes": sum(len(played.written) for played in all_played),
+        "leaks": sum(played.leaks(step, end) for played, step, end in outcomes),
+    }
+
+
+def _read(text: str, schema: Mapping[str, Any]) -> Any:
+    """Return what a model reads in an answer: of a sentence the sentence."""
+    try:
+        return json.loads(text) if schema else text
+    except ValueError:
+        return text
+
+
+async def _rows(data: Path) -> list[Row]:
+    ways: list[tuple[str, bool, Repeat]] = [
+        ("identifiers", False, ""),
+        ("numbers", True, ""),
+        ("numbers, twice in a reply", True, "reply"),
+        ("numbers, again in the next turn", True, "turn"),
+    ]
+    return [row(name, await replay(data, marked=marked, repeat=repeat)) for name, marked, repeat in ways]
+
+
+def main() -> None:
+    """Play the tasks in every way."""
+    parser = arguments(__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    chosen = parser.parse_args()
+    show(asyncio.run(_rows(chosen.data / "tau_retail")), as_json=chosen.json)
+
+
+if __name__ == "__main__":
+    main()

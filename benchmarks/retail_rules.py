@@ -1,23 +1,28 @@
 """The rules of a shop: what may be done to an order, and what it costs; whatever they forbid is refused."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agents.tools.outcome import Refused
-from benchmarks.retail_store import Record, Shop
+from agents.tools.traits import Check
+from benchmarks.retail_store import Record, Runtime, Shop
 
 GIFT_CARD = "gift_card"
 
 
-async def order_in(shop: Shop, id: str, *allowed: str) -> Record:
-    """Return an order whose status is allowed.
+def when(*statuses: str) -> Check:
+    """Return the check that an order has one of these statuses."""
 
-    Raises:
-        Refused: it is not, or there is no such order.
-    """
-    order = await shop.get("orders", id)
-    if order["status"] not in allowed:
-        raise Refused(f"This order is {order['status']}; it would have to be {allowed[0]}. Nothing was changed.")
-    return order
+    async def check(args: Mapping[str, Any], runtime: Runtime) -> str | None:
+        assert runtime.context.ledger is not None
+        # What is read within the write's own transaction nobody changes before it is written.
+        async with runtime.context.ledger.transaction() as connection:
+            order = await Shop(connection).get("orders", args["order_id"])
+        if order["status"] in statuses:
+            return None
+        return f"This order is {order['status']}; it would have to be {statuses[0]}. Nothing was changed."
+
+    return check
 
 
 def taken(order: Record, item_ids: Sequence[str]) -> list[Record]:
@@ -89,6 +94,15 @@ async def pay(shop: Shop, order: Record, id: str, amount: float, *, later: bool 
         user = await shop.get("users", order["user_id"])
         user["payment_methods"][id]["balance"] = round(method["balance"] - amount, 2)
         await shop.put("users", user)
+
+
+def paid(order: Record) -> dict[str, float]:
+    """Return how much each payment method has paid for an order, what it got back taken off; none that paid nothing."""
+    sums: dict[str, float] = {}
+    for one in order["payment_history"]:
+        amount = one["amount"] if one["transaction_type"] == "payment" else -one["amount"]
+        sums[one["payment_method_id"]] = sums.get(one["payment_method_id"], 0) + amount
+    return {id: amount for id, amount in sums.items() if amount > 0}
 
 
 def payment(amount: float, id: str) -> Record:

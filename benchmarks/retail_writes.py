@@ -12,22 +12,24 @@ from pydantic import Field
 from agents.tools.outcome import Answer, Refused, result
 from agents.tools.traits import traits
 from benchmarks.retail import ORDER, USER, ItemId, OrderId, PaymentId, UserId, as_shown
-from benchmarks.retail_rules import GIFT_CARD, address, difference, method_of, order_in, pay, payment, taken, variants
+from benchmarks.retail_rules import GIFT_CARD, address, difference, method_of, paid, pay, payment, taken, variants, when
 from benchmarks.retail_store import Runtime, writing
 
 Items = Annotated[list[ItemId], Field(min_length=1)]
+PENDING = ("pending", "pending (item modified)")
+RETURN = ("order_id", "item_ids", "payment_method_id")
 EXCHANGE = ("order_id", "item_ids", "new_item_ids", "payment_method_id")
 
 
-@traits(effect="write", transaction=True, key=("order_id", "reason"), result=ORDER)
+@traits(effect="write", transaction=True, check=when("pending"), key=("order_id", "reason"), result=ORDER)
 @tool(response_format="content_and_artifact")
 async def cancel_pending_order(
     order_id: OrderId, reason: Literal["no longer needed", "ordered by mistake"], runtime: Runtime
 ) -> Answer:
     """Cancel an order that is pending and pay the money back, once the user has said yes."""
     async with writing(runtime, order_id) as shop:
-        order = await order_in(shop, order_id, "pending")
-        refunds = [{**paid, "transaction_type": "refund"} for paid in order["payment_history"]]
+        order = await shop.get("orders", order_id)
+        refunds = [payment(-amount, id) for id, amount in paid(order).items()]
         order |= {"status": "cancelled", "cancel_reason": reason}
         order["payment_history"] += refunds
         await shop.put("orders", order)
@@ -36,7 +38,7 @@ async def cancel_pending_order(
         return result(order)
 
 
-@traits(effect="write", transaction=True, key=EXCHANGE, result=ORDER)
+@traits(effect="write", transaction=True, check=when("delivered"), key=EXCHANGE, result=ORDER)
 @tool(response_format="content_and_artifact")
 async def exchange_delivered_order_items(
     order_id: OrderId, item_ids: Items, new_item_ids: Items, payment_method_id: PaymentId, runtime: Runtime
@@ -46,7 +48,7 @@ async def exchange_delivered_order_items(
     new_item_ids: in the order of item_ids. payment_method_id: pays the difference, or gets it.
     """
     async with writing(runtime, order_id) as shop:
-        order = await order_in(shop, order_id, "delivered")
+        order = await shop.get("orders", order_id)
         new = await variants(shop, order, item_ids, new_item_ids)
         owed = round(difference(order, item_ids, new), 2)
         order |= {
@@ -61,7 +63,13 @@ async def exchange_delivered_order_items(
         return result(order)
 
 
-@traits(effect="write", transaction=True, key=("order_id", "item_ids", "payment_method_id"), result=ORDER)
+@traits(
+    effect="write",
+    transaction=True,
+    check=when("delivered"),
+    key=("order_id", "item_ids", "payment_method_id"),
+    result=ORDER,
+)
 @tool(response_format="content_and_artifact")
 async def return_delivered_order_items(
     order_id: OrderId, item_ids: Items, payment_method_id: PaymentId, runtime: Runtime
@@ -71,7 +79,7 @@ async def return_delivered_order_items(
     payment_method_id: gets the money; the one that paid, or a gift card.
     """
     async with writing(runtime, order_id) as shop:
-        order = await order_in(shop, order_id, "delivered")
+        order = await shop.get("orders", order_id)
         method = await method_of(shop, order, payment_method_id)
         if method["source"] != GIFT_CARD and payment_method_id != order["payment_history"][0]["payment_method_id"]:
             raise Refused("The money goes back to the payment method that paid, or to a gift card of the user.")
@@ -85,7 +93,7 @@ async def return_delivered_order_items(
         return result(order)
 
 
-@traits(effect="write", transaction=True, key=EXCHANGE, result=ORDER)
+@traits(effect="write", transaction=True, check=when("pending"), key=EXCHANGE, result=ORDER)
 @tool(response_format="content_and_artifact")
 async def modify_pending_order_items(
     order_id: OrderId, item_ids: Items, new_item_ids: Items, payment_method_id: PaymentId, runtime: Runtime
@@ -95,7 +103,7 @@ async def modify_pending_order_items(
     new_item_ids: in the order of item_ids. payment_method_id: pays the difference, or gets it.
     """
     async with writing(runtime, order_id) as shop:
-        order = await order_in(shop, order_id, "pending")
+        order = await shop.get("orders", order_id)
         new = await variants(shop, order, item_ids, new_item_ids)
         # Not rounded: the shop's own records are not.
         owed = difference(order, item_ids, new)
@@ -108,12 +116,12 @@ async def modify_pending_order_items(
         return result(order)
 
 
-@traits(effect="write", transaction=True, key=("order_id", "payment_method_id"), result=ORDER)
+@traits(effect="write", transaction=True, check=when(*PENDING), key=("order_id", "payment_method_id"), result=ORDER)
 @tool(response_format="content_and_artifact")
 async def modify_pending_order_payment(order_id: OrderId, payment_method_id: PaymentId, runtime: Runtime) -> Answer:
     """Let another payment method pay for a pending order, once the user has said yes."""
     async with writing(runtime, order_id) as shop:
-        order = await order_in(shop, order_id, "pending", "pending (item modified)")
+        order = await shop.get("orders", order_id)
         [first, *more] = order["payment_history"]
         if more or first["transaction_type"] != "payment":
             raise Refused("This order has been paid in several parts; its payment method cannot be changed.")
@@ -127,14 +135,14 @@ async def modify_pending_order_payment(order_id: OrderId, payment_method_id: Pay
         return result(order)
 
 
-@traits(effect="write", transaction=True, result=ORDER)
+@traits(effect="write", transaction=True, check=when(*PENDING), result=ORDER)
 @tool(response_format="content_and_artifact")
 async def modify_pending_order_address(
     order_id: OrderId, address1: str, address2: str, city: str, state: str, country: str, zip: str, runtime: Runtime
 ) -> Answer:
     """Send a pending order to another address, once the user has said yes. address2: flat or suite, may be empty."""
     async with writing(runtime, order_id) as shop:
-        order = await order_in(shop, order_id, "pending", "pending (item modified)")
+        order = await shop.get("orders", order_id)
         order["address"] = address(address1, address2, city, state, country, zip)
         await shop.put("orders", order)
         return result(order)

@@ -8,8 +8,9 @@ recorded values, read as the model reads them, or if both are errors; a shop, if
 of them; with that mistake made on purpose the shop must be the recorded one, else it is not equal.
 
 "identifiers" shows them as they are; "numbers" hides them, so that reads are added where the recorded calls do not
-show what they name. "leaks" are outcomes in which the model reads an identifier after all. Each write is then asked
-for twice in one reply, and again in the next turn.
+show what they name; "again" are those for numbers that the history does not hold any more. "leaks" are outcomes in
+which the model reads an identifier after all. Each write is then asked for twice in one reply, and again in the next
+turn.
 """
 
 import asyncio
@@ -40,6 +41,9 @@ from benchmarks.retail_desk import DESK, TOOLS, desk
 from benchmarks.retail_store import FILE, digest, fill, writes
 from prompts import languages
 
+SIDE_BY_SIDE = 8
+"""Tasks that are played at a time."""
+
 
 @dataclass
 class Played:
@@ -50,6 +54,8 @@ class Played:
     answers: dict[int, list[ToolEnd]] = field(default_factory=dict)
     reads: list[ToolEnd] = field(default_factory=list)
     known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    forgotten: int = 0
+    """How many of the reads were for what had left the prompt."""
     digest: str = ""
     written: list[str] = field(default_factory=list)
     """Which orders and users were written about."""
@@ -100,6 +106,7 @@ async def play(clerk: Clerk, file: Path) -> Played:
     for end in ends:
         if end.id in clerk.purposes:
             played.note(end, clerk.purposes[end.id])
+    played.forgotten = clerk.forgotten
     slips = {step.args["order_id"]: step.slipped for step in task.steps if step.slips}
     played.digest, played.written = digest(file, slips), writes(file)
     return played
@@ -107,13 +114,16 @@ async def play(clerk: Clerk, file: Path) -> Played:
 
 async def replay(data: Path, *, marked: bool = True, repeat: Repeat = "") -> list[Played]:
     """Play all tasks, each on a shop and in a thread of its own."""
-    reads, played = Reads(json.loads((data / "db.json").read_text("utf-8"))), list[Played]()
+    reads, side_by_side = Reads(json.loads((data / "db.json").read_text("utf-8"))), asyncio.Semaphore(SIDE_BY_SIDE)
     with tempfile.TemporaryDirectory() as folder:
         fill(shop := Path(folder) / "shop.db", reads.records)
-        for task in tasks(data / "replay_train.jsonl", repeat):
-            shutil.copy(shop, file := Path(folder) / f"{task.id}.db")
-            played.append(await play(Clerk(task=task, reads=reads, marked=marked), file))
-    return played
+
+        async def played(task: Task) -> Played:
+            async with side_by_side:
+                shutil.copy(shop, file := Path(folder) / f"{task.id}.db")
+                return await play(Clerk(task=task, reads=reads, marked=marked), file)
+
+        return await asyncio.gather(*map(played, tasks(data / "replay_train.jsonl", repeat)))
 
 
 def row(name: str, all_played: list[Played]) -> Row:
@@ -124,6 +134,7 @@ def row(name: str, all_played: list[Played]) -> Row:
         "tasks": len(all_played),
         "calls": sum(step.times for played in all_played for step in played.task.steps),
         "reads added": sum(len(played.reads) for played in all_played),
+        "of these again": sum(played.forgotten for played in all_played),
         "errors": sum(step.output is None for _, step, _ in outcomes),
         "outcomes equal": sum(played.is_equal(step, end) for played, step, end in outcomes),
         "shops equal": sum(played.digest == played.task.digest for played in all_played),

@@ -59,6 +59,10 @@ class Clerk(Script):
     marked: bool = True
     purposes: dict[str, Purpose] = field(default_factory=dict)
     """Of every call whose answer was read, by its id."""
+    shown: set[Named] = field(default_factory=set)
+    """What the model has ever read the number of."""
+    forgotten: int = 0
+    """Reads for what it has read before, in an answer that is not in the prompt any more."""
 
     def __repr__(self) -> str:
         # LangChain spells a model out before it is asked, with all its former prompts.
@@ -99,6 +103,7 @@ class Clerk(Script):
                 tried.add(missing[0])
             else:
                 call = Serving(read.tool, read.args, Purpose(place, missing[0]))
+        self.forgotten += call.purpose.sought in self.shown
         times = step.times if call.purpose.sought is None else 1
         return [Serving(call.tool, self._written(call, numbers), call.purpose)] * times
 
@@ -123,6 +128,7 @@ class Clerk(Script):
             meant = read.output if read else self.task.steps[purpose.step].output
             pairs = zip(identifiers(meant, schema), identifiers(json.loads(answer.text), schema), strict=True)
             found |= {named: number for named, (_, number) in pairs}
+        self.shown |= found.keys()
         return found
 
 

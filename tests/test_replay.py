@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import sys
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -30,17 +31,17 @@ def written_in(task: Task) -> list[str]:
 
 @pytest.mark.slow
 @recorded
-@pytest.mark.parametrize(("marked", "repeat"), [(False, ""), (True, ""), (True, "reply"), (True, "turn")])
+@pytest.mark.parametrize(("marked", "repeat"), [(False, ""), (True, "reply"), (True, "turn")])
 async def test_every_outcome_and_every_shop_is_the_recorded_one(marked: bool, repeat: Repeat) -> None:
     """With identifiers or numbers, each write asked for once or twice, nothing differs from the record."""
     played = await replay(RETAIL, marked=marked, repeat=repeat)
     told = row("", played)
     assert (told["tasks"], told["shops equal"], told["leaks"]) == (74, 74, 0)
     assert told["outcomes equal"] == told["calls"] == (485 if repeat else 365)
-    addresses = [step.times for one in played for step in one.task.steps if step.tool.endswith("_address")]
-    once = {one.task.id: [about for about in one.written] for one in played}
-    assert sum(map(len, once.values())) == (119 + 23 if repeat else 119)
-    assert sum(addresses) == (46 if repeat else 23)
+    # An address may be set back, so that its tools write as often as they are asked to.
+    addresses = [step for one in played for step in one.task.steps if step.tool.endswith("_address")]
+    assert told["writes"] == 119 + (23 if repeat else 0)
+    assert sum(step.times for step in addresses) == (46 if repeat else 23)
 
 
 def judged(task: Task, database: Path) -> bool:
@@ -51,7 +52,7 @@ def judged(task: Task, database: Path) -> bool:
 
 @pytest.mark.slow
 @recorded
-async def test_tasks_killed_between_their_calls(tmp_path: Path) -> None:
+async def test_tasks_killed_between_their_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """However often a process is killed in a turn, the next one takes it up, and each write is there once."""
     chance, (all_tasks, reads) = random.Random(SEED), known()
     fill(shop := tmp_path / "shop.db", reads.records)
@@ -66,12 +67,14 @@ async def test_tasks_killed_between_their_calls(tmp_path: Path) -> None:
                 cuts += sum(outcome.cut for outcome in killed)
                 assert (await driver.play(turn)).said
             assert judged(task, database), task.id
+    with capsys.disabled():
+        sys.stdout.write(f" {cuts} turns killed ")
     assert cuts > 2 * SAMPLE
 
 
 @pytest.mark.slow
 @recorded
-async def test_a_task_killed_at_every_statement(tmp_path: Path) -> None:
+async def test_a_task_killed_at_every_statement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Wherever in a turn of reads and a write the process is killed, the shop is as recorded in the end."""
     all_tasks, reads = known()
     fill(shop := tmp_path / "shop.db", reads.records)
@@ -85,4 +88,6 @@ async def test_a_task_killed_at_every_statement(tmp_path: Path) -> None:
             assert judged(task, database), step
             if not killed.killed:
                 break
+    with capsys.disabled():
+        sys.stdout.write(f" {step - 1} kills ")
     assert step > 20

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.models.script import Call
+from agents.models.script import Call, Line
 from benchmarks.retail_desk import ENTRY, desk
 from benchmarks.retail_store import FILE, Kind, Record, digest, fill, writes
 from tests.conftest import Chat
@@ -38,7 +38,7 @@ WHO = Call("find_user_id_by_email", {"email": "Ada@example.com"})
 LOOK = [Call("get_user_details", {"user_id": 1}), Call("get_product_details", {"product_id": 1})]
 READ = [Call("get_order_details", {"order_id": number}) for number in (1, 2)]
 EXCHANGE = {"order_id": 1, "item_ids": [1, 1], "new_item_ids": [2, 2]}
-BEGIN = [Call(ENTRY, {"brief": "orders"})]
+BEGIN: list[Line] = [Call(ENTRY, {"brief": "orders"})]
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ recorded values, read as the model reads them, or if both are errors; a shop, if
 "slips" are tasks in which the recorded shop gave each of several changed items the price and the options of the last
 of them; with that mistake made on purpose the shop must be the recorded one, else it is not equal.
 
-"identifiers" shows them as they are; "numbers" hides them, so that reads are added where the recorded calls do not
-show what they name; "again" are those for numbers that the history does not hold any more. "leaks" are outcomes in
-which the model reads an identifier after all. Each write is then asked for twice in one reply, and again in the next
-turn.
+"identifiers" shows them as they are; "numbers" hides them: what the user did not spell out is read first where the
+recorded calls do not show it ("again": what the history does not hold any more). "leaks" are outcomes in which the
+model reads an identifier after all. Then users spell out all that was not shown; then each write is asked for twice in
+one reply, and again in the next turn.
 """
 
 import asyncio
@@ -54,6 +54,8 @@ class Played:
     answers: dict[int, list[ToolEnd]] = field(default_factory=dict)
     reads: list[ToolEnd] = field(default_factory=list)
     known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    spelled: int = 0
+    """Identifiers that the model gave in the user's own words."""
     forgotten: int = 0
     """How many of the reads were for what had left the prompt."""
     digest: str = ""
@@ -106,14 +108,14 @@ async def play(clerk: Clerk, file: Path) -> Played:
     for end in ends:
         if end.id in clerk.purposes:
             played.note(end, clerk.purposes[end.id])
-    played.forgotten = clerk.forgotten
+    played.spelled, played.forgotten = clerk.spelled, clerk.forgotten
     slips = {step.args["order_id"]: step.slipped for step in task.steps if step.slips}
     played.digest, played.written = digest(file, slips), writes(file)
     return played
 
 
-async def replay(data: Path, *, marked: bool = True, repeat: Repeat = "") -> list[Played]:
-    """Play all tasks, each on a shop and in a thread of its own."""
+async def replay(data: Path, *, marked: bool = True, spells: bool = False, repeat: Repeat = "") -> list[Played]:
+    """Play all tasks, each on a shop and in a thread of its own; `spells`: users spell out what was not shown."""
     reads, side_by_side = Reads(json.loads((data / "db.json").read_text("utf-8"))), asyncio.Semaphore(SIDE_BY_SIDE)
     with tempfile.TemporaryDirectory() as folder:
         fill(shop := Path(folder) / "shop.db", reads.records)
@@ -123,7 +125,7 @@ async def replay(data: Path, *, marked: bool = True, repeat: Repeat = "") -> lis
                 shutil.copy(shop, file := Path(folder) / f"{task.id}.db")
                 return await play(Clerk(task=task, reads=reads, marked=marked), file)
 
-        return await asyncio.gather(*map(played, tasks(data / "replay_train.jsonl", repeat)))
+        return await asyncio.gather(*map(played, tasks(data / "replay_train.jsonl", repeat, spells=spells)))
 
 
 def row(name: str, all_played: list[Played]) -> Row:
@@ -133,6 +135,7 @@ def row(name: str, all_played: list[Played]) -> Row:
         "what": name,
         "tasks": len(all_played),
         "calls": sum(step.times for played in all_played for step in played.task.steps),
+        "spelled out": sum(played.spelled for played in all_played),
         "reads added": sum(len(played.reads) for played in all_played),
         "of these again": sum(played.forgotten for played in all_played),
         "errors": sum(step.output is None for _, step, _ in outcomes),
@@ -153,13 +156,14 @@ def _read(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 async def _rows(data: Path) -> list[Row]:
-    ways: list[tuple[str, bool, Repeat]] = [
-        ("identifiers", False, ""),
-        ("numbers", True, ""),
-        ("numbers, twice in a reply", True, "reply"),
-        ("numbers, again in the next turn", True, "turn"),
-    ]
-    return [row(name, await replay(data, marked=marked, repeat=repeat)) for name, marked, repeat in ways]
+    ways: dict[str, dict[str, Any]] = {
+        "identifiers": {"marked": False},
+        "numbers": {},
+        "numbers, users spell out": {"spells": True},
+        "numbers, twice in a reply": {"repeat": "reply"},
+        "numbers, again in the next turn": {"repeat": "turn"},
+    }
+    return [row(name, await replay(data, **way)) for name, way in ways.items()]
 
 
 def main() -> None:

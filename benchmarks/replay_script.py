@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Tool
 from agents.aliases import MARK
 from agents.models import Model, Models
 from agents.models.script import Call, Line, Script, ScriptModel
+from agents.spelling import spelled
 from agents.state import SUPERVISOR
 from agents.tools.guarding import parameters
 from agents.tools.outcome import schema_of
@@ -50,6 +51,18 @@ class Serving(Call):
     purpose: Purpose = Purpose(0)
 
 
+@dataclass(frozen=True)
+class Unread:
+    """Identifiers that the model writes without a number: in the user's words, or tried to look up in vain."""
+
+    words: frozenset[str]
+    tried: set[Named]
+
+    def is_given(self, named: Named) -> bool:
+        """Tell whether an identifier is one of these."""
+        return named[1] in self.words or named in self.tried
+
+
 @dataclass(repr=False)
 class Clerk(Script):
     """Speak every role's part in a task; the observers find that the user stays with it."""
@@ -61,6 +74,8 @@ class Clerk(Script):
     """Of every call whose answer was read, by its id."""
     shown: set[Named] = field(default_factory=set)
     """What the model has ever read the number of."""
+    spelled: int = 0
+    """Identifiers in calls that the model has from the user's own words."""
     forgotten: int = 0
     """Reads for what it has read before, in an answer that is not in the prompt any more."""
 
@@ -91,18 +106,20 @@ class Clerk(Script):
         if is_over or (last in answers and done[-1].sought is None and self.task.steps[place - 1].ends):
             return "That is all." if is_over else "Shall I go on?"
         step = self.task.steps[place]
+        words = spelled(message.text for message in messages if message.type == "human")
         tried = {one.sought for one in done if one.sought and one.step == place}
-        return self._called(step, place, self._numbers(answers), tried)
+        return self._called(step, place, self._numbers(answers), Unread(words, tried))
 
-    def _called(self, step: Step, place: int, numbers: Mapping[Named, int], tried: set[Named]) -> Line:
+    def _called(self, step: Step, place: int, numbers: Mapping[Named, int], unread: Unread) -> Line:
         call = Serving(step.tool, step.args, Purpose(place))
-        while missing := [one for one in self._named(call) if one not in numbers and one not in tried]:
+        while missing := [one for one in self._named(call) if one not in numbers and not unread.is_given(one)]:
             read = self.reads.showing(missing[0])
             if read is None:
-                # There is no such thing; the user said so, and the model repeats it.
-                tried.add(missing[0])
+                # There is no such thing: the model has made it up.
+                unread.tried.add(missing[0])
             else:
                 call = Serving(read.tool, read.args, Purpose(place, missing[0]))
+        self.spelled += sum(one not in numbers and one[1] in unread.words for one in self._named(call))
         self.forgotten += call.purpose.sought in self.shown
         times = step.times if call.purpose.sought is None else 1
         return [Serving(call.tool, self._written(call, numbers), call.purpose)] * times

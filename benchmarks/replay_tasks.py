@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from agents.tools.guarding import parameters
+from agents.tools.outcome import schema_of
 from agents.tools.traits import traits_of
+from benchmarks.aliases import identifiers
 from benchmarks.retail import as_shown
 from benchmarks.retail_desk import TOOLS
 from benchmarks.retail_store import Record
@@ -57,16 +60,39 @@ class Task:
     steps: Sequence[Step]
     digest: str
 
+    spells: bool = False
+    """Whether the user spells out what no recorded answer has shown before it is needed."""
+
     @property
     def texts(self) -> list[str]:
         """Return what the user says: what they want, then that it may go on."""
-        turns = sum(step.ends for step in self.steps)
-        return [self.wish, *["Yes, please go on with my request."] * (turns - 1)]
+        turns = self._unseen()
+        texts = [self.wish, *["Yes, please go on with my request."] * (len(turns) - 1)]
+        if not self.spells:
+            return texts
+        return [
+            f"{text}\nIt is about {', '.join(some)}." if some else text for text, some in zip(texts, turns, strict=True)
+        ]
+
+    def _unseen(self) -> list[list[str]]:
+        """Return, by turn, the identifiers that its calls need and nothing has shown."""
+        seen: set[tuple[str, str]] = set()
+        turns: list[list[str]] = [[]]
+        for step in self.steps:
+            turns[-1] += [id for kind, id in _named(step) if (kind, id) not in seen and id not in turns[-1]]
+            seen.update(_named(step), identifiers(step.output, schema_of(traits_of(TOOLS[step.tool]).result)))
+            turns += [[]] if step.ends else []
+        return turns[:-1] if len(turns) > 1 else turns
 
 
-def tasks(path: Path, repeat: Repeat = "") -> list[Task]:
+def tasks(path: Path, repeat: Repeat = "", *, spells: bool = False) -> list[Task]:
     """Read the tasks of a file, one a line."""
-    return [_task(json.loads(line), repeat) for line in path.read_text("utf-8").splitlines()]
+    return [replace(_task(json.loads(line), repeat), spells=spells) for line in path.read_text("utf-8").splitlines()]
+
+
+def _named(step: Step) -> Iterator[tuple[str, str]]:
+    known = parameters(TOOLS[step.tool]).get("properties", {})
+    return (named for name, value in step.args.items() for named in identifiers(value, known[name]))
 
 
 def _task(record: Mapping[str, Any], repeat: Repeat) -> Task:

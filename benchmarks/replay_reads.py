@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from benchmarks.retail import as_shown
 from benchmarks.retail_reads import catalogue
 from benchmarks.retail_store import Kind, Record
 
@@ -45,7 +44,7 @@ class Reads:
         if id is None:
             return None
         one = kind.removesuffix("s")
-        return Read(f"get_{one}_details", {f"{one}_id": id}, as_shown(self.records[kind][id]))
+        return Read(f"get_{one}_details", {f"{one}_id": id}, self.records[kind][id])
 
     @cached_property
     def _products(self) -> dict[str, str]:

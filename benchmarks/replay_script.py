@@ -144,7 +144,7 @@ class Clerk(Script):
             read = purpose.sought and self.reads.showing(purpose.sought)
             meant = read.output if read else self.task.steps[purpose.step].output
             pairs = zip(identifiers(meant, schema), identifiers(json.loads(answer.text), schema), strict=True)
-            found |= {named: number for named, (_, number) in pairs}
+            found |= {named: int(number) for named, (_, number) in pairs}
         self.shown |= found.keys()
         return found
 

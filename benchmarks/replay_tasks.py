@@ -10,7 +10,6 @@ from agents.tools.guarding import parameters
 from agents.tools.outcome import schema_of
 from agents.tools.traits import traits_of
 from benchmarks.aliases import identifiers
-from benchmarks.retail import as_shown
 from benchmarks.retail_desk import TOOLS
 from benchmarks.retail_store import Record
 
@@ -98,9 +97,7 @@ def _named(step: Step) -> Iterator[tuple[str, str]]:
 def _task(record: Mapping[str, Any], repeat: Repeat) -> Task:
     told = record["scenario"]
     wish = "\n".join(filter(None, [told["reason_for_call"], told["known_info"]]))
-    steps = [
-        Step(tool=one["name"], args=one["arguments"], output=as_shown(one.get("output"))) for one in record["actions"]
-    ]
+    steps = [Step(tool=one["name"], args=one["arguments"], output=one.get("output")) for one in record["actions"]]
     return Task(str(record["id"]), wish, list(_in_turns(steps, repeat)), record["db_sha256"])
 
 

@@ -30,6 +30,10 @@ def _many(schema: Schema) -> Schema:
     return {"type": "array", "items": schema}
 
 
+def _keyed(by: Schema, schema: Schema) -> Schema:
+    return {"type": "object", "propertyNames": by, "additionalProperties": schema}
+
+
 def _object(**properties: Schema) -> Schema:
     return {"type": "object", "properties": properties}
 
@@ -68,6 +72,9 @@ ORDER = _object(
     return_items=_many(ITEM_ID),
     return_payment_method_id=PAYMENT_ID,
 )
+USER_RECORD = {**USER, "properties": {**USER["properties"], "payment_methods": _keyed(PAYMENT_ID, METHOD)}}
+PRODUCT_RECORD = {**PRODUCT, "properties": {**PRODUCT["properties"], "variants": _keyed(ITEM_ID, VARIANT)}}
+"""As the shop keeps them: what they have many of under its identifiers."""
 ARGUMENTS: Mapping[str, Schema] = {
     "user_id": USER_ID,
     "order_id": ORDER_ID,

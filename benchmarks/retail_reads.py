@@ -10,16 +10,15 @@ from agents.tools.outcome import Answer, Refused, result
 from agents.tools.traits import traits
 from benchmarks.retail import (
     ORDER,
-    PRODUCT,
+    PRODUCT_RECORD,
     PRODUCTS,
-    USER,
     USER_ID,
+    USER_RECORD,
     VARIANT,
     ItemId,
     OrderId,
     ProductId,
     UserId,
-    as_shown,
 )
 from benchmarks.retail_store import Record, reading
 
@@ -53,12 +52,12 @@ async def find_user_id_by_name_zip(first_name: str, last_name: str, zip: str) ->
         return _only(await shop.found("users", condition, first_name, last_name, zip))
 
 
-@traits(result=USER)
+@traits(result=USER_RECORD)
 @tool(response_format="content_and_artifact")
 async def get_user_details(user_id: UserId) -> Answer:
     """Look up a user: address, ways to pay, orders."""
     async with reading() as shop:
-        return result(as_shown(await shop.get("users", user_id)))
+        return result(await shop.get("users", user_id))
 
 
 @traits(result=ORDER)
@@ -69,12 +68,12 @@ async def get_order_details(order_id: OrderId) -> Answer:
         return result(await shop.get("orders", order_id))
 
 
-@traits(result=PRODUCT)
+@traits(result=PRODUCT_RECORD)
 @tool(response_format="content_and_artifact")
 async def get_product_details(product_id: ProductId) -> Answer:
     """Look up a product with all the items it is sold as."""
     async with reading() as shop:
-        return result(as_shown(await shop.get("products", product_id)))
+        return result(await shop.get("products", product_id))
 
 
 @traits(result=VARIANT)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from agents.tools.outcome import Answer, Refused, result
 from agents.tools.traits import traits
-from benchmarks.retail import ORDER, USER, ItemId, OrderId, PaymentId, UserId, as_shown
+from benchmarks.retail import ORDER, USER_RECORD, ItemId, OrderId, PaymentId, UserId
 from benchmarks.retail_rules import GIFT_CARD, address, difference, method_of, paid, pay, payment, taken, variants, when
 from benchmarks.retail_store import Runtime, writing
 
@@ -148,7 +148,7 @@ async def modify_pending_order_address(
         return result(order)
 
 
-@traits(effect="write", transaction=True, result=USER)
+@traits(effect="write", transaction=True, result=USER_RECORD)
 @tool(response_format="content_and_artifact")
 async def modify_user_address(
     user_id: UserId, address1: str, address2: str, city: str, state: str, country: str, zip: str, runtime: Runtime
@@ -158,7 +158,7 @@ async def modify_user_address(
         user = await shop.get("users", user_id)
         user["address"] = address(address1, address2, city, state, country, zip)
         await shop.put("users", user)
-        return result(as_shown(user))
+        return result(user)
 
 
 WRITES = [

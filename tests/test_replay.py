@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.replay import replay, row
+from benchmarks.replay import replay
+from benchmarks.replay_outcomes import row
 from benchmarks.replay_tasks import Repeat, Task
 from benchmarks.retail_store import digest, fill, writes
 from tests.driver import Driver, Request

@@ -1,8 +1,13 @@
 """What a tool layer owes a shop: refusals that leave nothing, writes side by side, addresses that are set back."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from agents.models.script import Call, Line
+from benchmarks.replay import replay
+from benchmarks.replay_outcomes import row
 from benchmarks.retail_desk import ENTRY, desk
 from benchmarks.retail_store import FILE, Kind, Record, digest, fill, writes
 from tests.conftest import Chat
@@ -95,3 +100,24 @@ async def test_no_answer_shows_an_identifier(chat: Chat) -> None:
 
     assert trace.count('"order_id":') == 2
     assert not [id for id in ("#A", "#B", '"701"', '"70"', '"card"', '"gift"', '"ada"') if id in trace]
+
+
+async def test_a_replay_tells_what_differs(tmp_path: Path) -> None:
+    """Of two recorded tasks one is as recorded; the other has an outcome, and a shop, that our tools do not give."""
+    moved = {**SHOP["orders"]["#B"], "address": AWAY}
+    fill(after := tmp_path / "after.db", {**SHOP, "orders": {**SHOP["orders"], "#B": moved}})
+    known = {"name": "get_order_details", "arguments": {"order_id": "#A"}, "output": SHOP["orders"]["#A"]}
+    write = {"name": "modify_pending_order_address", "arguments": {"order_id": "#B", **AWAY}, "output": moved}
+    no_such = {"name": "find_user_id_by_email", "arguments": {"email": "x@example.com"}, "error": "none"}
+    wrong = {**known, "output": SHOP["orders"]["#B"]}
+    scenario = {"reason_for_call": "It is about #B.", "known_info": ""}
+    tasks = [
+        {"id": "1", "scenario": scenario, "actions": [known, no_such, write], "db_sha256": digest(after, {})},
+        {"id": "2", "scenario": scenario, "actions": [wrong], "db_sha256": "another"},
+    ]
+    (tmp_path / "db.json").write_text(json.dumps(SHOP), "utf-8")
+    (tmp_path / "replay_train.jsonl").write_text("\n".join(map(json.dumps, tasks)), "utf-8")
+
+    told = row("numbers", await replay(tmp_path))
+    expected = {"calls": 4, "errors": 1, "outcomes equal": 3, "shops equal": 1, "writes": 1, "leaks": 0}
+    assert told.items() >= expected.items()

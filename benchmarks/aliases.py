@@ -61,8 +61,11 @@ def identifiers(data: Any, schema: Mapping[str, Any]) -> Iterator[tuple[str, Any
         for one in data:
             yield from identifiers(one, schema.get("items", {}))
     elif isinstance(data, Mapping):
+        named = schema.get("propertyNames", {})
         for name, value in data.items():
-            yield from identifiers(value, schema.get("properties", {}).get(name, {}))
+            yield from identifiers(name, named)
+            inner = schema.get("properties", {}).get(name) or schema.get("additionalProperties", {})
+            yield from identifiers(value, inner)
 
 
 def measure(path: Path) -> dict[str, Sums]:

@@ -108,7 +108,7 @@ async def play(request: Request, pipe: int) -> None:
     """Play a turn."""
     desk, speakers, watching = staff()
     steps = Steps(request.step)
-    _count(steps)
+    count(steps)
     desk.path, desk.step = Path(request.database), steps.pause
     turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user, source=request.source)
     async with open_memory(f"sqlite:///{desk.path}") as memory:
@@ -118,7 +118,9 @@ async def play(request: Request, pipe: int) -> None:
             steps.begun = (steps.begun or event.type == request.since) and event.type != "turn.end"
 
 
-def _count(steps: Steps) -> None:
+def count(steps: Steps) -> None:
+    """Count every statement to a database as a step."""
+
     async def counted(self: aiosqlite.Connection, *args: Any, **more: Any) -> Any:
         steps.take()
         return await _EXECUTE(self, *args, **more)

@@ -30,6 +30,7 @@ class Desk:
     def __init__(self, path: Path, step: Step = walk) -> None:
         self.path, self.step = path, step
         self.refused = ""
+        self.checked: list[dict[str, Any]] = []
 
     @property
     def paid(self) -> list[str]:
@@ -60,6 +61,7 @@ class Desk:
 
     async def check(self, args: Mapping[str, Any], runtime: Runtime) -> str | None:
         """Say what stands in the way of a payment."""
+        self.checked.append(dict(args))
         return self.refused or None
 
     def tools(self) -> list[BaseTool]:

@@ -235,3 +235,24 @@ async def test_a_table_of_before_is_kept(tmp_path: Path, clock: Clock) -> None:
         clock.time += days * DAY
         async with open_memory(f"sqlite:///{tmp_path / 'old.db'}", clock) as memory:
             assert await memory.ledger.once(pay("m"), Work("new"), ready=at_once) == outcome
+
+
+async def test_a_check_begins_the_transaction_that_its_tool_writes_in(memory: Memory) -> None:
+    """What a check reads is so until the tool has written; if it refuses, nothing of it is left."""
+    seen: list[bool] = []
+
+    async def ready() -> None:
+        async with memory.ledger.transaction() as connection:
+            await connection.execute("CREATE TABLE t (x)")
+            seen.append(connection.in_transaction)
+        if len(seen) == 1:
+            raise Doubtful
+
+    async def perform() -> str:
+        async with memory.ledger.transaction() as connection:
+            return str(await connection.execute_fetchall("SELECT name FROM sqlite_master WHERE name = 't'"))
+
+    with pytest.raises(Doubtful):
+        await memory.ledger.once(TOGETHER, perform, ready=ready)
+    assert await memory.ledger.once(TOGETHER, perform, ready=ready) == "[('t',)]"
+    assert seen == [True, True]

@@ -19,6 +19,7 @@ from agents.memory.locks import ThreadLocks
 WAIT = 30
 """Seconds to wait for somebody else who is at the same write."""
 Perform = Callable[[], Awaitable[str | None]]
+Ready = Callable[[], Awaitable[None]]
 
 
 class Doubtful(Exception):
@@ -40,7 +41,7 @@ class Ledger:
         write: Write,
         perform: Perform,
         *,
-        ready: Callable[[], Awaitable[None]],
+        ready: Ready,
         harmless: tuple[type[Exception], ...] = (),
     ) -> str | None:
         """Do a write unless it is done, and return its outcome, which `perform` gives; None is not remembered.
@@ -54,9 +55,9 @@ class Ledger:
         async with self._alone(write.key):
             if kept := await self._entries.outcome(write):
                 return kept
-            await ready()
             if write.how == "transaction":
-                return await self._together(write, perform)
+                return await self._together(write, ready, perform)
+            await ready()
             if write.how == "again":
                 outcome = await self._repeated(write, perform, harmless)
             else:
@@ -71,15 +72,17 @@ class Ledger:
 
         What is written and the tool's answer are committed together when the tool returns; if it raises, both are
         undone. The file's write lock is held until then, so the tool must write to the database in no other way.
+        A check that asks for it begins it: what the check has read is still so when the tool writes.
 
         Raises:
             ContractError: the tool is no transaction, or asks twice.
         """
         effect = _EFFECT.get()
-        if effect is None or effect.begun:
+        if effect is None or effect.given:
             raise ContractError("a tool has one transaction, and only with transaction=True in its traits")
-        await effect.stack.enter_async_context(self._entries.writing())
-        effect.begun = True
+        if not effect.begun:
+            await effect.stack.enter_async_context(self._entries.writing())
+        effect.begun = effect.given = True
         try:
             yield self._entries.connection
         except BaseException:
@@ -141,12 +144,14 @@ class Ledger:
             await self._entries.release(write)
         return outcome
 
-    async def _together(self, write: Write, perform: Perform) -> str | None:
+    async def _together(self, write: Write, ready: Ready, perform: Perform) -> str | None:
         """Do a write whose effect is in this database: it is committed with its outcome, or neither is."""
         async with AsyncExitStack() as stack:
             effect = _Effect(stack)
             token = _EFFECT.set(effect)
             try:
+                await ready()
+                effect.given = False
                 outcome = await perform()
             finally:
                 _EFFECT.reset(token)
@@ -165,6 +170,8 @@ class _Effect:
 
     stack: AsyncExitStack
     begun: bool = False
+    given: bool = False
+    """Whether it was handed out: once to the check, once to the tool."""
     undone: bool = False
 
 

@@ -43,14 +43,14 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
     return request.override(tool_call={**call, "args": args})
 
 
-async def check(request: ToolCallRequest, tool: BaseTool) -> None:
-    """Ask whether the state of things allows a write.
+async def check(request: ToolCallRequest, tool: BaseTool, args: Mapping[str, Any]) -> None:
+    """Ask whether the state of things allows a write with these arguments, which the tool has accepted.
 
     Raises:
         Refused: it does not.
     """
     wanted = traits_of(tool).check
-    if wanted and (problem := await wanted(request.tool_call["args"], request.runtime)):
+    if wanted and (problem := await wanted(args, request.runtime)):
         raise Refused(problem)
 
 

@@ -20,7 +20,10 @@ Effect = Literal["read", "write"]
 DAY = timedelta(days=1)
 LONGEST = timedelta(days=366)
 Check = Callable[[Mapping[str, Any], Any], Awaitable[str | None]]
-"""A state check before a write: takes the arguments and the ToolRuntime, returns what stands in the way."""
+"""A state check before a write: takes the arguments and the ToolRuntime, returns what stands in the way.
+
+The arguments are plain data, as the tool accepts them, with its defaults. Of a transaction the check may take part in.
+"""
 _TRAITS = "traits"
 
 

@@ -38,7 +38,7 @@ async def carry_out(request: ToolCallRequest, tool: BaseTool, execute: Execute) 
     if found.effect == "read" or args is None:
         return await execute(request)
     if ledger is None or found.kind != "general" or (found.repeatable and not found.key):
-        await check(request, tool)
+        await check(request, tool, args)
         return await execute(request)
     fresh: list[Reply] = []
 
@@ -48,7 +48,7 @@ async def carry_out(request: ToolCallRequest, tool: BaseTool, execute: Execute) 
 
     try:
         write = _write(request, found, args)
-        kept = await ledger.once(write, perform, ready=lambda: check(request, tool), harmless=HARMLESS)
+        kept = await ledger.once(write, perform, ready=lambda: check(request, tool, args), harmless=HARMLESS)
     except Doubtful:
         raise Refused(phrase("write_unknown", request.state["lang"], tool=tool.name)) from None
     except Busy:

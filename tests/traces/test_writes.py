@@ -111,6 +111,14 @@ async def test_the_state_is_checked_before_the_first_time_only(chat: Chat, desk:
     assert desk.paid == ["Bob 10 EUR"]
 
 
+async def test_a_check_reads_what_the_tool_will(chat: Chat, desk: Desk) -> None:
+    """A check gets the arguments as the tool accepts them: a number that came as text, what was left out."""
+    pay = Call("pay", {"to": "Bob", "amount": "10"})
+    chat.expects(supervisor=BEGIN, planner=[pay, "Paid."])
+    await chat.says("Pay Bob 10")
+    assert desk.checked == [{"to": "Bob", "amount": 10, "currency": "EUR"}]
+
+
 async def test_a_refusal_leaves_the_write_free(chat: Chat, desk: Desk) -> None:
     """A tool that refuses has written nothing: the same call again is done."""
     desk.step = raises(Refused("The bank is closed."), at="before pay")

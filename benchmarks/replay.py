@@ -1,0 +1,105 @@
+"""Play the recorded tasks of a shop through the whole graph, and see whether all comes out as it did there.
+
+`python -m benchmarks.replay --data DIR`: DIR holds `tau_retail`: `db.json` (the shop) and `replay_train.jsonl`, a
+task a line: calls with arguments and outcomes, and the SHA-256 of the shop afterwards. A scripted model hands over
+to a dialog with our own tools for that shop, and makes the calls there. An outcome is equal if it has all the
+recorded values, read as the model reads them, or if both are errors; a shop, if it has the recorded SHA-256.
+"slips" are tasks in which the recorded shop gave each of several changed items the price and the options of the last
+of them; with that mistake made on purpose the shop must be the recorded one, else it is not equal.
+
+"identifiers" shows them as they are; "numbers" hides them: what the user did not spell out is read first where the
+recorded calls do not show it ("again": what the history does not hold any more). "leaks" are outcomes in which the
+model reads an identifier after all. Then users spell out all that was not shown; then each write is asked for twice in
+one reply, and again in the next turn.
+"""
+
+import asyncio
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import observers
+from agents.events import ToolEnd
+from agents.memory import Memory, open_memory
+from agents.state import SUPERVISOR
+from app.assistant import Assistant, Turn
+from app.graph import build_graph
+from app.language import Languages
+from benchmarks.replay_outcomes import Played, row
+from benchmarks.replay_reads import Reads
+from benchmarks.replay_script import Clerk
+from benchmarks.replay_tasks import Repeat, Task, tasks
+from benchmarks.report import Row, arguments, show
+from benchmarks.retail_desk import DESK, desk
+from benchmarks.retail_store import FILE, digest, fill, writes
+from prompts import languages
+
+SIDE_BY_SIDE = 8
+"""Tasks that are played at a time."""
+
+
+def compose(memory: Memory, clerk: Clerk) -> Assistant:
+    """Put an assistant together whose models are the clerk's."""
+    speakers, known = desk(marked=clerk.marked), languages()
+    graph = build_graph(speakers, observers.discover(known), saver=memory.saver, store=memory.store)
+    models = clerk.models([SUPERVISOR, "observer", DESK])
+    return Assistant(graph, memory, models, Languages("en", tuple(known), memory.store))
+
+
+async def play(clerk: Clerk, file: Path) -> Played:
+    """Play a task on a shop's file, and see what came of it."""
+    played, task, ends = Played(clerk.task, clerk.marked), clerk.task, list[ToolEnd]()
+    FILE.set(file)
+    async with open_memory(f"sqlite:///{file}") as memory:
+        assistant = compose(memory, clerk)
+        for number, text in enumerate(task.texts):
+            turn = Turn(thread=task.id, text=text, lang="en", id=str(number))
+            ends += [event async for event in assistant.play(turn) if isinstance(event, ToolEnd)]
+        snapshot = await assistant.graph.aget_state({"configurable": {"thread_id": task.id}})
+    played.known = snapshot.values.get("aliases") or {}
+    for end in ends:
+        if end.id in clerk.purposes:
+            played.note(end, clerk.purposes[end.id])
+    played.spelled, played.forgotten = clerk.spelled, clerk.forgotten
+    slips = {step.args["order_id"]: step.slipped for step in task.steps if step.slips}
+    played.digest, played.written = digest(file, slips), writes(file)
+    return played
+
+
+async def replay(data: Path, *, marked: bool = True, spells: bool = False, repeat: Repeat = "") -> list[Played]:
+    """Play all tasks, each on a shop and in a thread of its own; `spells`: users spell out what was not shown."""
+    reads, side_by_side = Reads(json.loads((data / "db.json").read_text("utf-8"))), asyncio.Semaphore(SIDE_BY_SIDE)
+    with tempfile.TemporaryDirectory() as folder:
+        fill(shop := Path(folder) / "shop.db", reads.records)
+
+        async def played(task: Task) -> Played:
+            async with side_by_side:
+                shutil.copy(shop, file := Path(folder) / f"{task.id}.db")
+                return await play(Clerk(task=task, reads=reads, marked=marked), file)
+
+        return await asyncio.gather(*map(played, tasks(data / "replay_train.jsonl", repeat, spells=spells)))
+
+
+async def _rows(data: Path) -> list[Row]:
+    ways: dict[str, dict[str, Any]] = {
+        "identifiers": {"marked": False},
+        "numbers": {},
+        "numbers, users spell out": {"spells": True},
+        "numbers, twice in a reply": {"repeat": "reply"},
+        "numbers, again in the next turn": {"repeat": "turn"},
+    }
+    return [row(name, await replay(data, **way)) for name, way in ways.items()]
+
+
+def main() -> None:
+    """Play the tasks in every way."""
+    parser = arguments(__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    chosen = parser.parse_args()
+    show(asyncio.run(_rows(chosen.data / "tau_retail")), as_json=chosen.json)
+
+
+if __name__ == "__main__":
+    main()

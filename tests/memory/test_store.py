@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from langgraph.store.base import PutOp
 
-from agents.memory import Memory
+from agents.memory import Memory, open_memory
 from agents.memory.store import Store, namespace_of
 from tests.memory.graphs import count
 
@@ -56,10 +56,9 @@ class TestStore:
         assert count(path, "store") == 2
 
     async def test_closing_leaves_no_task(self, path: Path) -> None:
-        """Whoever opens a store after another one in the same loop hears nothing of the first."""
+        """Whoever opens a database after another one in the same loop hears nothing of the first."""
         before = asyncio.all_tasks()
-        async with Store.from_conn_string(str(path)) as store:
-            await store.setup()
-            await store.aput(("a",), "b", {})
+        async with open_memory(f"sqlite:///{path}") as memory:
+            await memory.store.aput(("a",), "b", {})
 
         assert asyncio.all_tasks() == before

@@ -1,7 +1,7 @@
 """Small numbers for opaque identifiers: the model reads and writes `2` where a tool means `7f9c…`.
 
 A field or parameter that holds such an identifier says so in its type, `Annotated[str, Opaque("order")]`, or in its
-JSON schema, `"x-opaque": "order"`. Numbers count up per kind within a thread and are never given twice.
+JSON schema, `"x-opaque": "order"`. Numbers count up within a thread, whatever the kind, and are never given twice.
 In arguments an identifier that the user spelled out is itself.
 """
 
@@ -81,7 +81,8 @@ class Aliases:
         numbers = self.known.setdefault(kind, {})
         found = next((number for number, known in numbers.items() if known == identifier), None)
         if found is None:
-            found = str(int(next(reversed(numbers), "0")) + 1)
+            # One row of numbers for all kinds, so that one of the wrong kind is noticed.
+            found = str(1 + self._highest())
             numbers[found] = identifier
             while len(numbers) > MOST:
                 del numbers[next(iter(numbers))]
@@ -93,14 +94,17 @@ class Aliases:
         found = numbers.get(text.lstrip("#№"))
         if found is not None:
             return found
-        if isinstance(given, str | int | float) and not self._was_given(kind, text) and text in spoken():
+        if isinstance(given, str | int | float) and not self._was_given(text) and text in spoken():
             return text
         raise AliasError(kind, given, list(numbers))
 
-    def _was_given(self, kind: str, text: str) -> bool:
+    def _was_given(self, text: str) -> bool:
         """Tell whether a text is a number that stood for something once."""
-        number, last = text.lstrip("#№"), next(reversed(self.known.get(kind, {})), "0")
-        return number.isdecimal() and len(number) <= len(last) and int(number) <= int(last)
+        number, highest = text.lstrip("#№"), self._highest()
+        return number.isdecimal() and len(number) <= len(str(highest)) and int(number) <= highest
+
+    def _highest(self) -> int:
+        return max((int(next(reversed(numbers))) for numbers in self.known.values() if numbers), default=0)
 
 
 def shown(schema: Mapping[str, Any], *, given: bool = False) -> dict[str, Any]:

@@ -130,3 +130,14 @@ def test_a_file_of_http_tools_marks_names() -> None:
 
     assert described.schema_ is not None
     assert Aliases().hide({"u1": 5}, described.schema_) == {"1": 5}
+
+
+def test_a_number_of_another_kind_stands_for_nothing() -> None:
+    """A number is given once for all kinds: a customer's number where an order's is meant is told, not misread."""
+    ids = Aliases()
+    customer, order = ({"type": "string", "x-opaque": kind} for kind in ("customer", "order"))
+    assert [ids.hide("c-7", customer), ids.hide("o-7", order)] == [1, 2]
+
+    with pytest.raises(AliasError) as wrong:
+        ids.restore(1, order, ["my order 1"])
+    assert (wrong.value.kind, wrong.value.known) == ("order", ["2"])

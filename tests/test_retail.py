@@ -39,10 +39,11 @@ SHOP: dict[Kind, dict[str, Record]] = {
     "users": {"ada": {**USER, "address": HOME, "payment_methods": METHODS, "orders": ["#A", "#B"]}},
     "orders": {"#A": order("#A", "delivered"), "#B": order("#B", "pending")},
 }
+# The numbers that the clerk is given: the user 1, payment methods 2 and 3, orders 4 and 5, the product 6, items 7 and 8.
 WHO = Call("find_user_id_by_email", {"email": "Ada@example.com"})
-LOOK = [Call("get_user_details", {"user_id": 1}), Call("get_product_details", {"product_id": 1})]
-READ = [Call("get_order_details", {"order_id": number}) for number in (1, 2)]
-EXCHANGE = {"order_id": 1, "item_ids": [1, 1], "new_item_ids": [2, 2]}
+LOOK = [Call("get_user_details", {"user_id": 1}), Call("get_product_details", {"product_id": 6})]
+READ = [Call("get_order_details", {"order_id": number}) for number in (4, 5)]
+EXCHANGE = {"order_id": 4, "item_ids": [7, 7], "new_item_ids": [8, 8]}
 BEGIN: list[Line] = [Call(ENTRY, {"brief": "orders"})]
 
 
@@ -59,7 +60,7 @@ async def test_an_exchange_that_fails_leaves_nothing(chat: Chat) -> None:
     """What a tool has written when it refuses is undone; the model is told what it can do."""
     FILE.set(chat.path)
     before = digest(chat.path, {})
-    chat.expects(planner=[Call("exchange_delivered_order_items", {**EXCHANGE, "payment_method_id": 2}), "No."])
+    chat.expects(planner=[Call("exchange_delivered_order_items", {**EXCHANGE, "payment_method_id": 3}), "No."])
     trace = await chat.says("I want both hats of my first order larger, paid by gift card")
 
     assert "! There is not enough on this gift card: ask the user for another payment method." in trace
@@ -70,8 +71,8 @@ async def test_of_two_writes_that_exclude_each_other_one_is_done(chat: Chat) -> 
     """A check that takes part in the write's transaction holds for calls that run side by side, too."""
     FILE.set(chat.path)
     both = [
-        Call("exchange_delivered_order_items", {**EXCHANGE, "payment_method_id": 1}),
-        Call("return_delivered_order_items", {"order_id": 1, "item_ids": [1], "payment_method_id": 1}),
+        Call("exchange_delivered_order_items", {**EXCHANGE, "payment_method_id": 2}),
+        Call("return_delivered_order_items", {"order_id": 4, "item_ids": [7], "payment_method_id": 2}),
     ]
     chat.expects(planner=[both, "One of them."])
     trace = await chat.says("Exchange the hats of my first order, and send one of them back")
@@ -83,8 +84,8 @@ async def test_of_two_writes_that_exclude_each_other_one_is_done(chat: Chat) -> 
 async def test_an_address_may_be_set_back(chat: Chat) -> None:
     """A write without a key is done as often as it is asked for; one with a key is told again as it was done."""
     FILE.set(chat.path)
-    sent = [Call("modify_pending_order_address", {"order_id": 2, **where}) for where in (AWAY, HOME, AWAY)]
-    cancel = Call("cancel_pending_order", {"order_id": 2, "reason": "no longer needed"})
+    sent = [Call("modify_pending_order_address", {"order_id": 5, **where}) for where in (AWAY, HOME, AWAY)]
+    cancel = Call("cancel_pending_order", {"order_id": 5, "reason": "no longer needed"})
     chat.expects(planner=[*sent, [cancel, cancel], "Cancelled."])
     trace = await chat.says("Send the second one to Oak Lane, no, home, no, to Oak Lane; no, cancel it")
 

@@ -29,6 +29,9 @@ from agents.tools.texts import examples_of, texts_of
 from agents.tools.traits import traits_of
 from prompts import phrase, prompt
 
+ENOUGH = 6
+"""Supersteps for another round of tools and the answer to it, with observers behind it."""
+
 
 class Prompting:
     """The prompts and bound tools of every speaker, worked out once per language."""
@@ -85,6 +88,8 @@ class Prompting:
             parts.append(phrase("undone", state["lang"]))
         if state.get("wishes") and not speaker.is_supervisor:
             parts.append(phrase("another_wish", state["lang"]))
+        if state.get("remaining_steps", ENOUGH) < ENOUGH:
+            parts.append(phrase("last_reply", state["lang"]))
         if screen := state.get("screen"):
             parts.append(phrase("on_screen", state["lang"], screen=worded(screen)))
         parts.append(prompt("closing" if speaker.is_supervisor else "dialog_closing", state["lang"], now=now))

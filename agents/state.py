@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from langchain_core.messages import AnyMessage
+from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
 from agents.aliases import Known
@@ -154,6 +155,8 @@ class State(TypedDict, total=False):
     screen: list[Shown]
     """What the user saw last."""
     aliases: Known
+    remaining_steps: RemainingSteps
+    """Supersteps that the turn may still take; known while it runs, kept nowhere."""
 
 
 @dataclass(frozen=True)

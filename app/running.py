@@ -12,8 +12,8 @@ from agents.recording import Recording
 from agents.state import Context, State
 from app.graph import Graph
 
-STEPS = 25
-"""Supersteps a turn may take; a turn that needs more is going round in circles."""
+STEPS = 40
+"""Supersteps a turn may take, some eighteen rounds of tools; one that needs more is going round in circles."""
 GRACE = 1.0
 """Seconds that a run may take to end by itself when it is stopped with its answer already given."""
 

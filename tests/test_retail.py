@@ -39,7 +39,8 @@ SHOP: dict[Kind, dict[str, Record]] = {
     "users": {"ada": {**USER, "address": HOME, "payment_methods": METHODS, "orders": ["#A", "#B"]}},
     "orders": {"#A": order("#A", "delivered"), "#B": order("#B", "pending")},
 }
-# The clerk is given 1 for the user, 2 and 3 for payment methods, 4 and 5 for orders, 6 for the product, 7 and 8 for items.
+# The clerk is given 1 for the user, 2 and 3 for payment methods, 4 and 5 for orders, 6 for the product, 7 and 8 for
+# items.
 WHO = Call("find_user_id_by_email", {"email": "Ada@example.com"})
 LOOK = [Call("get_user_details", {"user_id": 1}), Call("get_product_details", {"product_id": 6})]
 READ = [Call("get_order_details", {"order_id": number}) for number in (4, 5)]

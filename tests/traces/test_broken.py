@@ -153,13 +153,24 @@ async def test_a_dialog_that_changed_keeps_what_still_fits(chat: Chat) -> None:
 
 async def test_a_turn_that_goes_round_in_circles_is_stopped(chat: Chat) -> None:
     """A model that only ever calls tools ends in an apology, and the thread stays usable."""
-    chat.expects(supervisor=[Call("abilities")] * 12)
+    chat.expects(supervisor=[Call("abilities")] * 20)
     await chat.says("Hi")
     assert [event.code for event in chat.events if isinstance(event, Error)] == ["loop"]
     chat.script.queues["supervisor"].clear()
 
     chat.expects(supervisor=["Hello again."])
     assert await chat.says("Hello?") == "user: Hello?\nsupervisor: Hello again."
+
+
+@pytest.mark.parametrize("lang", ["en", "ru"])
+async def test_a_model_is_told_when_it_has_to_come_to_an_end(chat: Chat, lang: str) -> None:
+    """Many tools in a row are carried out; before there is no step left the model is asked for what it has."""
+    rounds = 17
+    chat.expects(supervisor=[*[Call("abilities")] * rounds, "All I found."])
+    assert "supervisor: All I found." in await chat.says("Hi", lang=lang)
+
+    urged = [phrase("last_reply", lang) in asked.messages[-1].text for asked in chat.script.asked]
+    assert urged == [False] * rounds + [True]
 
 
 async def test_observers_cannot_invent_dialogs(chat: Chat) -> None:

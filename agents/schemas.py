@@ -36,6 +36,9 @@ class Swap:
             return [self(part, one) for part, one in zip(data, [*first, *rest], strict=False)]
         if isinstance(data, list) and isinstance(items := schema.get("items"), Mapping):
             return [self(one, items) for one in data]
+        if isinstance(data, list) and schema.get("type") == "object":
+            # Who says what a record looks like may give several of them.
+            return [self(one, schema) for one in data]
         return dict(self._members(data, schema)) if isinstance(data, Mapping) else data
 
     def _members(self, data: Mapping[str, Any], schema: Schema) -> Iterator[tuple[str, Any]]:

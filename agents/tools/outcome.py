@@ -116,10 +116,15 @@ def taken(option: Option) -> Any:
 
 def written(plain: Any) -> str:
     """Write an object for the model: compact JSON, the same for the same object; a long one is cut and says so."""
-    text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    text = plain if isinstance(plain, str) else in_json(plain)
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}… ({len(text) - LONGEST} more characters were left out)"
+
+
+def in_json(plain: Any) -> str:
+    """Write plain data as compact JSON, whole."""
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
 def plain(object: Any) -> Any:

@@ -19,6 +19,7 @@ from agents.aliases import Aliases
 from agents.errors import ContractError
 from agents.events import ToolEnd, ToolStart
 from agents.speaker import Speaker
+from agents.tools.functions import prepared
 from agents.tools.guarding import guarded
 from agents.tools.help import assistant_help
 from agents.tools.outcome import Failed, Misused, Outcome, Refused, plain, schema_of, written
@@ -59,7 +60,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
             emit(outcome.view)
         return answer
 
-    return ToolNode(tools, handle_tool_errors=False, awrap_tool_call=watch)
+    return ToolNode([prepared(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=watch)
 
 
 async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, BaseTool]) -> Reply:

@@ -17,6 +17,7 @@ from agents.tools.remote.description import FromContext, HttpFile, HttpTool
 from agents.tools.remote.guard import guarded_client, policy_of
 from agents.tools.remote.making import Signature, made, notice, refusal
 from agents.tools.remote.mapping import answer_of
+from agents.tools.remote.masking import masks
 from agents.tools.remote.parameters import arguments
 from agents.tools.remote.parts import Offer, text_in
 from agents.tools.remote.request import Request, header_value, request_of, trusted_values
@@ -29,9 +30,10 @@ Runtime = ToolRuntime[Context, Any]
 
 @dataclass
 class Lines:
-    """The open connections of the services of one file, by name."""
+    """The open connections of the services of one file, by name, and what each is told in every request."""
 
     clients: dict[str, httpx.AsyncClient] = field(default_factory=dict)
+    told: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def http_tools(file: HttpFile, lines: Lines) -> list[Offer]:
@@ -45,7 +47,7 @@ async def open_lines(
 ) -> AsyncIterator[Lines]:
     """Keep connections to the services of a file during the block."""
     async with AsyncExitStack() as stack:
-        lines = Lines()
+        lines = Lines(told=dict(secrets))
         for name, service in file.services.items():
             policy = policy_of(service.url, internal=service.internal, redirects=service.redirects)
             client = guarded_client(policy, headers=secrets[name], timeout=service.timeout, resolver=resolver)
@@ -56,6 +58,7 @@ async def open_lines(
 def _tool(tool: HttpTool, file: HttpFile, lines: Lines) -> BaseTool:
     name = file.service_of(tool)
     service = file.services[name]
+    unsecret, unseen = masks(tool, service.headers, lines.told[name])
 
     async def call(runtime: Runtime, **args: Any) -> Answer:
         request = request_of(tool, service, args, runtime)
@@ -67,12 +70,12 @@ def _tool(tool: HttpTool, file: HttpFile, lines: Lines) -> BaseTool:
         try:
             reply = await exchange(lines.clients[name], service, asked, tool.tries)
             if reply.status < 400:
-                return answer_of(tool, reply.body, lang)
+                return answer_of(tool, unsecret(reply.body), lang)
         except NoAnswer as failed:
             LOG.warning("tool %s: %s: %s", tool.name, name, failed)
             raise Failed(notice(tool, lang)) from None
         LOG.warning("tool %s: %s answered %d", tool.name, name, reply.status)
-        raise refusal(tool, tool.name, reply.body, str(reply.status), lang)
+        raise refusal(tool, tool.name, unseen(reply.body), str(reply.status), lang)
 
     signature = Signature(
         name=tool.name,

@@ -18,6 +18,7 @@ from agents.state import Context
 from agents.tools.outcome import LONGEST, Answer, Failed
 from agents.tools.remote.making import Signature, made, notice, refusal
 from agents.tools.remote.mapping import answer_of
+from agents.tools.remote.masking import Mask, masks
 from agents.tools.remote.parts import Offer, fault
 from agents.tools.remote.request import trusted_values
 from agents.tools.remote.schemas import arguments, check_fits, is_wrapped, result
@@ -57,13 +58,15 @@ async def open_servers(
                 if wanted not in offered:
                     raise fault(name, where, f"the server has no such tool; it has {', '.join(sorted(offered))}")
                 check_fits(name, where, offered[wanted], said)
-                offers.append(Offer(server.speaker, _tool(held, offered[wanted], said), where))
+                known = masks(said, server.env or server.headers, secrets[label])
+                offers.append(Offer(server.speaker, _tool(held, offered[wanted], said, known), where))
         yield offers
 
 
-def _tool(held: Held, tool: Tool, said: ServerTool) -> BaseTool:
+def _tool(held: Held, tool: Tool, said: ServerTool, known: tuple[Mask, Mask]) -> BaseTool:
     inner = _adapted(held, tool, again=not said.writes or bool(said.key))
     wrapped, name = is_wrapped(tool), said.name or tool.name
+    unsecret, unseen = known
 
     async def call(runtime: ToolRuntime[Context, Any], **args: Any) -> Answer:
         given, lang = {**args, **said.set_values(trusted_values(runtime))}, runtime.state["lang"]
@@ -73,11 +76,12 @@ def _tool(held: Held, tool: Tool, said: ServerTool) -> BaseTool:
             found = (artifact or {}).get("structured_content")
             found = found["result"] if wrapped and found else found
             if found is not None and not isinstance(found, str) and is_shallow(found):
-                return answer_of(said, found, lang)
+                return answer_of(said, unsecret(found), lang)
             words = found if isinstance(found, str) else _words(content)
-            return answer_of(said, _parsed(words), lang, words[:LONGEST])
+            return answer_of(said, unsecret(_parsed(words)), lang, unsecret(words)[:LONGEST])
         except ToolException as refused:
-            raise refusal(said, name, _parsed(str(refused)), str(refused), lang) from None
+            words = str(refused)
+            raise refusal(said, name, unseen(_parsed(words)), unseen(words), lang) from None
         except NoAnswer as failed:
             LOG.warning("tool %s: %s: %s", name, held.name, failed)
             raise Failed(notice(said, lang)) from None

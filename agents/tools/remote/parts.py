@@ -68,6 +68,11 @@ class Env(Part):
             raise ValueError(f"the environment variable {self.env} holds characters that cannot be sent")
         return self.format.replace("{}", value)
 
+    def bare(self, formatted: str) -> str:
+        """Return the secret itself of what `read` returned."""
+        before, _, behind = self.format.partition("{}")
+        return formatted.removeprefix(before).removesuffix(behind)
+
 
 def secrets_of(
     file: str, section: str, told: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str]

@@ -1,14 +1,16 @@
-"""What is put around a tool's own function: whatever it returns is written as JSON.
+"""What is put around a tool's own function: its result is written as JSON, and a blocking one holds up nobody.
 
 LangChain writes what has no JSON of its own (a model, a date) as Python does, in which no schema finds an identifier.
 """
 
+import asyncio
 import functools
+import threading
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
 from typing import Any
 
 from langchain_core.messages.tool import ToolOutputMixin
-from langchain_core.runnables.config import run_in_executor
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES
 
@@ -19,7 +21,7 @@ Body = Callable[..., Awaitable[Any]]
 
 
 def prepared(tool: BaseTool) -> BaseTool:
-    """Return the tool as it is run: what it returns as JSON.
+    """Return the tool as it is run: what it returns as JSON, a blocking function in a thread of its own.
 
     A tool that is no function of ours (a class with a `_run`) is left as it is.
     """
@@ -30,8 +32,44 @@ def prepared(tool: BaseTool) -> BaseTool:
 
 
 def beside(blocking: Callable[..., Any]) -> Body:
-    """Return a blocking function as a coroutine that runs it in a thread."""
-    return functools.wraps(blocking)(functools.partial(run_in_executor, None, blocking))
+    """Return a blocking function as a coroutine: it runs in a thread for which nobody waits at the end.
+
+    A thread of the loop's executor would be waited for when the process ends, long after its call was given up.
+    """
+
+    @functools.wraps(blocking)
+    async def body(*args: Any, **kwargs: Any) -> Any:
+        loop, context = asyncio.get_running_loop(), copy_context()
+        answer: asyncio.Future[Any] = loop.create_future()
+
+        def settle(settled: Callable[[Any], None], what: Any) -> None:
+            if not answer.done():
+                settled(what)
+
+        def run() -> None:
+            try:
+                done = (answer.set_result, context.run(blocking, *args, **kwargs))
+            except BaseException as raised:
+                done = (answer.set_exception, _carried(raised))
+            try:
+                loop.call_soon_threadsafe(settle, *done)
+            except RuntimeError:
+                # The loop is closed: the answer came after the end.
+                return
+
+        threading.Thread(target=run, name=f"tool {getattr(blocking, '__name__', '')}", daemon=True).start()
+        return await answer
+
+    return body
+
+
+def _carried(raised: BaseException) -> BaseException:
+    """Return an exception as a future can carry it, and none that would end the process."""
+    if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
+        return raised
+    wrapped = RuntimeError(f"it raised {type(raised).__name__}")
+    wrapped.__cause__ = raised
+    return wrapped
 
 
 def _told(tool: BaseTool, body: Body) -> Body:

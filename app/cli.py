@@ -7,11 +7,13 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import NoReturn
 
 from agents.errors import ConfigError, ContractError, UsageError
 from app import demo, export, setup, talk, tools, upkeep
+from app.output import results_alone
 from app.settings import Settings, read_settings
 from app.visit import FAILED, INTERRUPTED
 from prompts import PromptError, languages
@@ -26,7 +28,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; faults of the caller are one line on stderr."""
     try:
         options = _parser().parse_args(arguments)
-        return asyncio.run(_until_terminated(options))
+        with results_alone() if getattr(options, "json", False) else nullcontext():
+            return asyncio.run(_until_terminated(options))
     except (ConfigError, UsageError) as fault:
         print(f"python -m app: {fault}", file=sys.stderr)
         return upkeep.USAGE
@@ -113,6 +116,8 @@ def _exporting(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--format", choices=("markdown", "json"), default="markdown", help="default: %(default)s")
     form.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    # What it prints is a file, in any form.
+    parser.set_defaults(json=True)
     form.add_argument("--as-test", action="store_true", help="a trace test, the models' replies as its script")
 
 

@@ -13,6 +13,7 @@ from agents.recording import Record
 from agents.state import SUPERVISOR
 from app.composition import open_assistant
 from app.listing import moment
+from app.output import stdout
 from app.rehearsal import rehearse
 from app.settings import Settings
 from app.trace_tests import trace_test
@@ -33,12 +34,12 @@ async def export(options: Namespace, settings: Settings) -> int:
         raise UsageError(say("no_thread", settings.app_lang, thread=repr(options.thread)))
     forms = (state or {}).get("forms", {})
     if options.as_test:
-        sys.stdout.write(await _test(records, lines, settings.app_lang))
+        stdout().write(await _test(records, lines, settings.app_lang))
     elif options.format == "json":
         whole = {"thread": options.thread, "contents": contents(lines), "forms": forms}
-        sys.stdout.write(json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
+        stdout().write(json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
     else:
-        sys.stdout.write(markdown(options.thread, lines, forms, settings.app_lang))
+        stdout().write(markdown(options.thread, lines, forms, settings.app_lang))
     return 0
 
 

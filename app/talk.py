@@ -13,6 +13,7 @@ from app.assistant import Assistant
 from app.composition import open_assistant, report
 from app.listing import answers
 from app.logs import log_on_stderr
+from app.output import stdout
 from app.render import JsonLines, PlainText, Screen
 from app.repl import Repl
 from app.settings import Settings
@@ -117,7 +118,7 @@ def _visit(assistant: Assistant, options: Namespace) -> Visit:
 
 
 def _screens(options: Namespace, lang: str) -> Sequence[Screen]:
-    return [JsonLines(sys.stdout) if options.json else PlainText(sys.stdout, sys.stderr, lang)]
+    return [JsonLines(stdout()) if options.json else PlainText(sys.stdout, sys.stderr, lang)]
 
 
 def _welcome(options: Namespace, settings: Settings, lang: str, *, greets: bool, at_terminal: bool) -> list[str]:

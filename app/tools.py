@@ -19,6 +19,7 @@ from app.card_file import CardFile, changed, edited
 from app.composition import check_tools, discover
 from app.listing import card_lines, tool_lines
 from app.logs import log_on_stderr
+from app.output import stdout
 from app.remote import with_remote_tools
 from app.settings import Settings
 from app.terminal import clean
@@ -137,5 +138,5 @@ def _told(found: Finding, lang: str) -> list[str]:
 
 def _print(options: Namespace, plain: Any, lines: Sequence[str]) -> int:
     text = json.dumps(plain, ensure_ascii=False, default=str) if options.json else "\n".join(lines)
-    sys.stdout.write(text + "\n")
+    stdout().write(text + "\n")
     return 0

@@ -11,6 +11,7 @@ from agents.errors import ConfigError, UsageError
 from app.assistant import Assistant
 from app.composition import discover, open_assistant, report, system_prompt
 from app.listing import history_lines, note_lines, report_lines, state_lines, thread_lines
+from app.output import stdout
 from app.remote import with_remote_tools
 from app.running import config_of
 from app.settings import Settings
@@ -92,5 +93,5 @@ async def _known(assistant: Assistant, thread: str, lang: str) -> dict[str, Any]
 
 def _print(options: Namespace, plain: Any, lines: Sequence[str]) -> int:
     text = json.dumps(plain, ensure_ascii=False, default=str) if options.json else "\n".join(lines)
-    sys.stdout.write(text + "\n")
+    stdout().write(text + "\n")
     return 0

@@ -1,6 +1,7 @@
 """`python -m app tools try`: what is run, as whom, and what is told of it."""
 
 import json
+import sys
 from typing import Literal
 
 import pytest
@@ -106,3 +107,14 @@ def test_a_text_stays_a_text(capsys: Captured, raw: str) -> None:
     run(capsys, "try", "add_todos", f'items=["{raw}"]', "--yes")
     run(capsys, "try", "change_todo", "number=1", f"text={raw}!", "done=true", "--yes")
     assert f"1. {raw}! (done)" in run(capsys, "try", "list_todos")
+
+
+@pytest.mark.usefixtures("with_shop")
+def test_what_a_tool_prints_is_no_result(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """With --json stdout is one JSON document; a tool's own words go to stderr."""
+    order = shop.order
+    monkeypatch.setattr(shop, "order", lambda id: sys.stdout.write("looked up\n") and order(id))
+    assert cli.main(["tools", "try", "find_orders", "name=hat", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["ok"]
+    assert "looked up" in err

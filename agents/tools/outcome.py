@@ -84,6 +84,14 @@ class Failed(Exception):
         self.view = view
 
 
+class TooMany(Exception):
+    """There is more to choose from than a user can look through; `count` is how much."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(f"{count} options, {MOST_ENTRIES} is the most")
+        self.count = count
+
+
 Answer = tuple[str, Outcome]
 
 
@@ -98,7 +106,13 @@ def result(object: Any = None, *, message: str | None = None, view: View | None 
 
 
 def choice(prompt: str, options: Sequence[Option]) -> Answer:
-    """Let the user choose; of one candidate there is no choice, of none an empty result."""
+    """Let the user choose; of one candidate there is no choice, of none an empty result.
+
+    Raises:
+        TooMany: the model is told to narrow it down.
+    """
+    if len(options) > MOST_ENTRIES:
+        raise TooMany(len(options))
     if len(options) > 1:
         return "", Outcome(question=Question(prompt, options))
     return result(taken(options[0]) if options else [])

@@ -22,11 +22,11 @@ from agents.speaker import Speaker
 from agents.tools.functions import prepared
 from agents.tools.guarding import guarded
 from agents.tools.help import assistant_help
-from agents.tools.outcome import Failed, Misused, Outcome, Refused, plain, schema_of, written
+from agents.tools.outcome import Failed, Misused, Outcome, Refused, TooMany, plain, schema_of, written
 from agents.tools.rescue import Rescue, Trouble, trouble
 from agents.tools.traits import traits_of
 from agents.tools.writing import Execute, Reply, carry_out, failed
-from agents.views import Notice
+from agents.views import MOST_ENTRIES, Notice
 from prompts import phrase
 
 TIMEOUT = 60
@@ -79,6 +79,9 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
     except Refused as refusal:
         kind: Trouble = "arguments" if isinstance(refusal, Misused) else "refused"
         return trouble(request, kind, str(refusal), Outcome(view=refusal.view))
+    except TooMany as crowd:
+        about = {"tool": tool.name, "count": crowd.count, "most": MOST_ENTRIES}
+        return trouble(request, "refused", phrase("choice_too_many", lang, **about))
     except Failed as failure:
         return trouble(request, "failed", failed(tool, lang), Outcome(view=failure.view))
     except ToolInvocationError as wrong:

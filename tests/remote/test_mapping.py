@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agents.tools.outcome import TooMany
 from agents.tools.remote.description import HttpTool
 from agents.tools.remote.mapping import answer_of, fill
 from agents.tools.remote.sending import NoAnswer, retry_after
@@ -54,6 +55,28 @@ def test_a_view_of_too_much_is_cut() -> None:
     assert len(outcome.view.entries) == MOST_ENTRIES
     assert {len(entry.label) for entry in outcome.view.entries} == {LONGEST_FIELD}
     assert {entry.url for entry in outcome.view.entries} == {""}
+
+
+CHOOSING = {"kind": "selector", "options": {"ask": "Which?", "label": "{name}"}}
+MANY = [{"name": f"song {number}"} for number in range(120)]
+
+
+def test_too_many_candidates_are_narrowed_down() -> None:
+    """Where the model gives an argument it is told how many there are, instead of a part passing for the whole."""
+    given = {"word": {"in": "query", "description": "A word of it."}, "size": {"in": "query", "fixed": 20}}
+    with pytest.raises(TooMany) as crowd:
+        answer_of(tool(parameters=given, **CHOOSING), MANY, "en")
+    assert crowd.value.count == 120
+
+
+@pytest.mark.parametrize(
+    ("lang", "prompt"), [("en", "Which? (the first 50 of 120)"), ("ru", "Which? (первые 50 из 120)")]
+)
+def test_too_many_candidates_are_counted(lang: str, prompt: str) -> None:
+    """Where nothing narrows them down the first are offered, and user and model read of how many."""
+    _, outcome = answer_of(tool(parameters={"size": {"in": "query", "fixed": 20}}, **CHOOSING), MANY, lang)
+    assert outcome.question is not None
+    assert (outcome.question.prompt, len(outcome.question.options)) == (prompt, MOST_ENTRIES)
 
 
 def test_templates_know_nothing_but_names() -> None:

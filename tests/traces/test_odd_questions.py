@@ -18,7 +18,7 @@ BEGIN: list[Line] = [Call("plan_things", {"brief": "pick one"})]
 OPTIONS: dict[str, list[Any]] = {
     "values that JSON has nothing for": [Option("one", object()), Option("two", 2)],
     "labels that are no texts": [Option(1), Option(2)],  # type: ignore[arg-type]
-    "too many": [Option(str(number)) for number in range(51)],
+    "too many": [Option(str(number)) for number in range(120)],
     "two lines": [Option("red hat\n2. blue hat", "red", detail="a\nb"), Option("green hat", "green")],
 }
 
@@ -50,7 +50,7 @@ def tools(chat: Chat) -> None:
     chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
 
 
-@pytest.mark.parametrize("which", [name for name in OPTIONS if name != "two lines"])
+@pytest.mark.parametrize("which", ["values that JSON has nothing for", "labels that are no texts"])
 async def test_a_choice_that_cannot_be_kept_is_a_failure_of_its_tool(chat: Chat, which: str) -> None:
     """The model is told, and the turn goes on."""
     chat.expects(supervisor=BEGIN, planner=[Call("pick", {"which": which}), "I cannot ask that."])
@@ -58,6 +58,15 @@ async def test_a_choice_that_cannot_be_kept_is_a_failure_of_its_tool(chat: Chat,
     trace = await chat.says("Let me pick one")
     assert phrase("tool_failed", "en", tool="pick") in trace
     assert trace.endswith("planner: I cannot ask that.")
+
+
+async def test_too_much_to_choose_from_is_narrowed_down(chat: Chat) -> None:
+    """The model learns how many there are and what to do; nobody asks help for it."""
+    chat.expects(supervisor=BEGIN, planner=[Call("pick", {"which": "too many"}), "Which kind?"])
+
+    trace = await chat.says("Let me pick one")
+    told = phrase("choice_too_many", "en", tool="pick", count=120, most=50)
+    assert trace.endswith(f"planner.pick(which='too many') ! {told}\nplanner: Which kind?")
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "https://"])

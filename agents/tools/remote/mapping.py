@@ -10,7 +10,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 
 from agents.links import is_web
-from agents.tools.outcome import Answer, Option, choice, request, result
+from agents.tools.outcome import Answer, Option, TooMany, choice, request, result
 from agents.tools.remote.parts import text_in
 from agents.tools.remote.results import Cards, Options, TableView, ViewSpec
 from agents.tools.remote.said import Said
@@ -28,12 +28,13 @@ def answer_of(tool: Said, body: Any, lang: str, words: str = "") -> Answer:
 
     Raises:
         NoAnswer: the answer is not what the file says it is.
+        TooMany: there is too much to choose from, and the model can narrow it down.
     """
     found = find(tool.result.object, body)
     if tool.options:
         if body is None and words:
             raise NoAnswer("its answer is a text, and has no candidates")
-        return choice(text_in(tool.options.ask, lang), _candidates(tool.options, found))
+        return _asked(tool, tool.options, found, lang)
     if tool.page:
         url = fill(tool.page.url, found)
         if tool.page.url and not is_web(url):
@@ -69,11 +70,12 @@ def view_of(spec: ViewSpec, found: Any, lang: str) -> View | None:
     body: dict[str, Any] = {"kind": spec.kind}
     if isinstance(spec, Cards):
         parts = ("label", "detail", "url", "id")
-        rows = _rows(spec.each, found)
+        rows = _rows(spec.each, found)[:MOST_ENTRIES]
         body["entries"] = [{part: _cell(part, getattr(spec, part), row) for part in parts} for row in rows]
     elif isinstance(spec, TableView):
         body["columns"] = [text_in(column.title, lang) for column in spec.columns]
-        body["rows"] = [[_cell("", column.cell, row) for column in spec.columns] for row in _rows(spec.each, found)]
+        rows = _rows(spec.each, found)[:MOST_ENTRIES]
+        body["rows"] = [[_cell("", column.cell, row) for column in spec.columns] for row in rows]
     if body.get("entries") == [] or body.get("rows") == []:
         return None
     longest = KINDS[spec.kind].longest
@@ -89,7 +91,16 @@ def view_of(spec: ViewSpec, found: Any, lang: str) -> View | None:
         return None
 
 
-def _candidates(options: Options, found: Any) -> list[Option]:
+def _asked(tool: Said, options: Options, found: Any, lang: str) -> Answer:
+    rows, prompt = _rows(options.each, found), text_in(options.ask, lang)
+    if len(rows) > MOST_ENTRIES:
+        if tool.can_be_narrowed:
+            raise TooMany(len(rows))
+        prompt = phrase("choice_cut", lang, prompt=prompt, most=MOST_ENTRIES, count=len(rows))
+    return choice(prompt, _candidates(options, rows[:MOST_ENTRIES]))
+
+
+def _candidates(options: Options, rows: Sequence[Any]) -> list[Option]:
     return [
         Option(
             label=_line(fill(options.label, row)),
@@ -98,7 +109,7 @@ def _candidates(options: Options, found: Any) -> list[Option]:
             id=fill(options.id, row),
             facts={name: fact for name, path in options.facts.items() if _is_fact(fact := find(path, row))},
         )
-        for row in _rows(options.each, found)
+        for row in rows
     ]
 
 
@@ -110,7 +121,7 @@ def _rows(each: str, found: Any) -> Sequence[Any]:
     rows = find(each, found)
     if rows is not None and not isinstance(rows, list):
         raise NoAnswer(f"its answer has no list at {each!r}")
-    return (rows or [])[:MOST_ENTRIES]
+    return rows or []
 
 
 def _cell(part: str, template: str, row: Any) -> str:

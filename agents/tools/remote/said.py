@@ -55,6 +55,11 @@ class Said(Part):
         """Whether a call changes something: it does, unless the file says that it only reads."""
         return self.effect != "read"
 
+    @property
+    def can_be_narrowed(self) -> bool:
+        """Whether the model gives an argument, by which there may be less to choose from."""
+        return any(one.is_the_models for one in self.parameters.values())
+
     def set_values(self, trusted: Mapping[Any, str]) -> dict[str, Any]:
         """Return the values that no model sees, by parameter; `trusted` is what the system says of the turn."""
         given = {name: one for name, one in self.parameters.items() if not one.is_the_models}

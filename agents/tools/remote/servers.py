@@ -34,6 +34,11 @@ class ServerTool(Said):
     """What it is called here; left out: as the server calls it."""
     result: ServerResult = ServerResult()
 
+    @property
+    def can_be_narrowed(self) -> bool:
+        """Whether the model may give an argument; which ones there are its server knows."""
+        return True
+
     @model_validator(mode="after")
     def _key_fits(self) -> "ServerTool":
         hidden = {name for name, given in self.parameters.items() if not given.is_the_models}

@@ -2,19 +2,26 @@
 
 import importlib
 import pkgutil
+import sysconfig
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TypeVar
 
 from agents.errors import ContractError
 
 Kind = TypeVar("Kind")
+ROOT = Path(__file__).parents[1]
+LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+LONGEST = 300
+"""Characters of what Python says is wrong with a file."""
 
 
 def load_each(package: str, path: Iterable[str], kind: type[Kind]) -> dict[str, Kind]:
     """Load every file of a package; return what it defines ("dialog" for a Dialog), by file name.
 
     Raises:
-        ContractError: a file defines none of this kind, or one that breaks a rule.
+        ContractError: a file cannot be loaded, defines none of this kind, or one that breaks a rule.
     """
     wanted, found = kind.__name__.lower(), dict[str, Kind]()
     for name in sorted(module.name for module in pkgutil.iter_modules(path)):
@@ -22,8 +29,33 @@ def load_each(package: str, path: Iterable[str], kind: type[Kind]) -> dict[str, 
             one = getattr(importlib.import_module(f"{package}.{name}"), wanted, None)
         except ContractError as broken:
             raise ContractError(f"{package}/{name}.py: {broken}") from broken
+        except Exception as broken:
+            raise ContractError(_where(broken, f"{package}.{name}")) from broken
         if not isinstance(one, kind):
             expected = f"`{wanted} = {kind.__name__}(...)`"
             raise ContractError(f"{package}/{name}.py must define {expected}, found {one!r}")
         found[name] = one
     return found
+
+
+def _where(broken: Exception, module: str) -> str:
+    """Return in a line what is wrong with a module, or with one that it imports, and where."""
+    if isinstance(broken, SyntaxError) and broken.filename:
+        file, line, problem = broken.filename, broken.lineno, broken.msg
+    else:
+        file, line, problem = *_last_place(broken), str(broken)
+    said = f"{type(broken).__name__}: {' '.join(problem.split())}"[:LONGEST]
+    return f"{_named(file, module)}, line {line}: {said}"
+
+
+def _last_place(broken: Exception) -> tuple[str, int | None]:
+    """Return the file and line of ours whose import went wrong: what libraries say of it begins there."""
+    places = [frame for frame in traceback.extract_tb(broken.__traceback__) if frame.name == "<module>"]
+    ours = [frame for frame in places if not frame.filename.startswith(LIBRARIES)]
+    return (ours[-1].filename, ours[-1].lineno) if ours else ("", None)
+
+
+def _named(file: str, module: str) -> str:
+    """Return a file as a developer writes it: from the project's root."""
+    inside = file and Path(file).is_relative_to(ROOT)
+    return Path(file).relative_to(ROOT).as_posix() if inside else f"{module.replace('.', '/')}.py"

@@ -11,7 +11,8 @@ except KeyboardInterrupt:
     sys.exit(130)
 except ContractError as broken:
     # A tool of the supervisor's says of itself what cannot be.
-    sys.exit(f"python -m app: {broken}")
+    sys.stderr.write(f"python -m app: {broken}\n")
+    sys.exit(2)
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -15,7 +15,7 @@ from agents.errors import ConfigError, ContractError, UsageError
 from app import demo, export, setup, talk, tools, upkeep
 from app.output import results_alone
 from app.settings import Settings, read_settings
-from app.visit import FAILED, INTERRUPTED
+from app.visit import INTERRUPTED
 from prompts import PromptError, languages
 
 TERMINATED = 143
@@ -30,12 +30,9 @@ def main(arguments: Sequence[str]) -> int:
         options = _parser().parse_args(arguments)
         with results_alone() if getattr(options, "json", False) else nullcontext():
             return asyncio.run(_until_terminated(options))
-    except (ConfigError, UsageError) as fault:
+    except (ConfigError, UsageError, ContractError, PromptError) as fault:
         print(f"python -m app: {fault}", file=sys.stderr)
         return upkeep.USAGE
-    except (ContractError, PromptError) as fault:
-        print(f"python -m app: {fault}", file=sys.stderr)
-        return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

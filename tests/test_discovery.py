@@ -16,6 +16,7 @@ import observers
 import prompts
 from agents.errors import ContractError
 from agents.tools.clock import current_time
+from app import cli
 from app.composition import discover, report
 from app.settings import Settings
 from dialogs import Dialog
@@ -97,6 +98,38 @@ def test_a_file_without_a_dialog_is_named(plant: Plant, source: str, found: str)
     with pytest.raises(ContractError) as broken:
         find()
     assert str(broken.value) == f"dialogs/broken.py must define `dialog = Dialog(...)`, found {found}"
+
+
+@pytest.mark.parametrize(("source", "rest"), [
+    ("dialog = Dialog(", "line 2: SyntaxError: '(' was never closed"),
+    ("import nowhere", "line 2: ModuleNotFoundError: No module named 'nowhere'"),
+    ("dialog = [][1]", "line 2: IndexError: list index out of range"),
+    ("from langchain_core.tools import tool\n@tool\ndef mine(x: str) -> str:\n    return x",
+     "line 3: ValueError: Function must have a docstring if description not provided."),
+    ("import json\njson.loads('')", "line 3: JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+])  # fmt: skip
+def test_a_file_that_cannot_be_loaded_is_named(
+    plant: Plant, capsys: pytest.CaptureFixture[str], source: str, rest: str
+) -> None:
+    """Whatever Python says against it is one line with the place, at every command, and exit code 2."""
+    plant(dialogs, source)
+    with pytest.raises(ContractError) as broken:
+        find()
+    assert str(broken.value) == f"dialogs/broken.py, {rest}"
+    assert cli.main(["graph"]) == 2
+    assert capsys.readouterr() == ("", f"python -m app: dialogs/broken.py, {rest}\n")
+    assert cli.main(["check"]) == 2
+    assert rest in capsys.readouterr().out
+
+
+def test_a_module_that_a_dialog_imports_is_named(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A mistake in a file of tools is told of that file, not of the dialog that has them."""
+    monkeypatch.setattr("agents.discovering.ROOT", tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "planted_tools.py").write_text("from math import pie\n", "utf-8")
+    plant(dialogs, "import planted_tools")
+    with pytest.raises(ContractError, match=r"^planted_tools\.py, line 1: ImportError: cannot import name 'pie'"):
+        find()
 
 
 def test_a_file_without_an_observer_is_named(plant: Plant) -> None:

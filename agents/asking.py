@@ -16,13 +16,15 @@ from pydantic import ValidationError
 
 from agents import handover
 from agents.aliases import Aliases
-from agents.choosing import chosen
+from agents.blanks import Blanks, left_out
+from agents.choosing import chosen, misses
 from agents.events import Event, Message, ToolEnd
-from agents.filling import filled, is_said, is_sentence, takes_no, whole
+from agents.filling import filled, is_sentence, takes_no, whole
 from agents.free import is_elsewhere
 from agents.handover import Change, Move, Update
-from agents.ideas import says
-from agents.questions import CHOICE, ask, called, labels_of, offered, one_line, worded
+from agents.ideas import is_said, says
+from agents.misfits import misfits
+from agents.questions import CHOICE, ask, blanks_of, called, offered, one_line, worded
 from agents.screen import on_screen
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR, Context, Heard, Pending, State
@@ -71,13 +73,7 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
     found = _traits(pending, speakers)
     text = (heard["text"] or "").strip()
     if pending["options"]:
-        options = called(pending) if heard["source"] == CHOICE else offered(pending)
-        place = chosen(text, options, state["lang"])
-        if place is None:
-            return None
-        option = pending["options"][place]
-        value = taken(Option(option["label"], option["value"], id=option["id"]))
-        return handover.sequence(state, *_given(pending, value, heard, found))
+        return _choosing(state, heard, found)
     if pending["fields"] and found.form:
         return _filling(state, heard, found, speakers)
     if heard["source"] == CHOICE or says("ready", text, state["lang"]):
@@ -93,37 +89,55 @@ def left(state: State) -> Change:
     return {**update, "pending": []}, events
 
 
+def _choosing(state: State, heard: Heard, found: Traits) -> Change | None:
+    """Take the option that the message names; ask again for a number that none has."""
+    pending, lang, text = state["pending"][0], state["lang"], heard["text"] or ""
+    sure = heard["source"] == CHOICE
+    options = called(pending) if sure else offered(pending)
+    place = chosen(text, options, lang)
+    if place is not None:
+        option = pending["options"][place]
+        value = taken(Option(option["label"], option["value"], id=option["id"]))
+        return handover.sequence(state, *_given(pending, value, heard, found))
+    if not sure and misses(text, options, lang):
+        return _again(state, {**pending, "prompt": phrase("choice_which", lang, count=len(options))})
+    return None
+
+
 def _filling(state: State, heard: Heard, found: Traits, speakers: Speakers) -> Change | None:
     """Take what the message fills in; ask again for what is missing or wrong."""
     pending, lang, text = state["pending"][0], state["lang"], heard["text"] or ""
     sure = heard["source"] == CHOICE
     assert found.form is not None  # the caller asked
-    labels = labels_of(pending, lang)
-    is_no = takes_no(found.form, labels) and is_said("no", text)
-    if not sure and not is_no and is_elsewhere(text, state, speakers):
+    blanks = blanks_of(pending, lang)
+    is_no = takes_no(found.form, blanks) and is_said("no", text)
+    out = left_out(blanks, text)
+    if not (sure or is_no or out) and is_elsewhere(text, state, speakers):
         return None
+    pending = {**pending, "skipped": [*pending.get("skipped", []), *sorted(out)]}
     try:
-        values = filled(found.form, labels, text, sure=sure)
-        if not values:
+        values = filled(found.form, blanks, text, sure=sure, without=out)
+        if not values and not out:
             return None
         everything = {**pending["filled"], **values}
-        if len(everything) < len(pending["fields"]):
+        if {*everything, *pending["skipped"]} < {*pending["fields"]}:
             return _again(state, {**pending, "filled": everything, "prompt": phrase("form_more", lang)})
         value = whole(found.form, everything)
     except ValidationError as wrong:
-        if not sure and is_sentence(text, labels):
+        if not sure and is_sentence(text, blanks):
             return None
-        return _again(state, _refused(pending, labels, wrong, lang))
+        return _again(state, _refused(pending, blanks, misfits(found.form, wrong, lang), lang))
     return handover.sequence(state, *_given(pending, value, heard, found))
 
 
-def _refused(pending: Pending, labels: Mapping[str, str], wrong: ValidationError, lang: str) -> Pending:
+def _refused(pending: Pending, blanks: Blanks, wrong: Mapping[str, str], lang: str) -> Pending:
     """Return the question as it is asked again: for the values that are wrong, or for all that do not go together."""
-    found = [(str(error["loc"][0]) if error["loc"] else "", error["msg"]) for error in wrong.errors()]
-    problem = "; ".join(f"{labels.get(name, name)}: {message}" if name else message for name, message in found)
-    named = {name for name, _ in found}
-    kept = {} if "" in named else {name: one for name, one in pending["filled"].items() if name not in named}
-    return {**pending, "filled": kept, "prompt": phrase("form_wrong", lang, problem=problem)}
+    labels = blanks.labels
+    problem = "; ".join(f"{labels.get(name, name)}: {reason}" if name else reason for name, reason in wrong.items())
+    filled = {} if "" in wrong else {name: one for name, one in pending["filled"].items() if name not in wrong}
+    skipped = [] if "" in wrong else [name for name in pending["skipped"] if name not in wrong]
+    prompt = phrase("form_wrong", lang, problem=problem)
+    return {**pending, "filled": filled, "skipped": skipped, "prompt": prompt}
 
 
 def _again(state: State, pending: Pending) -> Change:

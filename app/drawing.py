@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from markdown_it import MarkdownIt
 from rich import box
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -11,11 +12,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from agents.events import Interrupt
+from agents.questions import hints
 from agents.views import CardList, Document, Entry, Link, Notice, Player, View
 from agents.views import Table as TableView
 from app.numbering import numbers_kept
 from app.terminal import clean
-from prompts import phrase
 
 LONGEST_LABEL = 200
 """Characters of an option that are shown."""
@@ -23,6 +24,7 @@ LEVELS = {"info": ("i", "cyan"), "warning": ("!", "yellow"), "error": ("!", "red
 UNBOUNDED = 10_000
 BAR = 24
 """Columns of a player's bar."""
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 
 
 def drawn(view: View) -> list[RenderableType]:
@@ -54,7 +56,7 @@ def asked(question: Interrupt, lang: str) -> list[RenderableType]:
     lines = [_option(one["label"], one.get("detail", "")) for one in question.options]
     options = [_numbered(enumerate(lines, 1))] if lines else []
     fields = [Text(f"{_line(field['label'])}:", "cyan") for field in question.fields]
-    hint = [Text(phrase("form_hint", lang), "dim")] if len(fields) > 1 else []
+    hint = [Text(clean(line), "dim") for line in hints(question, lang)]
     address = [_address(question.url)] if question.url else []
     return [*_title(question.prompt), *options, *address, *hint, *fields]
 
@@ -62,8 +64,12 @@ def asked(question: Interrupt, lang: str) -> list[RenderableType]:
 def markdown(text: str) -> Markdown:
     """Return a text drawn as Markdown."""
     # In a talk a new line is a new line; two spaces make it one in Markdown, too.
+    source = numbers_kept(clean(text)).replace("\n", "  \n")
     # A link shows its address: one that hides behind other words could lead anywhere.
-    return Markdown(numbers_kept(clean(text)).replace("\n", "  \n"), hyperlinks=False)
+    drawing = Markdown(source, hyperlinks=False)
+    # Rich would leave out what looks like HTML ("List<int>") and has no switch for it.
+    drawing.parsed = _PARSER.parse(source)
+    return drawing
 
 
 class Grid:

@@ -47,7 +47,7 @@ def test_a_broken_card_is_named_before_anything_runs(capsys: Captured) -> None:
     assert cli.main(["check"]) == 2
     assert "prompts/en/tools/abilities.md: the example 'help' is there 2 times" in capsys.readouterr().out
     for command in (["ask", "hi"], ["tools", "try", "abilities"]):
-        assert cli.main(command) == 1
+        assert cli.main(command) == 2
         told = "python -m app: prompts/en/tools/abilities.md: the example 'help' is there 2 times\n"
         assert capsys.readouterr() == ("", told)
     run(capsys, "edit", "abilities", "--lang", "en", "--remove-example", "help")

@@ -6,6 +6,7 @@ from langchain_core.messages import AIMessage
 
 from agents.rules.actions import NeedsChoice, NeedsListing, Plan
 from agents.rules.asides import addressed, aside
+from agents.rules.elsewhere import time_elsewhere
 from agents.rules.listings import choosers, readings
 from agents.rules.parts import HAND_BACK, HELP, Call, Move, text_of
 from agents.rules.planning import cancelled, guess, understand
@@ -61,7 +62,7 @@ def _chat(now: Situation) -> Move | None:
     asks = now.note("asks")
     if asks and asks["slot"] is None and now.words.means(now.heard, "yes"):
         return None
-    if text := small_talk(now) or refined(now):
+    if text := small_talk(now) or time_elsewhere(now) or refined(now):
         return Move(text)
     return digression(now)
 

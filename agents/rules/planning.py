@@ -9,7 +9,7 @@ from agents.rules.listings import choosers, of_last, points, readings
 from agents.rules.parts import HELP, Call, results, text_of
 from agents.rules.patterns import Match, first_match
 from agents.rules.references import plain_number
-from agents.rules.reminding import BOTH, ask_both, take_both
+from agents.rules.reminding import BOTH, ask_both, retimed, take_both
 from agents.rules.scene import Situation
 from agents.rules.slots import clean, vague, without
 from agents.rules.wishes import wishes, without_greeting
@@ -38,7 +38,7 @@ def understand(now: Situation) -> Plan:
     ask_both(now, plan)
     if plan.asks:
         return plan
-    if (fixed := correction(now)) and not any(not match.owner for match in found.matches):
+    if (fixed := retimed(now) or correction(now)) and not any(not match.owner for match in found.matches):
         filler.add(plan, *fixed)
         return plan
     _follow(now, filler, plan, found.matches)

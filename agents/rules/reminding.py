@@ -1,9 +1,11 @@
-"""A wish for a reminder that says neither of what nor when ("remind me"), and the answer that says the one or both."""
+"""A wish for a reminder that says neither of what nor when ("remind me"), its answer, and a time put right."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from agents.rules.actions import Filler, Plan
+from agents.rules.listings import latest, of_last
+from agents.rules.patterns import first_match
 from agents.rules.scene import Situation
 from agents.rules.slots import Parameter, without
 from agents.rules.timing import parted, time_in, whole
@@ -32,6 +34,21 @@ def take_both(now: Situation, filler: Filler, plan: Plan, asks: Mapping[str, Any
         return
     plan.asks = {"tool": tool, "slot": what if moment else when, "args": {when: moment} if moment else {what: said}}
     plan.remarks.append(sentence("remind_of", now.lang) if moment else asking(when, now.lang))
+
+
+def retimed(now: Situation) -> tuple[str, dict[str, str]] | None:
+    """Return the tool that moves what was just set and its raw arguments, if the text only corrects its time."""
+    changer = next((name for name, wanted in now.tools.items() if {"number", "time"} <= _kinds(wanted)), None)
+    found = first_match("edits.retime", now.heard, now.words.lang)
+    if changer is None or found is None or time_in(found["new"], now.words) is None:
+        return None
+    place = latest(now, changer) if of_last(now, changer) == changer else None
+    raw = {_of_kind(now, changer, "number"): str(place), _of_kind(now, changer, "time"): found["new"]}
+    return (changer, raw) if place else None
+
+
+def _kinds(wanted: Mapping[str, Parameter]) -> set[str]:
+    return {parameter.kind for parameter in wanted.values()}
 
 
 def _times_a_text(wanted: Mapping[str, Parameter]) -> bool:

@@ -10,7 +10,7 @@ from agents.rules.patterns import Match, first_match
 from agents.rules.references import plain_number
 from agents.rules.scene import Situation
 from agents.rules.slots import clean, items, without
-from agents.rules.wording import sentence
+from agents.rules.wording import Vocabulary, sentence
 
 
 @dataclass
@@ -104,18 +104,20 @@ def extended(form: Form, text: str, asked: str | None) -> Changes:
 def told(form: Form, matches: list[Match]) -> Changes:
     """Return what matched phrases change; several about one field add up."""
     changes = Changes()
-    words = form.now.words
-    for match in matches:
-        literals = set(match.pattern.literals)
+    # What is added comes first, so that the only item of a list can be exchanged for another.
+    for match in sorted(matches, key=lambda match: _removes(form, match)):
         for name, raw in match.slots.items():
-            value = form.read(name, raw)
-            if _cued(literals, words.phrases("edits.removed"), words.stems) and not match.pattern.of_form:
+            if _removes(form, match):
                 _remove(form, changes, name, raw)
-            elif _cued(literals, words.phrases("edits.replaced"), words.stems):
-                changes.values[name] = value
+            elif _cued(match, "edits.replaced", form.now.words):
+                changes.values[name] = form.read(name, raw)
             else:
-                _add(form, changes, name, value)
+                _add(form, changes, name, form.read(name, raw))
     return changes
+
+
+def _removes(form: Form, match: Match) -> bool:
+    return not match.pattern.of_form and _cued(match, "edits.removed", form.now.words)
 
 
 def _add(form: Form, changes: Changes, name: str, value: Any) -> None:
@@ -163,5 +165,5 @@ def _value(form: Form, raw: str) -> str:
     return clean(raw, form.now.words)
 
 
-def _cued(literals: set[str], cues: list[str], stems: Any) -> bool:
-    return any(set(stems(cue)) <= literals for cue in cues)
+def _cued(match: Match, name: str, words: Vocabulary) -> bool:
+    return any(set(words.stems(cue)) <= set(match.pattern.literals) for cue in words.phrases(name))

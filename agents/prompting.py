@@ -122,6 +122,7 @@ class Prompting:
             "undone": bool(state.get("undone")),
             "wishes": bool(state.get("wishes")),
             "shelf": self._offered(speaker, state, talk),
+            "screen": [list(shown["lines"]) for shown in state.get("screen", [])],
         }
 
     def _offered(self, speaker: Speaker, state: State, talk: Talk) -> list[dict[str, Any]]:

@@ -6,11 +6,12 @@ from typing import Any
 
 from agents.rules.asides import aside
 from agents.rules.parts import FILL_FORM, results
-from agents.rules.patterns import Match, first_match
+from agents.rules.patterns import Match, first_match, replacing
 from agents.rules.references import plain_number
 from agents.rules.scene import Situation
 from agents.rules.slots import clean, items, without
-from agents.rules.wording import sentence
+from agents.rules.wording import Vocabulary, sentence
+from prompts import table
 
 
 @dataclass
@@ -54,6 +55,15 @@ class Form:
                     return name, str(held)
         return None
 
+    def doubted(self, text: str) -> str | None:
+        """Return the field that holds, or is, what the text says to be wrong: "nurse is wrong"."""
+        words = self.now.words
+        if not (found := first_match("edits.wrong", text, words.lang)):
+            return None
+        labels = table(f"forms/{self.now.own.form}", words.lang) if self.now.own and self.now.own.form else {}
+        named = (name for name, entry in labels.items() if words.key(found["old"]) == words.key(entry["label"]))
+        return next(named, None) or next(iter(self.holding(found["old"]) or ()), None)
+
     def last_filled(self) -> str | None:
         """Return the field that was filled last in this conversation."""
         for result in reversed(results(self.now.before)):
@@ -74,7 +84,7 @@ def corrected(form: Form, text: str) -> Changes:
     """Return what a correction changes ("not Ruby but Rust", "I meant Rust"); nothing if it is none."""
     now, changes = form.now, Changes()
     lang = now.words.lang
-    if (found := first_match("edits.replace", text, lang)) and (place := form.holding(found["old"])):
+    if (found := replacing(text, lang)) and (place := form.holding(found["old"])):
         _replace(form, changes, place, _value(form, found["new"]), found["old"])
         return changes
     last = form.last_filled()
@@ -82,6 +92,10 @@ def corrected(form: Form, text: str) -> Changes:
         held = form.values[last]
         old = str(held[-1]) if isinstance(held, list) else str(held)
         _replace(form, changes, (last, old), _value(form, found["new"]), old)
+        return changes
+    if form.doubted(text):
+        # Which item is wrong is said, but not what is right.
+        changes.remarks.append(sentence("complaint", lang))
         return changes
     if found := first_match("edits.remove", text, lang):
         if place := form.holding(found["old"]):
@@ -104,18 +118,20 @@ def extended(form: Form, text: str, asked: str | None) -> Changes:
 def told(form: Form, matches: list[Match]) -> Changes:
     """Return what matched phrases change; several about one field add up."""
     changes = Changes()
-    words = form.now.words
-    for match in matches:
-        literals = set(match.pattern.literals)
+    # What is added comes first, so that the only item of a list can be exchanged for another.
+    for match in sorted(matches, key=lambda match: _removes(form, match)):
         for name, raw in match.slots.items():
-            value = form.read(name, raw)
-            if _cued(literals, words.phrases("edits.removed"), words.stems) and not match.pattern.of_form:
+            if _removes(form, match):
                 _remove(form, changes, name, raw)
-            elif _cued(literals, words.phrases("edits.replaced"), words.stems):
-                changes.values[name] = value
+            elif _cued(match, "edits.replaced", form.now.words):
+                changes.values[name] = form.read(name, raw)
             else:
-                _add(form, changes, name, value)
+                _add(form, changes, name, form.read(name, raw))
     return changes
+
+
+def _removes(form: Form, match: Match) -> bool:
+    return not match.pattern.of_form and _cued(match, "edits.removed", form.now.words)
 
 
 def _add(form: Form, changes: Changes, name: str, value: Any) -> None:
@@ -163,5 +179,5 @@ def _value(form: Form, raw: str) -> str:
     return clean(raw, form.now.words)
 
 
-def _cued(literals: set[str], cues: list[str], stems: Any) -> bool:
-    return any(set(stems(cue)) <= literals for cue in cues)
+def _cued(match: Match, name: str, words: Vocabulary) -> bool:
+    return any(set(words.stems(cue)) <= set(match.pattern.literals) for cue in words.phrases(name))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from agents.rules.actions import Filler, Plan
+from agents.rules.elsewhere import time_elsewhere
 from agents.rules.parts import FILL_FORM, HELP, Call, Move
 from agents.rules.patterns import Match
 from agents.rules.planning import cancelled
@@ -83,7 +84,7 @@ def _chat(now: Situation, asked: str | None) -> Move | None:
         return _go_on(now, "" if asked else text, asked, skip=bool(asked), said_enough=True)
     if asked and words.means(now.heard, "yes", "undo.phrases"):
         return _go_on(now, "", asked)
-    text = small_talk(now)
+    text = small_talk(now) or time_elsewhere(now)
     return _go_on(now, text, asked, said_enough=True) if text else None
 
 

@@ -4,6 +4,7 @@ import json
 import re
 
 from agents.lexical import plain
+from agents.rules.elsewhere import time_elsewhere
 from agents.rules.parts import HELP, Move
 from agents.rules.patterns import Match, first_match
 from agents.rules.scene import Situation
@@ -29,7 +30,7 @@ def _holder(now: Situation) -> str:
     asked = _answers_question(now)
     if now.words.means(now.heard, "switch.phrases"):
         return "stay" if asked and now.words.means(now.heard, "cancel") else "own"
-    if first_match("edits.replace", now.heard, now.words.lang):
+    if first_match("edits.replace", now.heard, now.words.lang) or time_elsewhere(now):
         return "stay"
     found = wishes(now.heard, now.words, now.book().find).matches
     # Every speaker can look into the help itself.

@@ -9,6 +9,7 @@ from agents.rules.listings import choosers, of_last, points, readings
 from agents.rules.parts import HELP, Call, results, text_of
 from agents.rules.patterns import Match, first_match
 from agents.rules.references import plain_number
+from agents.rules.reminding import BOTH, ask_both, retimed, take_both
 from agents.rules.scene import Situation
 from agents.rules.slots import clean, vague, without
 from agents.rules.wishes import wishes, without_greeting
@@ -34,7 +35,10 @@ def understand(now: Situation) -> Plan:
         return plan
     if asks and _answer(now, filler, plan, asks, found.matches):
         return plan
-    if (fixed := correction(now)) and not any(not match.owner for match in found.matches):
+    ask_both(now, plan)
+    if plan.asks:
+        return plan
+    if (fixed := retimed(now) or correction(now)) and not any(not match.owner for match in found.matches):
         filler.add(plan, *fixed)
         return plan
     _follow(now, filler, plan, found.matches)
@@ -115,6 +119,9 @@ def _answer(now: Situation, filler: Filler, plan: Plan, asks: dict[str, Any], ma
     text = now.heard if parameter.kind == "time" else without_greeting(now.heard, words)
     if vague(text, words) or (words.asks(now.heard) and parameter.kind in ("text", "texts")):
         return False
+    if BOTH in asks:
+        take_both(now, filler, plan, asks, text)
+        return True
     if parameter.kind in ("text", "texts"):
         text = without(text, words, "leads.phrases")
     filler.add(plan, tool, {slot: text}, asks["args"])

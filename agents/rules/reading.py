@@ -4,12 +4,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.lexical import plain
+from agents.lexical import words as words_of
 from agents.rules.actions import Filler, Plan
 from agents.rules.asides import addressed, aside, points_only, small_words
 from agents.rules.edits import Changes, Form, corrected, extended, told
 from agents.rules.listings import spelled
 from agents.rules.parts import FILL_FORM, HELP, Call
-from agents.rules.patterns import Match, first_match
+from agents.rules.patterns import Match, replacing
 from agents.rules.references import plain_number
 from agents.rules.scene import Situation
 from agents.rules.slots import clean
@@ -62,7 +63,7 @@ def understand(now: Situation, asked: str | None) -> Understood:
     _call(now, meant.plan, [match for match in matches if match not in fills])
     if asked and asked not in meant.changes.values:
         _bare(form, meant, asked, Wishes(tuple(matches), found.lead))
-    if not matches and meant.plan.empty and not meant.changes.values:
+    if not matches and meant.plan.empty and not (meant.changes.values or meant.changes.remarks):
         meant.changes = extended(form, now.heard, asked)
     return meant
 
@@ -96,6 +97,17 @@ def _is_command(form: Form, match: Match, asked: str | None) -> bool:
     return cues.issuperset(match.pattern.literals)
 
 
+def errand(now: Situation, text: str) -> str | None:
+    """Return how to put something on the list that is said like a to-do; None if it is not, or there is no list."""
+    # Whole words: "buying" may be a skill.
+    said = words_of(text)
+    starts = (words_of(entry) for entry in now.words.phrases("errands.begins"))
+    wish = sentence("errand_wish", now.words.lang, text=text)
+    begun = any(len(said) > len(start) and said[: len(start)] == start for start in starts)
+    match = now.book().find(wish) if begun else None
+    return sentence("errand", now.lang, text=text, wish=wish) if match and match.owner else None
+
+
 def _points(match: Match, words: Vocabulary) -> bool:
     """Whether it is not said what shall be deleted, but which one: here nobody can tell of what list."""
     return any(points_only(raw, words) or plain_number(raw, words) is not None for raw in match.slots.values())
@@ -107,7 +119,12 @@ def _correction(form: Form, match: Match, asked: str | None) -> dict[str, Any]:
 
 
 def to_rewrite(now: Situation) -> str | None:
-    """Return the field that the user wants to put anew without saying how ("change my experience")."""
+    """Return the field to put anew where it is not said how: "change my experience", "nurse is wrong"."""
+    form = Form(now)
+    wrong = form.doubted(now.heard)
+    several = isinstance(held := form.values.get(wrong or ""), list) and len(held) > 1
+    if wrong and not several:
+        return wrong
     said = set(now.words.key(now.heard))
     cues = {stem for cue in now.words.phrases("edits.replaced") for stem in now.words.stems(cue)}
     labels = table(f"forms/{now.own.form}", now.words.lang) if now.own else {}
@@ -145,8 +162,11 @@ def _bare(form: Form, meant: Understood, asked: str, found: Wishes) -> None:
     if kind := aside(text, now.words, asked_for) or addressed(text, now.words):
         meant.aside = None if found.matches else kind
         return
+    if not found.matches and (remark := errand(now, text)):
+        meant.changes.remarks.append(remark)
+        return
     if not found.matches and now.words.means(text.split()[0], "negation"):
-        text = (first_match("edits.replace", text, now.words.lang) or {"new": text})["new"]
+        text = (replacing(text, now.words.lang) or {"new": text})["new"]
     if not found.matches and (added := extended(form, now.heard, asked)).values:
         meant.changes = added
     elif value := form.read(asked, text):

@@ -2,10 +2,12 @@
 
 from agents.rules.actions import NeedsListing, Plan
 from agents.rules.asides import aside
+from agents.rules.elsewhere import time_elsewhere
 from agents.rules.listings import spelled
 from agents.rules.parts import Call, Helper, Move
 from agents.rules.patterns import first_match
 from agents.rules.planning import cancelled, understand
+from agents.rules.refining import refined
 from agents.rules.replies import abilities, joined, not_understood, small_talk, told
 from agents.rules.scene import Situation
 from agents.rules.tasks import digression
@@ -43,7 +45,7 @@ def _chat(now: Situation) -> Move | None:
     helper = _offered(now)
     if helper and (text := small_talk(now, "greeting", "how_are_you", "who_are_you")):
         return _offering(now, helper, text)
-    if text := small_talk(now):
+    if text := small_talk(now) or time_elsewhere(now) or refined(now):
         return Move(text)
     move = digression(now)
     return _offering(now, helper, move.text) if helper and move else move

@@ -6,9 +6,11 @@ from langchain_core.messages import AIMessage
 
 from agents.rules.actions import NeedsChoice, NeedsListing, Plan
 from agents.rules.asides import addressed, aside
+from agents.rules.elsewhere import time_elsewhere
 from agents.rules.listings import choosers, readings
 from agents.rules.parts import HAND_BACK, HELP, Call, Move, text_of
 from agents.rules.planning import cancelled, guess, understand
+from agents.rules.refining import refined
 from agents.rules.replies import ask_help, joined, not_understood, said_of, small_talk, told
 from agents.rules.replies import examples as show_examples
 from agents.rules.scene import Situation
@@ -60,7 +62,7 @@ def _chat(now: Situation) -> Move | None:
     asks = now.note("asks")
     if asks and asks["slot"] is None and now.words.means(now.heard, "yes"):
         return None
-    if text := small_talk(now):
+    if text := small_talk(now) or time_elsewhere(now) or refined(now):
         return Move(text)
     return digression(now)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agents.lexical import plain
+from agents.rules.parts import FILL_FORM
 from agents.rules.patterns import Match
 from agents.rules.slots import QUOTED, WHEN, clean
 from agents.rules.wording import Vocabulary
@@ -33,7 +34,7 @@ def wishes(text: str, words: Vocabulary, find: Callable[[str], Match | None]) ->
         if found is None and pieces and not (whole and WHEN in whole.slots):
             found = _continued(pieces[-1][2], flat[start:end], find)
         if found is not None:
-            pieces.append((start, end, found))
+            pieces.append((start, end, _of_same_field(pieces[-1][2], found) if pieces else found))
         elif pieces:
             begin, _, core = pieces[-1]
             pieces[-1] = begin, end, find(flat[begin:end]) or replace(core, text=flat[begin:end])
@@ -56,6 +57,18 @@ def _continued(former: Match, part: str, find: Callable[[str], Match | None]) ->
         if (found := find(text)) and found.tool == former.tool and WHEN in found.slots:
             return found
     return None
+
+
+def _of_same_field(former: Match, found: Match) -> Match:
+    """Return a bare "add X" as one about the field of a form that the wish before it named: "… and add Go"."""
+    named = former.tool == FILL_FORM and not former.pattern.of_form and former.slots
+    if not named or not found.slots or found.pattern.strong or found.tool == FILL_FORM:
+        return found
+    return replace(
+        found,
+        pattern=replace(found.pattern, tool=FILL_FORM, owner=former.owner),
+        slots={next(iter(former.slots)): next(iter(found.slots.values()))},
+    )
 
 
 def without_greeting(text: str, words: Vocabulary) -> str:

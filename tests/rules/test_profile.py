@@ -122,3 +122,23 @@ def test_correction_after_the_profile_is_finished() -> None:
     for line in [*PROFILE["en"], "hiking", "developer", "no, I meant Rust not Ruby"]:
         room.says(line)
     assert room.form["skills"] == ["Python", "Rust"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "known", "text", "skills"),
+    [
+        ("en", ["Java", "Ruby"], "delete java from my skills and add Go", ["Ruby", "Go"]),
+        ("en", ["Java"], "delete java from my skills and add Go", ["Go"]),
+        ("en", ["Java"], "add Rust to my skills and delete Java", ["Rust"]),
+        ("ru", ["Java", "Ruby"], "удали java из навыков и добавь Go", ["Ruby", "Go"]),
+    ],
+)
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_second_change_is_about_the_same_field(
+    lang: Lang, known: list[str], text: str, skills: list[str], inside: bool
+) -> None:
+    """A bare "add Go" behind a wish about the skills is about them too, and no to-do."""
+    room = Room(lang, form={"experience": "nurse", "skills": known, "interests": ["tea"]})
+    for line in [PROFILE[lang][0], text] if inside else [text]:
+        room.says(line)
+    assert (room.form["skills"], room.todos) == (skills, [])

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.models.rules import RulesModel
-from tests.rules.acting import Lang
+from tests.rules.acting import PROFILE, Lang
 from tests.talk_room import Room
 
 
@@ -144,3 +144,23 @@ def test_undone_switch_hands_nothing_back() -> None:
     scene = {"fields": ["work"], "missing": ["work"], "form": {"work": None}, "undone": True}
     reply = dialog_reply("profile", HumanMessage("remind me to call mom"), **scene)
     assert "hand_back" not in [entry["name"] for entry in reply.tool_calls]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "spoken"),
+    [("ru", "english please", "en"), ("en", "по-русски, пожалуйста", "ru"), ("en", "Russian, please", "ru")],
+)
+def test_a_language_is_asked_for_in_passing(lang: Lang, text: str, spoken: Lang) -> None:
+    """A language with "please" is a wish to speak it, not an answer to what is asked."""
+    room = Room(lang)
+    for line in [*PROFILE[lang][:2], text]:
+        room.says(line)
+    assert (room.lang, "skills" in room.form) == (spoken, False)
+
+
+def test_a_language_alone_is_an_answer() -> None:
+    """Without "please" a language is what the user is asked for."""
+    room = Room("ru")
+    for line in [*PROFILE["ru"][:2], "English"]:
+        room.says(line)
+    assert (room.lang, room.form["skills"]) == ("ru", ["English"])

@@ -22,6 +22,7 @@ from agents.filling import filled, is_said, is_sentence, takes_no, whole
 from agents.free import is_elsewhere
 from agents.handover import Change, Move, Update
 from agents.ideas import says
+from agents.misfits import misfits
 from agents.questions import CHOICE, ask, called, labels_of, offered, one_line, worded
 from agents.screen import on_screen
 from agents.speaker import Speakers
@@ -113,16 +114,14 @@ def _filling(state: State, heard: Heard, found: Traits, speakers: Speakers) -> C
     except ValidationError as wrong:
         if not sure and is_sentence(text, labels):
             return None
-        return _again(state, _refused(pending, labels, wrong, lang))
+        return _again(state, _refused(pending, labels, misfits(found.form, wrong, lang), lang))
     return handover.sequence(state, *_given(pending, value, heard, found))
 
 
-def _refused(pending: Pending, labels: Mapping[str, str], wrong: ValidationError, lang: str) -> Pending:
+def _refused(pending: Pending, labels: Mapping[str, str], wrong: Mapping[str, str], lang: str) -> Pending:
     """Return the question as it is asked again: for the values that are wrong, or for all that do not go together."""
-    found = [(str(error["loc"][0]) if error["loc"] else "", error["msg"]) for error in wrong.errors()]
-    problem = "; ".join(f"{labels.get(name, name)}: {message}" if name else message for name, message in found)
-    named = {name for name, _ in found}
-    kept = {} if "" in named else {name: one for name, one in pending["filled"].items() if name not in named}
+    problem = "; ".join(f"{labels.get(name, name)}: {reason}" if name else reason for name, reason in wrong.items())
+    kept = {} if "" in wrong else {name: one for name, one in pending["filled"].items() if name not in wrong}
     return {**pending, "filled": kept, "prompt": phrase("form_wrong", lang, problem=problem)}
 
 

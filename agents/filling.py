@@ -78,9 +78,16 @@ def _fitting(value: Any, annotation: Any) -> Any:
         return [one.strip() for one in value.split(",") if one.strip()]
     if bool in kinds:
         return next((idea == "yes" for idea in ("yes", "no") if is_said(idea, value)), value)
-    options = [one for kind in kinds if get_origin(kind) is Literal for one in get_args(kind)]
-    options += [one.value for kind in kinds if isinstance(kind, type) and issubclass(kind, Enum) for one in kind]
-    return next((one for one in options if str(one).casefold() == value.casefold()), value)
+    return next((one for one in permitted(annotation) if str(one).casefold() == value.casefold()), value)
+
+
+def permitted(annotation: Any) -> list[Any]:
+    """Return the values that a field admits, if it admits only a few; empty for one that is not so bounded."""
+    if get_origin(annotation) is Literal:
+        return [*get_args(annotation)]
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [one.value for one in annotation]
+    return [value for kind in get_args(annotation) for value in permitted(kind)]
 
 
 def takes_no(form: type[BaseModel], labels: Mapping[str, str]) -> bool:

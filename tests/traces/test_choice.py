@@ -73,7 +73,7 @@ async def test_a_form_says_what_does_not_fit(chat: Chat) -> None:
     chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "Fetched there."])
     trace = await chat.says("Fetch it", '{"street": "Elm Street 5", "zip": "near"}', '{"street": "Elm St", "zip": 7}')
 
-    assert "breaker: That does not fit (zip: Input should be a valid integer" in trace
+    assert "breaker: That does not fit (zip: a whole number is needed, such as 12)" in trace
     assert trace.endswith('planner.ask_address() = {"street":"Elm St","zip":7}\nplanner: Fetched there.')
 
 

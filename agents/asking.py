@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from agents import handover
 from agents.aliases import Aliases
-from agents.choosing import chosen
+from agents.choosing import chosen, misses
 from agents.events import Event, Message, ToolEnd
 from agents.filling import filled, is_said, is_sentence, takes_no, whole
 from agents.free import is_elsewhere
@@ -72,13 +72,7 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
     found = _traits(pending, speakers)
     text = (heard["text"] or "").strip()
     if pending["options"]:
-        options = called(pending) if heard["source"] == CHOICE else offered(pending)
-        place = chosen(text, options, state["lang"])
-        if place is None:
-            return None
-        option = pending["options"][place]
-        value = taken(Option(option["label"], option["value"], id=option["id"]))
-        return handover.sequence(state, *_given(pending, value, heard, found))
+        return _choosing(state, heard, found)
     if pending["fields"] and found.form:
         return _filling(state, heard, found, speakers)
     if heard["source"] == CHOICE or says("ready", text, state["lang"]):
@@ -92,6 +86,21 @@ def left(state: State) -> Change:
     moves = [partial(_close, pending, note, ok=False, id=None) for pending in state.get("pending", [])]
     update, events = handover.sequence(state, *moves)
     return {**update, "pending": []}, events
+
+
+def _choosing(state: State, heard: Heard, found: Traits) -> Change | None:
+    """Take the option that the message names; ask again for a number that none has."""
+    pending, lang, text = state["pending"][0], state["lang"], heard["text"] or ""
+    sure = heard["source"] == CHOICE
+    options = called(pending) if sure else offered(pending)
+    place = chosen(text, options, lang)
+    if place is not None:
+        option = pending["options"][place]
+        value = taken(Option(option["label"], option["value"], id=option["id"]))
+        return handover.sequence(state, *_given(pending, value, heard, found))
+    if not sure and misses(text, options, lang):
+        return _again(state, {**pending, "prompt": phrase("choice_which", lang, count=len(options))})
+    return None
 
 
 def _filling(state: State, heard: Heard, found: Traits, speakers: Speakers) -> Change | None:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from agents.lexical import plain
+from agents.moments import words as moments
 from agents.rules.wording import Vocabulary, listening, vocabulary
 from prompts import table
 
@@ -25,6 +27,18 @@ def chosen(text: str, options: Sequence[Option], lang: str) -> int | None:
         if (place := find(text, options, words)) is not None:
             return place
     return None
+
+
+def misses(text: str, options: Sequence[Option], lang: str) -> bool:
+    """Tell whether a text that chooses nothing says only a number, and one that no option has."""
+    text = text.strip()
+    words = vocabulary(listening(text, lang))
+    if _NEGATIVE.fullmatch(text):
+        return True
+    if figure := _NUMBER.fullmatch(text):
+        return _at(int(figure[1]), options) is None
+    number = None if _is_about(text, words) else _number(text, words)
+    return number is not None and _at(number, options) is None
 
 
 def naming(place: int, options: Sequence[Option], lang: str) -> str:
@@ -47,14 +61,12 @@ def _by_label(text: str, options: Sequence[Option], words: Vocabulary) -> int | 
 
 def _by_figure(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
     """Find "2", "2.", "#2", "No. 2"."""
-    return _at(int(plain[1]), options) if (plain := _NUMBER.fullmatch(text)) else None
+    return _at(int(figure[1]), options) if (figure := _NUMBER.fullmatch(text)) else None
 
 
 def _by_number(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
-    """Find "number 2", "the second one", "the last one"."""
-    stems = _content(text, words)
-    numbers = [int(figure[1]) if (figure := _ORDINAL.fullmatch(stem)) else words.numbers.get(stem) for stem in stems]
-    return _at(numbers[0], options) if len(numbers) == 1 and numbers[0] is not None else None
+    """Find "number 2", "the second one", "number seventeen", "the last one"."""
+    return _at(number, options) if (number := _number(text, words)) is not None else None
 
 
 def _by_fact(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
@@ -104,6 +116,14 @@ def _is_about(text: str, words: Vocabulary) -> bool:
     """Tell whether a text asks about the options, or rules one out, rather than choose."""
     is_not = {"".join(words.stems(phrase)) for phrase in words.phrases("negation")}
     return text.endswith(("?", "？")) or words.asks(text) or bool(is_not & set(words.stems(text)))
+
+
+def _number(text: str, words: Vocabulary) -> int | None:
+    """Return the one number that a text says, and nothing else that matters; -1 is the last."""
+    figured = moments.words(words.lang).figured(plain(text).casefold().replace("ё", "е"))
+    stems = _content(figured, words)
+    numbers = [int(figure[1]) if (figure := _ORDINAL.fullmatch(stem)) else words.numbers.get(stem) for stem in stems]
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _at(number: int, options: Sequence[Option]) -> int | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.choosing import chosen, naming
+from agents.choosing import chosen, misses, naming
 
 ORDERS = {
     "en": ("Blue shoes", "Red hat", "Green coat"),
@@ -84,3 +84,49 @@ def test_options_of_one_label_have_names_of_their_own(label: str) -> None:
     """A door knows options by id, label and detail; what is said for a tap on one of equals is its id."""
     twins = [{"id": id, "label": label} for id in ("1", "2")]
     assert [naming(place, twins, "en") for place in (0, 1)] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "number"),
+    [
+        ("en", "number seventeen", 17),
+        ("en", "the twelfth one", 12),
+        ("en", "Twelve, please", 12),
+        ("en", "the twenty-first", 21),
+        ("en", "twenty first", 21),
+        ("en", "I'll take twenty-two", 22),
+        ("en", "the thirtieth", 30),
+        ("en", "the forty-ninth one", 49),
+        ("en", "fiftieth", 50),
+        ("ru", "двенадцатый", 12),
+        ("ru", "номер семнадцать", 17),
+        ("ru", "двадцать первую, пожалуйста", 21),
+        ("ru", "давай тридцать третий", 33),
+        ("ru", "сороковой", 40),
+        ("ru", "пятьдесят", 50),
+        ("ru", "двенадцатое", 12),
+    ],
+)
+def test_places_beyond_ten_are_said_in_words(lang: str, text: str, number: int) -> None:
+    """Number words and ordinals choose as far as a choice may go, alone and in a sentence."""
+    labels = [{"id": "", "label": f"Box {chr(64 + one)}"} for one in range(1, 51)]
+    assert chosen(text, labels, lang) == number - 1
+
+
+def test_a_number_that_is_a_name_is_a_name() -> None:
+    """ "Twelve" chooses the option that is called so where there are not as many."""
+    assert chosen("twelve", options("Room eleven", "Room twelve"), "en") == 1
+
+
+@pytest.mark.parametrize("text", ["4", "#31", "No. 4", "0", "-1", "number 17", "seventeen", "the twelfth one"])
+def test_a_number_that_no_option_has_misses(text: str) -> None:
+    """A number alone, in figures or in words, is meant for the list also when nothing stands there."""
+    assert misses(text, options(*ORDERS["en"]), "en")
+
+
+@pytest.mark.parametrize(
+    "text", ["3", "the last one", "31?", "not number 31", "2026", "in 20 minutes", "buy 12 eggs", "hello"]
+)
+def test_what_is_more_than_a_number_does_not_miss(text: str) -> None:
+    """A question, other words, a year and a number that an option has are something else."""
+    assert not misses(text, options(*ORDERS["en"]), "en")

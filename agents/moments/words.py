@@ -9,6 +9,8 @@ from prompts import table
 
 DIGITS = r"\d{1,2}(?!\d)"
 ALONE = r"(?<!\w)"
+LAST_WITH_OTHER_MEANINGS = 10
+"""Up to this number its words may mean something else ("that one"), and stay as they are."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Words:
         joined = f"(?:, ?(?:{self._any('joiner')} )?| {self._any('joiner')} )"
         half = f"(?: {self._any('and_half')})?"
         count = rf"(?:\d+(?:[.,]\d+)?|{self._any('count')}|{one})"
+        self._spelled = re.compile(f"(?:{self._any('tens')}[ -])?{self._any('nth')}|{one}")
         self._span = f"(?:{count}{half} ?{self._any('unit')}{half}|{self._any('whole')})"
         self._places = {
             "amount": f"{self._span}(?:(?:{joined}| ){self._span})*",
@@ -75,6 +78,15 @@ class Words:
         if name in ("unit", "adverb", "half", "part", "parts"):
             return self._key(name, text)
         return self._number(text, "nth" if name in ("nth", "monthday", "hour_nth") else name)
+
+    def figured(self, text: str) -> str:
+        """Return a text, given in lower case, with its number words above ten written in figures: "the 21 one"."""
+
+        def figure(spelled: re.Match[str]) -> str:
+            number = int(self._number(spelled[0], "nth"))
+            return str(number) if number > LAST_WITH_OTHER_MEANINGS else spelled[0]
+
+        return self._spelled.sub(figure, text)
 
     def is_filler(self, word: str) -> bool:
         """Say whether a word means nothing beside a time."""

@@ -133,3 +133,13 @@ async def test_a_typed_number_is_that_of_the_screen(chat: Chat, monkeypatch: pyt
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
 
     assert '"name":"Red hat"' in await chat.says("I want to return something", "2")
+
+
+@pytest.mark.parametrize(("lang", "asked"), [("en", "There are 3; which one?"), ("ru", "Здесь их 3. Какой из них?")])
+async def test_a_number_that_is_not_there_is_asked_again(chat: Chat, lang: str, asked: str) -> None:
+    """Whoever names a place beyond the last one has mistyped: the question stays open, and no model is asked."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    trace = await chat.says("I want to return something", "31", "2", lang=lang)
+
+    assert f"user: 31\nselector: {asked} [Blue shoes | Red hat | Green coat]\nuser: 2\n" in trace
+    assert trace.endswith("planner: Sent back.")

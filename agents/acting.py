@@ -13,6 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from agents import asking, handover
 from agents.aliases import Aliases
+from agents.blanks import blank
 from agents.events import Event
 from agents.finding import meant
 from agents.handover import MAX_HOPS, Change, Update
@@ -112,8 +113,9 @@ class Acting:
             "prompt": question.prompt,
             "options": to_jsonable_python([asdict(option) for option in question.options]),
             "url": question.url,
-            "fields": list(found.form.model_fields) if found.form else [],
+            **blank(found.form),
             "filled": {},
+            "skipped": [],
         }
 
     def _hand_over(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Any]:

@@ -16,14 +16,15 @@ from pydantic import ValidationError
 
 from agents import handover
 from agents.aliases import Aliases
+from agents.blanks import Blanks, left_out
 from agents.choosing import chosen, misses
 from agents.events import Event, Message, ToolEnd
-from agents.filling import filled, is_said, is_sentence, takes_no, whole
+from agents.filling import filled, is_sentence, takes_no, whole
 from agents.free import is_elsewhere
 from agents.handover import Change, Move, Update
-from agents.ideas import says
+from agents.ideas import is_said, says
 from agents.misfits import misfits
-from agents.questions import CHOICE, ask, called, labels_of, offered, one_line, worded
+from agents.questions import CHOICE, ask, blanks_of, called, offered, one_line, worded
 from agents.screen import on_screen
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR, Context, Heard, Pending, State
@@ -108,30 +109,35 @@ def _filling(state: State, heard: Heard, found: Traits, speakers: Speakers) -> C
     pending, lang, text = state["pending"][0], state["lang"], heard["text"] or ""
     sure = heard["source"] == CHOICE
     assert found.form is not None  # the caller asked
-    labels = labels_of(pending, lang)
-    is_no = takes_no(found.form, labels) and is_said("no", text)
-    if not sure and not is_no and is_elsewhere(text, state, speakers):
+    blanks = blanks_of(pending, lang)
+    is_no = takes_no(found.form, blanks) and is_said("no", text)
+    out = left_out(blanks, text)
+    if not (sure or is_no or out) and is_elsewhere(text, state, speakers):
         return None
+    pending = {**pending, "skipped": [*pending.get("skipped", []), *sorted(out)]}
     try:
-        values = filled(found.form, labels, text, sure=sure)
-        if not values:
+        values = filled(found.form, blanks, text, sure=sure, without=out)
+        if not values and not out:
             return None
         everything = {**pending["filled"], **values}
-        if len(everything) < len(pending["fields"]):
+        if {*everything, *pending["skipped"]} < {*pending["fields"]}:
             return _again(state, {**pending, "filled": everything, "prompt": phrase("form_more", lang)})
         value = whole(found.form, everything)
     except ValidationError as wrong:
-        if not sure and is_sentence(text, labels):
+        if not sure and is_sentence(text, blanks):
             return None
-        return _again(state, _refused(pending, labels, misfits(found.form, wrong, lang), lang))
+        return _again(state, _refused(pending, blanks, misfits(found.form, wrong, lang), lang))
     return handover.sequence(state, *_given(pending, value, heard, found))
 
 
-def _refused(pending: Pending, labels: Mapping[str, str], wrong: Mapping[str, str], lang: str) -> Pending:
+def _refused(pending: Pending, blanks: Blanks, wrong: Mapping[str, str], lang: str) -> Pending:
     """Return the question as it is asked again: for the values that are wrong, or for all that do not go together."""
+    labels = blanks.labels
     problem = "; ".join(f"{labels.get(name, name)}: {reason}" if name else reason for name, reason in wrong.items())
-    kept = {} if "" in wrong else {name: one for name, one in pending["filled"].items() if name not in wrong}
-    return {**pending, "filled": kept, "prompt": phrase("form_wrong", lang, problem=problem)}
+    filled = {} if "" in wrong else {name: one for name, one in pending["filled"].items() if name not in wrong}
+    skipped = [] if "" in wrong else [name for name in pending["skipped"] if name not in wrong]
+    prompt = phrase("form_wrong", lang, problem=problem)
+    return {**pending, "filled": filled, "skipped": skipped, "prompt": prompt}
 
 
 def _again(state: State, pending: Pending) -> Change:

@@ -101,8 +101,8 @@ class Interrupt(Event):
     options: Sequence[Mapping[str, str]] = ()
     """Each with its `id` and `label`, and a `detail` where there is one."""
     url: str = ""
-    fields: Sequence[Mapping[str, str]] = ()
-    """Each with its `name` and `label`."""
+    fields: Sequence[Mapping[str, Any]] = ()
+    """Each with its `name` and `label`, and a true `optional` where it may be left out."""
 
     def __str__(self) -> str:
         offered = [option["label"] for option in self.options] or [field["name"] for field in self.fields]

@@ -1,32 +1,31 @@
 """What a message fills in of a form: JSON, `label: value` lines, or the value itself when only one is wanted."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, create_model
 
-from agents.ideas import says
+from agents.blanks import LONGEST, Blanks, labelled
+from agents.ideas import is_said
 from agents.lexical import words
-from prompts import languages
 
-LONGEST = 4_000
-"""Characters of a message that is read as a filled-in form."""
 FEW_WORDS = 4
 """A message of more, not fit for the only field that is wanted, is no attempt to fill it in."""
 
 
-def filled(form: type[BaseModel], labels: Mapping[str, str], text: str, *, sure: bool) -> dict[str, Any]:
-    """Return the values that a text gives to the fields named by `labels`; empty if it gives none.
+def filled(
+    form: type[BaseModel], blanks: Blanks, text: str, *, sure: bool, without: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the values that a text gives to the fields that are wanted; empty if it gives none.
 
     A single field takes the whole text, but one that was typed for the form alone (`sure`) or has no question
-    mark; several are told apart by their labels or names.
+    mark; several are told apart by their labels or names. Fields of `without` were left out.
 
     Raises:
         ValidationError: a value does not fit its field.
     """
-    raw = given(labels, text, sure=sure)
+    raw = {name: value for name, value in given(blanks, text, sure=sure).items() if name not in without}
     if not raw:
         return {}
     wanted: dict[str, Any] = {name: (form.model_fields[name].annotation, form.model_fields[name]) for name in raw}
@@ -36,7 +35,7 @@ def filled(form: type[BaseModel], labels: Mapping[str, str], text: str, *, sure:
 
 
 def whole(form: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the form filled in with all its values.
+    """Return the form filled in with all its values; a field without one takes its default.
 
     Raises:
         ValidationError: they do not go together.
@@ -44,29 +43,15 @@ def whole(form: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
     return form.model_validate(dict(values), by_alias=True, by_name=True).model_dump(mode="json")
 
 
-def given(labels: Mapping[str, str], text: str, *, sure: bool) -> dict[str, Any]:
+def given(blanks: Blanks, text: str, *, sure: bool) -> dict[str, Any]:
     """Return what a text gives to fields, as it stands there."""
     text = text.strip()
     if len(text) > LONGEST:
         return {}
-    raw = _from_json(text, labels) or _from_lines(text, labels)
-    if not raw and len(labels) == 1 and (sure or not text.endswith("?")) and text:
-        return {next(iter(labels)): text}
+    raw = labelled(text, blanks)
+    if not raw and len(blanks.labels) == 1 and (sure or not text.endswith("?")) and text:
+        return {next(iter(blanks.labels)): text}
     return raw
-
-
-def _from_json(text: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    try:
-        found = json.loads(text) if text.startswith("{") else {}
-    except (ValueError, RecursionError):
-        return {}
-    return {name: value for name, value in found.items() if name in labels}
-
-
-def _from_lines(text: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    names = {label.casefold(): name for name, label in labels.items()} | {name.casefold(): name for name in labels}
-    pairs = (line.partition(":") for line in text.splitlines())
-    return {names[key.strip().casefold()]: value.strip() for key, _, value in pairs if key.strip().casefold() in names}
 
 
 def _fitting(value: Any, annotation: Any) -> Any:
@@ -90,18 +75,12 @@ def permitted(annotation: Any) -> list[Any]:
     return [value for kind in get_args(annotation) for value in permitted(kind)]
 
 
-def takes_no(form: type[BaseModel], labels: Mapping[str, str]) -> bool:
+def takes_no(form: type[BaseModel], blanks: Blanks) -> bool:
     """Tell whether "no" is a value of the one field that is wanted."""
-    fields = [form.model_fields[name].annotation for name in labels]
+    fields = [form.model_fields[name].annotation for name in blanks.labels]
     return len(fields) == 1 and bool in (fields[0], *get_args(fields[0]))
 
 
-def is_sentence(text: str, labels: Mapping[str, str]) -> bool:
+def is_sentence(text: str, blanks: Blanks) -> bool:
     """Tell whether a text that does not fit is rather about something else: it is long and names no field."""
-    named = _from_json(text.strip(), labels) or _from_lines(text, labels)
-    return not named and len(words(text)) > FEW_WORDS
-
-
-def is_said(idea: str, text: str) -> bool:
-    """Tell whether a text says yes or no in any language."""
-    return any(says(idea, text, lang) for lang in languages())
+    return not labelled(text.strip(), blanks) and len(words(text)) > FEW_WORDS

@@ -3,12 +3,17 @@
 from functools import cache
 
 from agents.lexical import stems, words
-from prompts import table
+from prompts import languages, table
 
 
 def says(idea: str, text: str, lang: str) -> bool:
     """Tell whether a message consists of one phrase of the idea and nothing else."""
     return f" {' '.join(words(text))} " in phrases(idea, lang)
+
+
+def is_said(idea: str, text: str) -> bool:
+    """Tell whether a text says an idea ("yes", "no", "omit") in any language."""
+    return any(says(idea, text, lang) for lang in languages())
 
 
 def mentions(idea: str, text: str, lang: str) -> str | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
+from agents.blanks import blank
 from agents.events import Message
 from agents.handover import Change, Move, hold
 from agents.history import dangling, mend
@@ -42,11 +43,11 @@ def _asked(speakers: Speakers, state: State) -> Change:
         tool = next((one for one in speaker.tools if one.name == pending["tool"]), None) if speaker else None
         if speaker is None or tool is None:
             continue
-        form = traits_of(tool).form
-        fields = list(form.model_fields) if form else []
-        filled = {name: value for name, value in pending["filled"].items() if name in fields}
-        if bool(fields) == bool(pending["fields"]):
-            kept.append({**pending, "speaker": speaker.name, "fields": fields, "filled": filled})
+        form = blank(traits_of(tool).form)
+        filled = {name: value for name, value in pending["filled"].items() if name in form["fields"]}
+        skipped = [name for name in pending.get("skipped", []) if name in form["optional"]]
+        if bool(form["fields"]) == bool(pending["fields"]):
+            kept.append({**pending, **form, "speaker": speaker.name, "filled": filled, "skipped": skipped})
     return ({"pending": kept}, []) if kept != state.get("pending", []) else ({}, [])
 
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from agents.blanks import Blanks, left_out
 from agents.choosing import chosen
 from agents.events import Interrupt
 from agents.filling import given
@@ -19,15 +20,14 @@ Where its id ends in `#` and the mark of a question, it answers no other one.
 
 def ask(pending: Pending, lang: str) -> Interrupt:
     """Return what the user is asked."""
-    labels = table(f"forms/{pending['tool']}", lang)
-    left = [name for name in pending["fields"] if name not in pending["filled"]]
+    done = {*pending["filled"], *pending.get("skipped", [])}
     return Interrupt(
         id=pending["call"],
         kind=pending["kind"],
         prompt=pending["prompt"],
         options=[_offered(option) for option in called(pending)],
         url=pending["url"],
-        fields=[{"name": name, "label": str(labels.get(name, {}).get("label", name))} for name in left],
+        fields=[_field(pending, name, lang) for name in pending["fields"] if name not in done],
     )
 
 
@@ -36,8 +36,15 @@ def worded(question: Interrupt, lang: str) -> str:
     texts = [" — ".join(one_line(o[part]) for part in ("label", "detail") if o.get(part)) for o in question.options]
     lines = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
     fields = [f"{field['label']}:" for field in question.fields]
-    hint = [phrase("form_hint", lang)] if len(fields) > 1 else []
-    return "\n".join([question.prompt, *lines, *([question.url] if question.url else []), *hint, *fields])
+    address = [question.url] if question.url else []
+    return "\n".join([question.prompt, *lines, *address, *hints(question, lang), *fields])
+
+
+def hints(question: Interrupt, lang: str) -> list[str]:
+    """Return how the fields of a question are filled in, and which of them may be left out."""
+    optional = ", ".join(one_line(field["label"]) for field in question.fields if field.get("optional"))
+    several = [phrase("form_hint", lang)] if len(question.fields) > 1 else []
+    return [*([phrase("form_optional", lang, names=optional)] if optional else []), *several]
 
 
 def one_line(text: str) -> str:
@@ -61,7 +68,8 @@ def fits(pending: Pending, text: str, lang: str) -> bool:
     if pending["options"]:
         return chosen(text, called(pending), lang) is not None
     if pending["fields"]:
-        return bool(given(labels_of(pending, lang), text, sure=True))
+        blanks = blanks_of(pending, lang)
+        return bool(given(blanks, text, sure=True) or left_out(blanks, text))
     return bool(text.strip())
 
 
@@ -75,9 +83,18 @@ def offered(pending: Pending) -> list[dict[str, Any]]:
     return [{**one, "id": "" if one["id"].isdecimal() else one["id"]} for one in pending["options"]]
 
 
-def labels_of(pending: Pending, lang: str) -> dict[str, str]:
-    """Return the names of the fields that are still wanted, each with its label."""
-    return {field["name"]: field["label"] for field in ask(pending, lang).fields}
+def blanks_of(pending: Pending, lang: str) -> Blanks:
+    """Return the fields that are still wanted."""
+    labels = {field["name"]: field["label"] for field in ask(pending, lang).fields}
+    return Blanks(labels, pending.get("optional", []), pending.get("aliases", {}))
+
+
+def _field(pending: Pending, name: str, lang: str) -> dict[str, Any]:
+    """Return a field with its label, which may be written under any name that the field goes by."""
+    labels = table(f"forms/{pending['tool']}", lang)
+    names = [name, *(alias for alias, own in pending.get("aliases", {}).items() if own == name)]
+    label = next((str(labels[one]["label"]) for one in names if "label" in labels.get(one, {})), name)
+    return {"name": name, "label": label, **({"optional": True} if name in pending.get("optional", []) else {})}
 
 
 def _offered(option: Mapping[str, Any]) -> Mapping[str, str]:

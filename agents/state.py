@@ -68,7 +68,18 @@ class Switch(TypedDict):
     heard: Heard
 
 
-class Pending(TypedDict):
+class Fields(TypedDict):
+    """What is asked for of a form."""
+
+    fields: list[str]
+    """Their names."""
+    optional: list[str]
+    """Those of them that may be left out."""
+    aliases: dict[str, str]
+    """Other names of fields, each with the field's own."""
+
+
+class Pending(Fields):
     """A tool call that waits for the user's choice, or for what they fill in: a `Question` as plain data."""
 
     call: str
@@ -80,9 +91,9 @@ class Pending(TypedDict):
     prompt: str
     options: list[dict[str, Any]]
     url: str
-    fields: list[str]
-    """The names of the form's fields."""
     filled: dict[str, Any]
+    skipped: list[str]
+    """The fields that the user has left out."""
 
 
 class Shown(TypedDict):

@@ -11,11 +11,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from agents.events import Interrupt
+from agents.questions import hints
 from agents.views import CardList, Document, Entry, Link, Notice, Player, View
 from agents.views import Table as TableView
 from app.numbering import numbers_kept
 from app.terminal import clean
-from prompts import phrase
 
 LONGEST_LABEL = 200
 """Characters of an option that are shown."""
@@ -54,7 +54,7 @@ def asked(question: Interrupt, lang: str) -> list[RenderableType]:
     lines = [_option(one["label"], one.get("detail", "")) for one in question.options]
     options = [_numbered(enumerate(lines, 1))] if lines else []
     fields = [Text(f"{_line(field['label'])}:", "cyan") for field in question.fields]
-    hint = [Text(phrase("form_hint", lang), "dim")] if len(fields) > 1 else []
+    hint = [Text(clean(line), "dim") for line in hints(question, lang)]
     address = [_address(question.url)] if question.url else []
     return [*_title(question.prompt), *options, *address, *hint, *fields]
 

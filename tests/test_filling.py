@@ -7,11 +7,14 @@ from typing import Literal
 
 import pytest
 from langchain_core.tools import tool
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AliasChoices, BaseModel, Field, model_validator
 
+from agents.blanks import Blanks, blank
 from agents.filling import filled
 from agents.models.script import Call, Line
+from agents.questions import ask, fits, worded
 from agents.speaker import Speakers
+from agents.state import Pending
 from agents.tools.outcome import Answer, request
 from agents.tools.traits import traits
 from tests.conftest import Chat
@@ -51,6 +54,20 @@ class Stay(BaseModel):
         return self
 
 
+class Delivery(BaseModel):
+    """An address, and what need not be told."""
+
+    street: str = Field(validation_alias=AliasChoices("Street-Name", "road"))
+    floor: int = Field(default=0, alias="Floor")
+    rings: list[str] = Field(default_factory=lambda: ["Ann"])
+
+
+class Extra(BaseModel):
+    """Nothing that has to be told."""
+
+    note: str = "-"
+
+
 class Window(BaseModel):
     """One answer that is yes or no."""
 
@@ -84,7 +101,7 @@ class Number(BaseModel):
 )
 def test_values_are_taken_as_people_write_them(field: str, text: str, value: object) -> None:
     """Case, yes and no in any language and commas are understood; what no field is called is left out."""
-    assert filled(Trip, {field: field}, text, sure=False) == {field: value}
+    assert filled(Trip, Blanks({field: field}), text, sure=False) == {field: value}
 
 
 def asking(chat: Chat, form: type[BaseModel]) -> None:
@@ -116,6 +133,83 @@ async def test_no_is_an_answer_where_yes_is_one(chat: Chat) -> None:
     chat.expects(supervisor=BEGIN, planner=[Call("ask_it"), "An aisle seat."])
 
     assert 'planner.ask_it() = {"window":false}' in await chat.says("Book it", "no")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["street: Elm Street 5\nfloor: \nrings:"],
+        ["street: Elm Street 5", "skip"],
+        ["street: Elm Street 5", "Leave it out."],
+        ["street: Elm Street 5", "пропустить"],
+        ["skip", "Elm Street 5"],
+        ["floor: skip", "rings:", "Elm Street 5"],
+        ['{"road": "Elm Street 5", "Floor": "", "rings": " "}'],
+        ["street-name: Elm Street 5\nfloor: 0\nrings: Ann"],
+    ],
+)
+async def test_what_has_a_default_may_be_left_out(chat: Chat, texts: list[str]) -> None:
+    """ "Skip", or nothing behind a label, takes the default; a field is known by its aliases, too."""
+    asking(chat, Delivery)
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_it"), "Noted."])
+    trace = await chat.says("Send it", *texts)
+
+    assert 'planner.ask_it() = {"street":"Elm Street 5","floor":0,"rings":["Ann"]}' in trace
+
+
+@pytest.mark.parametrize("text", ["skip", "note:", "note: skip"])
+async def test_a_form_may_be_left_out_as_a_whole(chat: Chat, text: str) -> None:
+    """Where every field has a default, skipping answers the question."""
+    asking(chat, Extra)
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_it"), "Noted."])
+
+    assert 'planner.ask_it() = {"note":"-"}' in await chat.says("Send it", text)
+
+
+async def test_what_has_no_default_is_not_left_out(chat: Chat) -> None:
+    """Skipping leaves out only what may be; what is wanted stays asked for."""
+    asking(chat, Delivery)
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_it")])
+
+    assert (await chat.says("Send it", "skip")).endswith("breaker: Thank you. What is still missing: [street]")
+
+
+async def test_what_does_not_fit_an_alias_is_asked_for_again(chat: Chat) -> None:
+    """A value that is given by another name is complained of, and asked for, by the field's own."""
+    asking(chat, Delivery)
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_it")])
+    trace = await chat.says("Пришлите", "Street-Name: Elm Street 5", "Floor: high", lang="ru")
+
+    assert "breaker: Так не подходит (floor: нужно целое число, например 12)." in trace
+    assert trace.endswith("[floor | rings]")
+
+
+@pytest.mark.parametrize(
+    ("lang", "hint"),
+    [
+        ("en", "You can leave out: floor, rings. Say “skip” for that.\nAnswer with a line for each:"),
+        ("ru", "Можно не указывать: floor, rings. Тогда напишите «пропустить».\nОтветьте по строке на каждый пункт:"),
+    ],
+)
+def test_the_hint_says_what_may_be_left_out(lang: str, hint: str) -> None:
+    """A question names the fields that have a default."""
+    pending = Pending(
+        call="1",
+        speaker="planner",
+        tool="ask_it",
+        args={},
+        kind="breaker",
+        prompt="Where to?",
+        options=[],
+        url="",
+        filled={},
+        skipped=[],
+        **blank(Delivery),
+    )
+    assert worded(ask(pending, lang), lang) == f"Where to?\n{hint}\nstreet:\nfloor:\nrings:"
+    assert fits(pending, "skip", lang)
+    assert fits(pending, "road: Elm Street 5", lang)
+    assert not fits({**pending, "skipped": ["floor", "rings"], "filled": {"street": "Elm Street 5"}}, "skip", lang)
 
 
 async def test_brackets_without_end_are_no_form(chat: Chat) -> None:

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from agents.blanks import blank
 from agents.tools.outcome import TooMany
 from agents.tools.remote.description import HttpTool
 from agents.tools.remote.mapping import answer_of, fill
+from agents.tools.remote.parameters import Blank, form_of
 from agents.tools.remote.sending import NoAnswer, retry_after
 from agents.views import LONGEST_FIELD, MOST_ENTRIES, CardList, Document, Link, Notice, Player, Table
 
@@ -115,3 +117,9 @@ def test_an_answer_of_another_shape_is_a_failure(path: str) -> None:
 def test_retry_after_is_read(asked: str, seconds: float | None) -> None:
     """Retry-After is seconds or a date; anything else says nothing."""
     assert retry_after({"retry-after": asked}) == seconds
+
+
+def test_a_blank_that_is_not_required_may_be_left_out() -> None:
+    """A form's field has to be filled in, unless it is said not to be required."""
+    form = form_of("form", {"street": Blank(), "floor": Blank(type="integer", required=False)})
+    assert blank(form)["optional"] == ["floor"]

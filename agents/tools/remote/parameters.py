@@ -84,6 +84,7 @@ class Blank(Part):
 
     type: Literal["string", "integer", "number", "boolean"] = "string"
     description: str = ""
+    required: bool = True
 
 
 def taken_as(parameter: Parameter) -> Any:
@@ -112,11 +113,12 @@ def arguments(name: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]
 
 
 def form_of(name: str, blanks: Mapping[str, Blank]) -> type[BaseModel]:
-    """Return the model of a form; nothing is known of it yet."""
-    fields: dict[str, Any] = {
-        key: (PLAIN[blank.type] | None, Field(default=None, description=blank.description or None))
-        for key, blank in blanks.items()
-    }
+    """Return the model of a form."""
+    fields: dict[str, Any] = {}
+    for key, blank in blanks.items():
+        kind, described = PLAIN[blank.type], blank.description or None
+        required = (kind, Field(description=described))
+        fields[key] = required if blank.required else (kind | None, Field(default=None, description=described))
     return create_model(name, **fields)
 
 

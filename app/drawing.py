@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from markdown_it import MarkdownIt
 from rich import box
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -23,6 +24,7 @@ LEVELS = {"info": ("i", "cyan"), "warning": ("!", "yellow"), "error": ("!", "red
 UNBOUNDED = 10_000
 BAR = 24
 """Columns of a player's bar."""
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 
 
 def drawn(view: View) -> list[RenderableType]:
@@ -62,8 +64,12 @@ def asked(question: Interrupt, lang: str) -> list[RenderableType]:
 def markdown(text: str) -> Markdown:
     """Return a text drawn as Markdown."""
     # In a talk a new line is a new line; two spaces make it one in Markdown, too.
+    source = numbers_kept(clean(text)).replace("\n", "  \n")
     # A link shows its address: one that hides behind other words could lead anywhere.
-    return Markdown(numbers_kept(clean(text)).replace("\n", "  \n"), hyperlinks=False)
+    drawing = Markdown(source, hyperlinks=False)
+    # Rich would leave out what looks like HTML ("List<int>") and has no switch for it.
+    drawing.parsed = _PARSER.parse(source)
+    return drawing
 
 
 class Grid:

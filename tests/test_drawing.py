@@ -93,6 +93,23 @@ def test_what_tools_say_cannot_steer_the_terminal() -> None:
     assert len(text) < 2000
 
 
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("Use <b>bold</b> in a List<int>.", "Use <b>bold</b> in a List<int>."),
+        ("<div>\n**one**\n</div>", "<div>\none\n</div>"),
+        ("<!-- note --> 1 < 2 &amp; **two**", "<!-- note --> 1 < 2 & two"),
+        ("`Map<a, b>` and ~~old~~", "Map<a, b> and old"),
+    ],
+)
+def test_what_looks_like_html_is_shown(text: str, seen: str) -> None:
+    """Nothing of a text is left out because it stands in angle brackets; Markdown around it is drawn."""
+    out = StringIO()
+    Console(file=out, width=60).print(markdown(text))
+
+    assert "\n".join(line.rstrip() for line in out.getvalue().strip().split("\n")) == seen
+
+
 def test_a_list_with_gaps_keeps_its_numbers() -> None:
     """What people call a to-do by is the number that is shown: Markdown would count the entries anew."""
     text, out = "Your list:\n1. milk\n3. bread\n\nAnything else?", StringIO()

@@ -45,6 +45,8 @@ async def test_a_strangers_tap_does_nothing(door: Open, world: BotApi) -> None:
         await world.until_sent(ANN, 1)
         world.taps({**world.sent[0], "chat": {"id": BOB, "type": "private"}, "reply_markup": buttons}, "Yes")
         assert str(BOB) in (await world.until_sent(BOB, 1))[0]
+        # An answer is sent before its turn is over.
+        await world.until(lambda: not one.chats.is_busy(ANN) and not one.chats.is_busy(BOB))
         assert await one.assistant.history(f"telegram-{ANN}")
     assert "answerCallbackQuery" not in world.methods()
 

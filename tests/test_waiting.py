@@ -114,7 +114,8 @@ def test_a_form_and_a_page_are_answered_by_resume(chat: Chat, run: Run) -> None:
     assert run("ask", "Fetch it")[0] == 10
 
     code, out, _ = run("resume", "--thread", "me", "--choose", '{"street": "Elm Street 5"}')
-    assert (code, out) == (10, "Thank you. What is still missing:\nzip:\n")
+    assert code == 10
+    assert out == "Thank you. What is still missing:\nYou can leave out: zip. Say “skip” for that.\nzip:\n"
     code, out, _ = run("resume", "--thread", "me", "--choose", "soon")
     assert (code, "That does not fit" in out) == (10, True)
     assert run("resume", "--thread", "me", "--choose", "8001")[:2] == (

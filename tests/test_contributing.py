@@ -86,7 +86,7 @@ def test_a_missing_prompt_is_found_at_start(house: Path) -> None:
         [sys.executable, "-m", "app", "ask", "hi"], cwd=house, env=environment, capture_output=True, text=True
     )
 
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "prompts/en/dialogs/travel.md is missing" in done.stderr.strip().splitlines()[-1]
 
 
@@ -98,6 +98,6 @@ def test_a_tool_that_contradicts_itself_is_named(house: Path) -> None:
     clock.write_text(f"{text}\n".replace("from prompts", "from agents.tools.traits import traits\nfrom prompts", 1))
     done = subprocess.run([sys.executable, "-m", "app", "check"], cwd=house, capture_output=True, text=True)
 
-    assert done.returncode == 1
+    assert done.returncode == 2
     told = "python -m app: tool current_time: its key names arguments it does not have: hour\n"
     assert (done.stdout, done.stderr) == ("", told)

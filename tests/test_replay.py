@@ -32,13 +32,10 @@ def written_in(task: Task) -> list[str]:
 
 @pytest.mark.slow
 @recorded
-@pytest.mark.parametrize(
-    ("marked", "spells", "repeat"),
-    [(False, False, ""), (True, True, ""), (True, False, "reply"), (True, False, "turn")],
-)
-async def test_every_outcome_and_every_shop_is_the_recorded_one(marked: bool, spells: bool, repeat: Repeat) -> None:
-    """With identifiers or numbers, each write asked for once or twice, nothing differs from the record."""
-    played = await replay(RETAIL, marked=marked, spells=spells, repeat=repeat)
+@pytest.mark.parametrize(("spells", "repeat"), [(True, ""), (False, "turn")])
+async def test_every_outcome_and_every_shop_is_the_recorded_one(spells: bool, repeat: Repeat) -> None:
+    """With numbers for identifiers, each write asked for once or twice, nothing differs from the record."""
+    played = await replay(RETAIL, marked=True, spells=spells, repeat=repeat)
     told = row("", played)
     assert (told["tasks"], told["shops equal"], told["leaks"]) == (74, 74, 0)
     assert told["outcomes equal"] == told["calls"] == (485 if repeat else 365)

@@ -63,13 +63,7 @@ async def exchange_delivered_order_items(
         return result(order)
 
 
-@traits(
-    effect="write",
-    transaction=True,
-    check=when("delivered"),
-    key=("order_id", "item_ids", "payment_method_id"),
-    result=ORDER,
-)
+@traits(effect="write", transaction=True, check=when("delivered"), key=RETURN, result=ORDER)
 @tool(response_format="content_and_artifact")
 async def return_delivered_order_items(
     order_id: OrderId, item_ids: Items, payment_method_id: PaymentId, runtime: Runtime

@@ -4,23 +4,14 @@ State holds plain data and LangChain messages only, so that it survives strict d
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
-from zoneinfo import ZoneInfo
 
 from langchain_core.messages import AnyMessage
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
-from agents.aliases import Known
-from agents.help.chain import HelpChain
 from agents.history import GROW, cut
-from agents.memory.ledger import Ledger
-from agents.memory.locks import ThreadLocks
-from agents.memory.reminders import Reminders
-from agents.models import Models
-from agents.verdict import Ballot
-from agents.zone import machine_zone
+from agents.identifiers import Known
 
 Status = Literal["new", "running", "paused", "finished"]
 SUPERVISOR = "supervisor"
@@ -168,24 +159,3 @@ class State(TypedDict, total=False):
     aliases: Known
     remaining_steps: RemainingSteps
     """Supersteps that the turn may still take; known while it runs, kept nowhere."""
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a turn is given and no model sees or sets."""
-
-    thread: str
-    user: str
-    models: Models
-    ballot: Ballot = field(default_factory=Ballot)
-    reminders: Reminders | None = None
-    locks: ThreadLocks = field(default_factory=lambda: ThreadLocks(None))
-    """Whoever reads and then writes what a user has in long-term memory holds a name of its own here."""
-    zone: ZoneInfo = field(default_factory=machine_zone)
-    """Where the user lived when the turn began."""
-    device: str = ""
-    """What the user speaks to: "terminal", "telegram"."""
-    permissions: frozenset[str] = frozenset()
-    help: HelpChain = field(default_factory=HelpChain)
-    ledger: Ledger | None = None
-    """What was written; without it nothing keeps a write from being repeated."""

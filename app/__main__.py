@@ -6,7 +6,7 @@ from agents.errors import ContractError
 
 try:
     # This import takes a second or more: Ctrl-C meanwhile is no accident to show a stack trace for.
-    from app.cli import main
+    from app.cli.command_line import main
 except KeyboardInterrupt:
     sys.exit(130)
 except ContractError as broken:

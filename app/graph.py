@@ -12,21 +12,22 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from agents import summing
-from agents.acting import Acting
-from agents.asking import Asking
-from agents.gate import Gate, untrained_gate
-from agents.prompting import Prompting
-from agents.routing import Routing
-from agents.scene import scene
-from agents.serving import Serving
-from agents.settling import Settling
-from agents.shelf import Mode, shelves
+from agents.context import Context
+from agents.conversation.gate import Gate, untrained_gate
+from agents.conversation.prompt import Prompting
+from agents.conversation.scene import scene
+from agents.nodes import summary
+from agents.nodes.ask import Asking
+from agents.nodes.observer import Judging, Watching
+from agents.nodes.route import Routing
+from agents.nodes.settle import Settling
+from agents.nodes.shortcut import Serving
+from agents.nodes.speaker import Speaking
+from agents.nodes.summary import Summing
+from agents.nodes.tools import Acting
 from agents.speaker import Speaker, Speakers
-from agents.speaking import Speaking
-from agents.state import SUPERVISOR, Context, State
-from agents.summing import Summing
-from agents.watching import Judging, Watching
+from agents.state import SUPERVISOR, State
+from agents.toolkit.shelf import Mode, shelves
 from observers import Observer
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
@@ -67,7 +68,7 @@ class Wiring:
         if isinstance(last, AIMessage) and last.tool_calls:
             return [f"{speaker.name}.tools"]
         checks = [f"{name}.post_check" for name in speaker.observers if self._has_a_say(name, speaker, state)]
-        if summing.due(speaker, state):
+        if summary.due(speaker, state):
             checks.append(f"{speaker.name}.summary")
         return checks or (["settle"] if self.settling.due(state) else [END])
 

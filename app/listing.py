@@ -9,12 +9,12 @@ from typing import Any
 from rich.cells import cell_len
 
 from agents.events import Interrupt
-from agents.memory.letters import Line, ThreadInfo
+from agents.memory.inbox import Line, ThreadInfo
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
-from agents.tools.cards import ToolCard
-from app.terminal import clean
-from app.wording import say
+from agents.toolkit.card import ToolCard
+from app.plain_text import clean
+from app.sentences import say
 
 
 def columns(rows: Iterable[Sequence[object]]) -> list[str]:

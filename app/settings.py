@@ -8,8 +8,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agents.errors import ConfigError
 from agents.models import Models
-from agents.models.making import Endpoint, make_models
-from agents.shelf import Mode
+from agents.models.factory import Endpoint, make_models
+from agents.toolkit.shelf import Mode
 from app.permissions import read_permissions
 
 HelpLink = Literal["pages", "model", "webhook", "person"]

@@ -16,18 +16,18 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph_sdk.runtime import ServerRuntime
 
+from agents.context import Context
 from agents.errors import UsageError
 from agents.memory import Memory, open_memory
-from agents.memory.letters import Letter
-from agents.state import Context
-from agents.zone import zone_of_user
+from agents.memory.inbox import Letter
+from agents.memory.preferences import zone_of_user
+from app.assistant.language import Languages
+from app.assistant.run import STEPS
 from app.composition import check_tools, discover
+from app.composition.help_chain import check_help, make_help
+from app.composition.remote_tools import with_remote_tools
 from app.graph import Graph, build_graph
-from app.help import check_help, make_help
-from app.language import Languages
 from app.permissions import Permissions
-from app.remote import with_remote_tools
-from app.running import STEPS
 from app.settings import Settings, read_settings
 from prompts import languages
 

@@ -6,14 +6,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from agents.events import Error, Event, Interrupt, TurnEnd
-from agents.models.events import ModelEnd
+from agents.events import RETRY, Error, Event, Interrupt, TurnEnd
+from agents.events.models import ModelEnd
 from agents.questions import CHOICE, mark
 from app.assistant import Assistant, Turn
-from app.render import RETRY, Screen
-from app.terminal import on_signal
+from app.signals import on_signal
 
 TERMINAL = "terminal"
 """The device of a visit on the command line."""
@@ -26,6 +25,16 @@ TROUBLE = {"busy": 75, "key_refused": 76, "unavailable": 77}
 STOP_AGAIN = 0.05
 PATIENCE = 10.0
 """Seconds that a stopped answer may take to be stored."""
+
+
+class Screen(Protocol):
+    """Whatever shows the events of a turn."""
+
+    def show(self, event: Event) -> None:
+        """Show one event, or leave it out."""
+
+    def close(self) -> None:
+        """Take note that the turn is over, with or without a `TurnEnd`."""
 
 
 @dataclass

@@ -17,11 +17,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from agents.aliases import MARK, AliasError, Aliases
-from agents.tools.outcome import written
+from agents.identifiers import MARK, AliasError, Aliases
+from agents.toolkit.result import written
 from benchmarks.pieces import least_tokens
 from benchmarks.report import Row, arguments, show
-from benchmarks.retail import ARGUMENTS, as_shown, told
+from tests.support.shop.types import ARGUMENTS, as_shown, told
 
 ALL = "all results"
 CALLS = "arguments"

@@ -9,16 +9,16 @@ from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 
 import observers
+from agents.conversation.prompt import Prompting
 from agents.events import Event, Message, TurnEnd
 from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
-from agents.prompting import Prompting
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
+from app.assistant.language import Languages
 from app.composition import SUPERVISOR_TOOLS
 from app.graph import Graph, build_graph
-from app.language import Languages
 from benchmarks.conversation import ERRANDS, WORK, Step, found, script
 from prompts import languages
 

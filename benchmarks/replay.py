@@ -25,16 +25,16 @@ from agents.events import ToolEnd
 from agents.memory import Memory, open_memory
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
+from app.assistant.language import Languages
 from app.graph import build_graph
-from app.language import Languages
-from benchmarks.replay_outcomes import Played, row
-from benchmarks.replay_reads import Reads
-from benchmarks.replay_script import Clerk
-from benchmarks.replay_tasks import Repeat, Task, tasks
 from benchmarks.report import Row, arguments, show
-from benchmarks.retail_desk import DESK, desk
-from benchmarks.retail_store import FILE, digest, fill, writes
 from prompts import languages
+from tests.support.shop.desk import DESK, desk
+from tests.support.shop.replay_outcomes import Played, row
+from tests.support.shop.replay_reads import Reads
+from tests.support.shop.replay_script import Clerk
+from tests.support.shop.replay_tasks import Repeat, Task, tasks
+from tests.support.shop.store import FILE, digest, fill, writes
 
 SIDE_BY_SIDE = 8
 """Tasks that are played at a time."""

@@ -13,23 +13,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from unittest.mock import patch
 
-from agents import shelf
 from agents.events import Event, Message, ToolEnd
-from agents.finding import FIND
 from agents.memory import open_memory
 from agents.models.script import Asked
 from agents.state import SUPERVISOR
+from agents.toolkit import shelf
+from agents.toolkit.find_tools import FIND
 from app.assistant import Assistant, Turn
+from app.assistant.language import Languages
 from app.graph import build_graph
-from app.language import Languages
 from benchmarks.conversation import TURNS
 from benchmarks.counts import Calls
-from benchmarks.errands import Errand, Perfect, errands
 from benchmarks.performing import OffScript, company
 from benchmarks.pieces import least_tokens
 from benchmarks.report import Row, arguments, show
 from benchmarks.warehouse import with_warehouse
 from prompts import languages
+from tests.support.shop.errands import Errand, Perfect, errands
 
 CACHED = 0.1
 """The price of a character that a cache serves, where a fresh one costs 1."""

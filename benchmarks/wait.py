@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agents.events import Token
-from agents.holding import Observed
+from agents.events.handover import Observed
 from app.assistant import Assistant, Turn
 from benchmarks.conversation import WORK, Step, script
 from benchmarks.performing import OffScript, Player, perform, stage

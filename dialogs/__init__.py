@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
-from agents.discovering import load_each
+from agents.discovery import load_each
 from agents.errors import ContractError
 from agents.speaker import History, Resume, Speaker
 from prompts import variables

@@ -1,9 +1,9 @@
 """The user's to-dos, reminders, alarms and timers."""
 
 from agents.tools.reminders import add_reminder, change_reminder, choose_reminder, delete_reminders, list_reminders
+from agents.tools.time_zone import set_time_zone
 from agents.tools.timers import stop_timer
 from agents.tools.todos import add_todos, change_todo, choose_todo, delete_todos, list_todos
-from agents.tools.zone import set_time_zone
 from dialogs import Dialog
 
 dialog = Dialog(

@@ -1,8 +1,8 @@
 """Sees when a dialog has reached its goal, or the user is done with it."""
 
-from agents.gate import asks
-from agents.ideas import says
-from agents.scene import Scene
+from agents.conversation.gate import asks
+from agents.conversation.scene import Scene
+from agents.text.phrases import says
 from agents.verdict import STAY, Verdict
 from observers import Observer
 

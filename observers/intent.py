@@ -2,8 +2,8 @@
 
 import json
 
-from agents.ideas import mentions
-from agents.scene import Scene
+from agents.conversation.scene import Scene
+from agents.text.phrases import mentions
 from agents.verdict import STAY, Verdict
 from observers import Observer
 

@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 
 import prompts
+from agents.conversation.gate import Gate, untrained_gate
 from agents.events import Event
-from agents.gate import Gate, untrained_gate
+from agents.events.trace import trace
 from agents.help.chain import HelpChain
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
+from agents.replay.recorded_tools import Answer, with_answers, with_strangers
 from agents.speaker import Speakers
-from agents.tools.recorded import Answer, with_answers, with_strangers
-from agents.tracing import trace
 from app.assistant import Assistant, Turn
+from app.assistant.language import Languages
 from app.composition import discover
+from app.composition.help_chain import make_help
 from app.graph import build_graph
-from app.help import make_help
-from app.language import Languages
 from app.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from observers import Observer

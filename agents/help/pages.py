@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from agents.fulltext import Entry, Hit, Index
 from agents.help import Question
-from agents.ideas import small_words
-from agents.lexical import stems
+from agents.text.fulltext import Entry, Hit, Index
+from agents.text.phrases import small_words
+from agents.text.stems import stems
 from prompts import prompt
 
 FEW = 2

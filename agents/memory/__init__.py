@@ -10,10 +10,10 @@ from pathlib import Path
 from langchain_core.runnables import RunnableConfig
 
 from agents.errors import ConfigError, UsageError
-from agents.memory.checkpoints import Saver
+from agents.memory.checkpointer import Saver
 from agents.memory.connection import truncate
-from agents.memory.entries import Entries
 from agents.memory.ledger import Ledger
+from agents.memory.ledger_table import Entries
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
 from agents.memory.reminders import Reminders

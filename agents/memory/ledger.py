@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import aiosqlite
 
 from agents.errors import ContractError
-from agents.memory.entries import Entries, Write
+from agents.memory.ledger_table import Entries, Write
 from agents.memory.locks import ThreadLocks
 
 WAIT = 30

@@ -14,7 +14,7 @@ from typing import Any
 import aiosqlite
 
 from agents.memory.connection import connect, writing
-from agents.memory.letters import clean
+from agents.memory.inbox import clean
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS notes (

@@ -13,9 +13,9 @@ import aiosqlite
 
 from agents.errors import UsageError
 from agents.memory.connection import connect, writing
-from agents.memory.letters import clean
-from agents.memory.reminder import Reminder, columns, unix_ms
-from agents.moments import Moment
+from agents.memory.inbox import clean
+from agents.memory.reminder_row import Reminder, columns, unix_ms
+from agents.schedule import Moment
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS reminders (

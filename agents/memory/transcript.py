@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, Self
 
 from agents.errors import UsageError
-from agents.memory import letters
+from agents.memory import inbox
 from agents.memory.connection import Connection, connect, writing
-from agents.memory.letters import Letter, Line, Outcome, ThreadInfo, clean
-from agents.memory.tables import ERASE, LETTERS, ONE, ONLY_HERE, RECORDS, TABLES, THREADS
+from agents.memory.inbox import Letter, Line, Outcome, ThreadInfo, clean
+from agents.memory.inbox_sql import ERASE, LETTERS, ONE, ONLY_HERE, RECORDS, TABLES, THREADS
 
 RECORDED = 300
 """Turns of a thread, from its first, whose record is kept."""
@@ -42,7 +42,7 @@ class Transcript:
         if any(clean(name) != name for name in names):
             raise UsageError("Thread, message id, user and source must not contain NUL or lone surrogates.")
         entry = replace(entry, text=None if entry.text is None else clean(entry.text), status="open")
-        return await self._connection.write(partial(letters.accept, entry))
+        return await self._connection.write(partial(inbox.accept, entry))
 
     async def letter(self, thread: str, message_id: str) -> Letter | None:
         """Return a message of the inbox."""
@@ -69,20 +69,18 @@ class Transcript:
         lines = [replace(line, text=clean(line.text), turn=turn, message_id=letter.message_id) for line in lines]
         closed = replace(letter, status=status, turn=turn)
         kept = None if record is None or turn > RECORDED else clean(record)
-        await self._connection.write(lambda connection: letters.close(connection, closed, lines, kept))
+        await self._connection.write(lambda connection: inbox.close(connection, closed, lines, kept))
 
     async def tell(self, thread: str, line: Line) -> Line:
         """Append what was said unasked, in the turn that was last, and return it; do nothing if its id is there."""
         line = replace(line, text=clean(line.text), message_id=clean(line.message_id))
-        return await self._connection.write(partial(letters.tell, clean(thread), line))
+        return await self._connection.write(partial(inbox.tell, clean(thread), line))
 
     async def lines(self, thread: str, *, message_id: str | None = None, limit: int | None = None) -> list[Line]:
         """Return the lines of a thread or of one message, oldest first; with `limit` only the last ones."""
         message = None if message_id is None else clean(message_id)
         most = -1 if limit is None else limit
-        return await self._connection.read(
-            lambda connection: letters.lines_of(connection, clean(thread), message, most)
-        )
+        return await self._connection.read(lambda connection: inbox.lines_of(connection, clean(thread), message, most))
 
     async def records(self, thread: str) -> list[tuple[str, str | None, str | None]]:
         """Return id, text and record of a thread's messages; the record has a line for each try."""

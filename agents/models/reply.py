@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 
 from agents.errors import BrokenReply, ModelUnavailable, Trouble
 from agents.events import Error, Event
+from agents.events.models import ModelEnd, ModelStart, Replied
 from agents.models import Model
-from agents.models.events import ModelEnd, ModelStart, Replied
 from agents.models.failures import FAILURES, broke, diagnose
 
 TRIES = 3

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-from agents.lexical import stems, words
+from agents.text.stems import stems, words
 
 Vector = dict[str, float]
 NGRAMS = (2, 3)

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
-from agents.lexical import stems
-from agents.retrievers.cards import Card
 from agents.retrievers.features import Vector, features
-from agents.retrievers.ranking import ToolRanker
+from agents.retrievers.tool_entry import Card
+from agents.retrievers.tool_ranker import ToolRanker
+from agents.text.stems import stems
 from prompts import languages, table
 
 Words = tuple[str, ...]

@@ -5,8 +5,8 @@ from typing import Any
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
-from agents.state import Context
-from agents.tools.traits import traits
+from agents.context import Context
+from agents.toolkit.traits import traits
 from prompts import prompt
 
 

@@ -6,10 +6,9 @@ from typing import Any
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
-from agents.state import Context
-from agents.tools.recorded import OUTSIDE
-from agents.tools.traits import traits
-from agents.zone import zone_of_user
+from agents.context import Context
+from agents.memory.preferences import zone_of_user
+from agents.toolkit.traits import OUTSIDE, traits
 from prompts import phrase, table
 
 

@@ -7,9 +7,9 @@ from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command
 
+from agents.context import Context
 from agents.memory.store import namespace_of
-from agents.state import Context
-from agents.tools.traits import traits
+from agents.toolkit.traits import traits
 from prompts import phrase
 
 

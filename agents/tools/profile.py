@@ -6,10 +6,10 @@ from typing import Any, Literal
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
-from agents.state import Context
-from agents.tools.outcome import Answer, result
-from agents.tools.traits import traits
-from agents.views import Document
+from agents.context import Context
+from agents.events.views import Document
+from agents.toolkit.result import Answer, result
+from agents.toolkit.traits import traits
 from prompts import phrase, table
 
 Runtime = ToolRuntime[Context, Any]

@@ -12,18 +12,17 @@ from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 from pydantic import Field
 
+from agents.context import Context
 from agents.errors import UsageError
-from agents.memory.reminder import Reminder
+from agents.events.views import CardList, Entry
+from agents.memory.preferences import zone_of_user
+from agents.memory.reminder_row import Reminder
 from agents.memory.reminders import MOST, Reminders
-from agents.moments.moving import moved
-from agents.moments.reading import moment
-from agents.moments.wording import worded
-from agents.state import Context
-from agents.tools.outcome import Answer, Option, Refused, choice, result
-from agents.tools.recorded import OUTSIDE
-from agents.tools.traits import traits
-from agents.views import CardList, Entry
-from agents.zone import zone_of_user
+from agents.schedule.parser import moment
+from agents.schedule.reschedule import moved
+from agents.schedule.wording import worded
+from agents.toolkit.result import Answer, Option, Refused, choice, result
+from agents.toolkit.traits import OUTSIDE, traits
 from prompts import phrase
 
 Runtime = ToolRuntime[Context, Any]

@@ -5,12 +5,11 @@ from typing import Any
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
-from agents.memory.reminder import Reminder
-from agents.moments.wording import worded
-from agents.state import Context
-from agents.tools.recorded import OUTSIDE
+from agents.context import Context
+from agents.memory.reminder_row import Reminder
+from agents.schedule.wording import worded
+from agents.toolkit.traits import OUTSIDE, traits
 from agents.tools.reminders import reminders_of
-from agents.tools.traits import traits
 from prompts import phrase
 
 Runtime = ToolRuntime[Context, Any]

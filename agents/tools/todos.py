@@ -12,11 +12,11 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.store.base import BaseStore, Item
 from pydantic import Field
 
+from agents.context import Context
+from agents.events.views import CardList, Entry
 from agents.memory.store import namespace_of
-from agents.state import Context
-from agents.tools.outcome import Answer, Option, choice, result
-from agents.tools.traits import traits
-from agents.views import CardList, Entry
+from agents.toolkit.result import Answer, Option, choice, result
+from agents.toolkit.traits import traits
 from prompts import phrase
 
 Runtime = ToolRuntime[Context, Any]

@@ -11,7 +11,7 @@ import pytest
 from agents.memory import open_memory
 from app.assistant import Assistant
 from tests.conftest import Chat, compose
-from tests.reminders.room import Room
+from tests.support.reminder_room import Room
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=ZoneInfo("UTC"))
 

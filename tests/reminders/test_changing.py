@@ -3,10 +3,10 @@
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-from agents.memory.letters import Letter
-from agents.moments import Moment
-from agents.moments.moving import rezoned
-from tests.reminders.room import FRIDAY, Room, set_reminder, texts
+from agents.memory.inbox import Letter
+from agents.schedule import Moment
+from agents.schedule.reschedule import rezoned
+from tests.support.reminder_room import FRIDAY, Room, set_reminder, texts
 
 
 async def test_what_was_changed_or_deleted_does_not_ring(room: Room) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from app.clock import GRACE_MS
-from tests.reminders.room import BERLIN, set_reminder
+from app.assistant.reminder_clock import GRACE_MS
+from tests.support.reminder_room import BERLIN, set_reminder
 
 MISSED = re.compile(r"⏰ (\d+)( \(missed: .*\))?")
 
@@ -65,7 +65,13 @@ async def _kill_again_and_again(
     kills = 0
 
     def begin() -> None:
-        command = [sys.executable, "-m", "tests.reminding", *map(str, arguments), str(chance.randrange(10**6))]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.support.reminder_process",
+            *map(str, arguments),
+            str(chance.randrange(10**6)),
+        ]
         processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
 
     next_kill = time.time() + 4

@@ -3,8 +3,8 @@
 import asyncio
 from datetime import datetime, timedelta
 
-from app.clock import Ring
-from tests.reminders.room import BERLIN, FRIDAY, Room, set_reminder, texts
+from app.assistant.reminder_clock import Ring
+from tests.support.reminder_room import BERLIN, FRIDAY, Room, set_reminder, texts
 
 
 async def test_a_reminder_rings_once_when_it_is_due(room: Room) -> None:

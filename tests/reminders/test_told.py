@@ -12,15 +12,15 @@ from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 from agents.events import Event
-from agents.memory.letters import Letter
+from agents.memory.inbox import Letter
 from agents.models.script import Call, Script
-from agents.moments import Moment
-from app.clock import Ring
-from app.repl import Repl
+from agents.schedule import Moment
+from app.assistant.reminder_clock import Ring
+from app.terminal.repl import Repl
 from app.visit import Visit
 from tests.conftest import Chat
-from tests.staging import ROLES, stage
-from tests.stand_in import StandIn, line, says
+from tests.support.fake_assistant import StandIn, line, says
+from tests.support.scripted_assistant import ROLES, stage
 
 
 async def test_whoever_speaks_next_knows_what_was_told(chat: Chat) -> None:

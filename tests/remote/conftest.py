@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import Chat
-from tests.remote.files import ROOT, Open, opened, shop
-from tests.remote.service import Answer, Service
+from tests.support.http_service import Answer, Service
+from tests.support.places import ROOT
+from tests.support.remote_files import Open, opened, shop
 
 
 @pytest.fixture

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from app import cli
+from app.cli import command_line
 from prompts import card_file
-from tests.remote.files import ORDERS, ROOT, example, library, shop
-from tests.remote.service import Answer, Service
+from tests.support.http_service import Answer, Service
+from tests.support.places import ROOT
+from tests.support.remote_files import ORDERS, example, library, shop
 
 Captured = pytest.CaptureFixture[str]
 
@@ -57,7 +58,7 @@ def describe(monkeypatch: pytest.MonkeyPatch, setting: str, body: dict[str, Any]
 
 def run(capsys: Captured, *arguments: str, code: int = 0) -> tuple[str, str]:
     """Run a command and return what it prints."""
-    assert cli.main(arguments) == code, capsys.readouterr()
+    assert command_line.main(arguments) == code, capsys.readouterr()
     out, err = capsys.readouterr()
     return str(out), str(err)
 
@@ -137,7 +138,7 @@ def test_the_rules_for_cards_hold(
     describe(monkeypatch, "REMOTE_TOOLS", body)
     faults = json.loads(run(capsys, "check", "--json", code=2)[0])["faults"]
     assert [fault for fault in faults if expected in fault and fault.startswith("remote_tools.yaml: tools.")], faults
-    assert cli.main(["ask", "hi"]) in (1, 2)
+    assert command_line.main(["ask", "hi"]) in (1, 2)
     assert "remote_tools.yaml: tools." in capsys.readouterr().err
 
 

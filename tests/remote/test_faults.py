@@ -8,8 +8,8 @@ from agents.events import Message
 from agents.models.script import Call, Line
 from prompts import phrase
 from tests.conftest import Chat
-from tests.remote.files import BEGIN, FOUND, ORDERS, Open, opened, shop
-from tests.remote.service import Answer, Service
+from tests.support.http_service import Answer, Service
+from tests.support.remote_files import BEGIN, FOUND, ORDERS, Open, opened, shop
 
 FAULTS = {
     "a failure": Answer({"error": {"text": "stack trace"}}, status=500),

@@ -12,11 +12,11 @@ import yaml
 
 from agents.errors import ConfigError
 from app.composition import discover
-from app.remote import with_remote_tools
+from app.composition.remote_tools import with_remote_tools
 from app.settings import Settings
-from tests.remote.files import example, opened, shop
+from tests.support.places import ROOT
+from tests.support.remote_files import example, opened, shop
 
-ROOT = Path(__file__).parents[2]
 Break = Callable[[dict[str, Any]], object]
 
 

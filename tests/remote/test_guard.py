@@ -9,8 +9,8 @@ import httpx
 import pytest
 from ssrfguard import SSRFGuardError
 
-from agents.tools.remote.guard import guarded_client, policy_of
-from tests.remote.service import Answer, Service
+from agents.remote.ssrf import guarded_client, policy_of
+from tests.support.http_service import Answer, Service
 
 TRICKS = [
     "http://127.0.0.1/",

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from agents.blanks import blank
-from agents.tools.outcome import TooMany
-from agents.tools.remote.description import HttpTool
-from agents.tools.remote.mapping import answer_of, fill
-from agents.tools.remote.parameters import Blank, form_of
-from agents.tools.remote.sending import NoAnswer, retry_after
-from agents.views import LONGEST_FIELD, MOST_ENTRIES, CardList, Document, Link, Notice, Player, Table
+from agents.events.views import LONGEST_FIELD, MOST_ENTRIES, CardList, Document, Link, Notice, Player, Table
+from agents.questions.form_fields import blank
+from agents.remote.answer import answer_of, fill
+from agents.remote.http_client import NoAnswer, retry_after
+from agents.remote.http_file import HttpTool
+from agents.remote.parameter_spec import Blank, form_of
+from agents.toolkit.result import TooMany
 
 
 def tool(**parts: Any) -> HttpTool:

@@ -8,12 +8,12 @@ import pytest
 
 from agents.events import ToolEnd
 from agents.models.script import Call
-from agents.tools.remote.masking import Mask, masks
-from agents.tools.remote.parts import Env
-from agents.tools.remote.said import Said
+from agents.remote.secrets import Mask, masks
+from agents.remote.tool_spec import Said
+from agents.remote.yaml_file import Env
 from tests.conftest import Chat
-from tests.remote.files import BEGIN, Open, opened, shop, taking
-from tests.remote.service import Answer, Service
+from tests.support.http_service import Answer, Service
+from tests.support.remote_files import BEGIN, Open, opened, shop, taking
 
 ODD = 'k&y/"=ü€x'
 PAIR = base64.b64encode(b"shop:open sesame").decode()

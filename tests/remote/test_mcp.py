@@ -14,7 +14,8 @@ import pytest
 from agents.models.script import Call, Line
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.remote.files import EMMA, ROOT, library, opened
+from tests.support.places import ROOT
+from tests.support.remote_files import EMMA, library, opened
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("shelf")]
 
@@ -23,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("shelf")]
 async def listening(port: int) -> AsyncIterator[None]:
     """Run the library on a port of loopback during the block."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.remote.library", "http", str(port), cwd=ROOT
+        sys.executable, "-m", "tests.support.mcp_server", "http", str(port), cwd=ROOT
     )
     try:
         async with asyncio.timeout(60), httpx.AsyncClient() as client:
@@ -89,7 +90,7 @@ async def test_a_slow_tool_is_given_up(chat: Chat, tmp_path: Path) -> None:
 
 async def test_a_server_that_hangs_is_replaced(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that does not even answer a ping any more is ended; the next call opens it again."""
-    monkeypatch.setattr("agents.tools.remote.session.PATIENCE", 1)
+    monkeypatch.setattr("agents.remote.mcp_session.PATIENCE", 1)
     chat.expects(supervisor=[Call("freeze"), Call("find_books", {"title": "emma"}), "Here it is."])
     async with opened(tmp_path, chat.speakers, servers=library(timeout=8)) as chat.speakers:
         trace = await chat.says("Freeze")

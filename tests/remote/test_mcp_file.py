@@ -8,7 +8,7 @@ import pytest
 
 from agents.errors import ConfigError
 from app.composition import discover
-from tests.remote.files import library, opened
+from tests.support.remote_files import library, opened
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("shelf")]
 
@@ -74,7 +74,7 @@ async def test_a_fault_is_named(tmp_path: Path, changes: dict[str, Any], expecte
 
 async def test_the_extra_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where MCP is not installed, an operator who wants it is told how to."""
-    monkeypatch.delitem(sys.modules, "agents.tools.remote.mcp", raising=False)
+    monkeypatch.delitem(sys.modules, "agents.remote.mcp", raising=False)
     monkeypatch.setitem(sys.modules, "langchain_mcp_adapters.interceptors", None)
     with pytest.raises(ConfigError, match=r"install it: pip install --require-hashes -r requirements-mcp\.txt$"):
         async with opened(tmp_path, discover()[0], servers=library()):

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from agents.events.views import CardList, Notice
 from agents.models.script import Call, Line
-from agents.views import CardList, Notice
 from app.composition import discover
 from app.permissions import Permissions
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.remote.files import EMMA, library, opened, taking
+from tests.support.remote_files import EMMA, library, opened, taking
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("shelf")]
 

@@ -6,10 +6,10 @@ import httpx
 import pytest
 from langgraph.prebuilt import ToolRuntime
 
-from agents.state import Context
-from agents.tools.outcome import Refused
-from agents.tools.remote.description import HttpFile
-from agents.tools.remote.request import request_of
+from agents.context import Context
+from agents.remote.http_file import HttpFile
+from agents.remote.http_request import request_of
+from agents.toolkit.result import Refused
 
 ITEM = {
     "services": {"shop": {"url": "https://shop.example/api"}},

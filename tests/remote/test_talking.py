@@ -7,16 +7,16 @@ import pytest
 import yaml
 
 from agents.events import Interrupt
+from agents.events.trace import trace
+from agents.events.views import CardList, Notice
 from agents.models.script import Call
-from agents.tracing import trace
-from agents.views import CardList, Notice
 from app.assistant import Turn
 from app.composition import open_assistant
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.remote.files import BEGIN, FOUND, ORDERS, Open, opened, shop
-from tests.remote.service import Answer, Service
+from tests.support.http_service import Answer, Service
+from tests.support.remote_files import BEGIN, FOUND, ORDERS, Open, opened, shop
 
 
 async def test_a_service_is_a_tool(chat: Chat, service: Open) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from agents.models.script import Script
 from app.assistant import Assistant
-from tests.staging import ROLES, stage
+from tests.support.scripted_assistant import ROLES, stage
 
 
 @pytest.fixture

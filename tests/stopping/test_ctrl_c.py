@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from agents.models.script import Script
-from tests.driver import ROOT
-from tests.provider import Provider, words
-from tests.staging import ROLES, THREAD, script_lines, stage
+from tests.support.odd_provider import Provider, words
+from tests.support.places import ROOT
+from tests.support.scripted_assistant import ROLES, THREAD, script_lines, stage
 
 MANY = " ".join(f"word{number}" for number in range(300))
 

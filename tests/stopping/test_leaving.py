@@ -7,12 +7,23 @@ from typing import Literal
 import pytest
 
 from agents.events import Event, Message, Token, ToolEnd, ToolStart, TurnEnd, TurnStart
-from agents.holding import DialogChanged
-from agents.models.events import ModelStart
+from agents.events.handover import DialogChanged
+from agents.events.models import ModelStart
 from agents.models.script import Script
 from app.assistant import Assistant, Turn
-from tests.staging import ROLES, THREAD, Gate, Planner, open_calls, play, said, script_lines, stage, todos
-from tests.stopping.stops import word
+from tests.support.scripted_assistant import (
+    ROLES,
+    THREAD,
+    Gate,
+    Planner,
+    open_calls,
+    play,
+    said,
+    script_lines,
+    stage,
+    todos,
+)
+from tests.support.stops import word
 
 
 async def test_whoever_stops_reading_is_answered_by_the_next_turn(assistant: Assistant, script: Script) -> None:

@@ -11,8 +11,8 @@ from agents.events import Message, ToolStart, TurnStart
 from agents.models.script import Call, Script
 from agents.tools.todos import list_todos
 from app.assistant import Assistant
-from tests.staging import THREAD, Gate, open_calls, play, said, script_lines, values
-from tests.stopping.stops import PLAN, messages, play_until, word
+from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, said, script_lines, values
+from tests.support.stops import PLAN, messages, play_until, word
 
 
 async def test_what_was_shown_is_what_is_kept(assistant: Assistant, script: Script) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Chat
-from tests.shop import RETURNS, with_shop
+from tests.support.shop_tools import RETURNS, with_shop
 
 
 @pytest.fixture

@@ -9,21 +9,21 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.tools import BaseTool, tool
 
 from agents.events import Event, Message, ToolEnd, TurnEnd
+from agents.events.handover import Observed
+from agents.events.views import CardList, Entry
 from agents.history import dangling
-from agents.holding import Observed
 from agents.models import Model, Models
 from agents.models.rules import RulesModel
 from agents.models.script import Call, Line
 from agents.speaker import Speakers
-from agents.tools.outcome import Answer, result
-from agents.tools.traits import traits
-from agents.views import CardList, Entry
+from agents.toolkit.result import Answer, result
+from agents.toolkit.traits import traits
 from app.assistant import Turn
 from prompts import phrase
-from tests import shop
 from tests.conftest import Chat, told
-from tests.shop import Runtime
-from tests.staging import stage
+from tests.support import shop_tools
+from tests.support.scripted_assistant import stage
+from tests.support.shop_tools import Runtime
 
 ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"
 BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
@@ -39,7 +39,7 @@ async def list_todos(runtime: Runtime) -> Answer:
 @pytest.fixture(autouse=True)
 def planner(chat: Chat) -> None:
     """Give the planner the shop and a list that plain requests show."""
-    given(chat, [*shop.TOOLS, list_todos])
+    given(chat, [*shop_tools.TOOLS, list_todos])
 
 
 def given(chat: Chat, tools: Sequence[BaseTool]) -> None:

@@ -124,7 +124,7 @@ async def test_a_dialog_that_was_renamed_goes_on(chat: Chat) -> None:
     chat.speakers = Speakers(chat.speakers.supervisor, {**dialogs, "person": person})
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agents.prompting.prompt", lambda name, lang, **_: f"[{name}]")
+        patch.setattr("agents.conversation.prompt.prompt", lambda name, lang, **_: f"[{name}]")
         assert await chat.says("First aid") == "user: First aid\nperson: Noted."
     state = await chat.state()
     assert (state["dialog"], state["forms"]["person"]) == ("person", {"experience": "nurse"})

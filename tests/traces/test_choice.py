@@ -10,8 +10,8 @@ from agents.models.rules import RulesModel
 from agents.models.script import Call
 from app.assistant import Turn
 from tests.conftest import Chat, told
-from tests.shop import ASKED, BEGIN, HAT, ORDERS
-from tests.staging import stage
+from tests.support.scripted_assistant import stage
+from tests.support.shop_tools import ASKED, BEGIN, HAT, ORDERS
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -93,12 +93,12 @@ async def test_a_page_to_open_waits_until_the_user_is_back(chat: Chat) -> None:
 
 async def test_of_one_candidate_there_is_no_choice(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """A selector with one candidate takes it; with none it has an empty result."""
-    monkeypatch.setattr("tests.shop.ORDERS", {HAT: ORDERS[HAT]})
+    monkeypatch.setattr("tests.support.shop_tools.ORDERS", {HAT: ORDERS[HAT]})
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back.", Call("choose_order"), "No orders."])
     trace = await chat.says("I want to return something")
     assert 'planner.choose_order() = {"id":1,"name":"Red hat","price":15.0}' in trace
 
-    monkeypatch.setattr("tests.shop.ORDERS", {})
+    monkeypatch.setattr("tests.support.shop_tools.ORDERS", {})
     chat.expects(observer=["stay"])
     assert "planner.choose_order() = []" in await chat.says("And now the next one of my orders")
 
@@ -129,7 +129,7 @@ async def test_without_a_key_an_unclear_name_is_chosen(
 async def test_a_typed_number_is_that_of_the_screen(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """An identifier that looks like the number of another option is not what the user typed."""
     ids = dict(zip(("3", "1", "2"), ORDERS.values(), strict=True))
-    monkeypatch.setattr("tests.shop.ORDERS", ids)
+    monkeypatch.setattr("tests.support.shop_tools.ORDERS", ids)
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
 
     assert '"name":"Red hat"' in await chat.says("I want to return something", "2")

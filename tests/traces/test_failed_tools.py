@@ -12,7 +12,7 @@ from agents.speaker import Speakers
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.webhook import Webhook
+from tests.support.webhook_server import Webhook
 
 PLAN = Call("plan_things", {"brief": "wants to know the weather in Ulm"})
 SOON = 1.0
@@ -91,7 +91,7 @@ async def test_a_mistake_in_another_turn_does_not_count(chat: Chat) -> None:
 @pytest.mark.parametrize("name", ["weather", "slow_weather"])
 async def test_a_tool_that_does_not_work_ends_in_help(chat: Chat, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Whether it raises or takes too long; once in a turn, however often the model tries."""
-    monkeypatch.setattr("agents.tools.running.TIMEOUT", SOON)
+    monkeypatch.setattr("agents.toolkit.tool_node.TIMEOUT", SOON)
     with_weather(chat)
     async with Webhook.open({"answer": "Look out of the window."}) as hook:
         chat.settings = Settings(_env_file=None, help_chain="pages,webhook", help_webhook_url=hook.url)

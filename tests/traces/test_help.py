@@ -8,12 +8,12 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Fail, Reply
 
 from agents.events import ToolEnd, TurnEnd
-from agents.models.events import ModelEnd, ModelStart
+from agents.events.models import ModelEnd, ModelStart
 from agents.models.script import Call
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.webhook import Webhook
+from tests.support.webhook_server import Webhook
 
 # The client library keeps one connection pool for each address, and a pool belongs to one event loop.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

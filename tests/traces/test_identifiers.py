@@ -6,19 +6,19 @@ from dataclasses import replace
 import pytest
 from langchain_core.tools import BaseTool, tool
 
-from agents.aliases import shown
+from agents.identifiers import shown
+from agents.models.rules import values
 from agents.models.script import Call, Line
 from agents.questions import CHOICE
-from agents.rules import slots
 from agents.speaker import Speakers
-from agents.tools.guarding import parameters
-from agents.tools.notation import signature
-from agents.tools.outcome import Answer, Option, choice, result, schema_of
-from agents.tools.traits import traits, traits_of
+from agents.toolkit.guard import parameters
+from agents.toolkit.result import Answer, Option, choice, result, schema_of
+from agents.toolkit.signature import signature
+from agents.toolkit.traits import traits, traits_of
 from prompts import phrase
-from tests import shop
 from tests.conftest import Chat, told
-from tests.shop import ORDERS, OrderId, Runtime
+from tests.support import shop_tools
+from tests.support.shop_tools import ORDERS, OrderId, Runtime
 
 SHOES, HAT, COAT = ORDERS
 BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]
@@ -61,7 +61,7 @@ def given(chat: Chat, tools: Sequence[BaseTool]) -> None:
 def nothing_sent() -> None:
     """Begin with nothing sent, either way."""
     SENT.clear()
-    shop.RETURNS.clear()
+    shop_tools.RETURNS.clear()
 
 
 async def test_names_of_members_are_numbers_too(chat: Chat) -> None:
@@ -87,7 +87,7 @@ def test_a_model_reads_that_names_are_numbers() -> None:
 
 async def test_what_the_user_spelled_out_is_taken(chat: Chat) -> None:
     """An identifier that no tool has shown yet reaches the tool as the user wrote it, now or some messages ago."""
-    given(chat, shop.TOOLS)
+    given(chat, shop_tools.TOOLS)
     chat.expects(supervisor=BEGIN, planner=[Call("submit_return", {"order": HAT}), "Sent back.", "Sure?"])
     chat.expects(planner=[Call("submit_return", {"order": COAT}), "That one, too."], observer=["stay"] * 2)
 
@@ -106,13 +106,13 @@ async def test_what_the_user_spelled_out_is_taken(chat: Chat) -> None:
         f"there is one more order that I have doubts about, (#{COAT})",
         "well, on second thoughts, do send that one back as well",
     )
-    assert [("ann", HAT), ("ann", COAT)] == shop.RETURNS
+    assert [("ann", HAT), ("ann", COAT)] == shop_tools.RETURNS
 
 
 @pytest.mark.parametrize("given_as", [COAT, COAT.upper(), COAT[:8], "coat", 3])
 async def test_what_the_user_did_not_write_is_refused(chat: Chat, given_as: object) -> None:
     """Neither what a brief, a tool or a model wrote, nor a part, another case or a name of what the user wrote."""
-    given(chat, [news, shop.submit_return])
+    given(chat, [news, shop_tools.submit_return])
     calls: list[Line] = [Call("news"), Call("submit_return", {"order": given_as}), f"Shall I send {COAT} back?"]
     again: list[Line] = [Call("submit_return", {"order": given_as}), "Which one?"]
     chat.expects(supervisor=[Call("plan_things", {"brief": f"send {COAT} back"})], planner=[*calls, *again])
@@ -123,7 +123,7 @@ async def test_what_the_user_did_not_write_is_refused(chat: Chat, given_as: obje
 
     told_model = phrase("alias_unknown", "en", kind="order", given=str(given_as), known="-")
     assert trace.count(f"planner.submit_return(order={given_as!r}) ! {told_model}") == 2
-    assert shop.RETURNS == []
+    assert shop_tools.RETURNS == []
 
 
 async def test_a_button_is_not_what_the_user_wrote(chat: Chat) -> None:
@@ -135,22 +135,22 @@ async def test_a_button_is_not_what_the_user_wrote(chat: Chat) -> None:
         """Let the user choose."""
         return choice("Which?", [Option(f"sell {COAT}", 1), Option("keep it", 2)])
 
-    given(chat, [choose, shop.submit_return])
+    given(chat, [choose, shop_tools.submit_return])
     chat.expects(supervisor=BEGIN, planner=[Call("choose"), Call("submit_return", {"order": COAT}), "Hm."])
     await chat.says("Let me choose")
     await chat.says(f"sell {COAT}", source=CHOICE)
 
-    assert shop.RETURNS == []
+    assert shop_tools.RETURNS == []
 
 
 async def test_a_known_number_is_the_number(chat: Chat) -> None:
     """What has been given as a number means that, however the user writes it; an old one means nothing new."""
-    given(chat, shop.TOOLS)
+    given(chat, shop_tools.TOOLS)
     calls: list[Line] = [Call("find_orders", {"name": "hat"}), Call("submit_return", {"order": "#1"}), "Sent back."]
     chat.expects(supervisor=BEGIN, planner=calls)
     await chat.says("Send back my hat, that is order #1")
 
-    assert [("ann", HAT)] == shop.RETURNS
+    assert [("ann", HAT)] == shop_tools.RETURNS
 
 
 def test_a_schema_allows_both() -> None:
@@ -168,5 +168,5 @@ def test_a_schema_allows_both() -> None:
     assert shown(parameters(look), given=True)["properties"]["order"]["anyOf"] == [*both, {"type": "null"}]
     assert shown(parameters(send), given=True)["properties"]["pieces"]["propertyNames"] == {"anyOf": both}
     assert shown(schema_of(traits_of(prices).result))["propertyNames"] == {"pattern": r"^\d+$"}
-    read = slots.parameters({"parameters": shown(parameters(look), given=True)})
+    read = values.parameters({"parameters": shown(parameters(look), given=True)})
     assert [read["order"].kind, read["orders"].kind] == ["number", "numbers"]

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
+from agents.events.trace import trace
 from agents.memory import open_memory
 from agents.models.script import Asked, Call
-from agents.shelf import shelves
-from agents.tracing import trace
+from agents.toolkit.shelf import shelves
 from app.assistant import Assistant, Turn
+from app.assistant.language import Languages
 from app.graph import build_graph
-from app.language import Languages
 from benchmarks.warehouse import with_warehouse
 from prompts import phrase
 from tests.conftest import Chat, told

@@ -1,7 +1,7 @@
 """What observers see after an answer, while the user already reads it."""
 
 from agents.events import Message
-from agents.holding import Observed
+from agents.events.handover import Observed
 from agents.models.script import Call
 from tests.conftest import Chat, told
 

@@ -9,8 +9,8 @@ from langchain_core.tools import tool
 from agents.events import Message
 from agents.models.script import Call, Line
 from agents.speaker import Speakers
-from agents.tools.outcome import Answer, Option, choice, request
-from agents.tools.traits import traits
+from agents.toolkit.result import Answer, Option, choice, request
+from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat
 

@@ -11,10 +11,10 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
+from agents.events.views import CardList
 from agents.models.script import Call, Line
 from agents.speaker import Speakers
-from agents.tools.outcome import LONGEST, Answer, Outcome, Refused, result
-from agents.views import CardList
+from agents.toolkit.result import LONGEST, Answer, Outcome, Refused, result
 from prompts import phrase
 from tests.conftest import Chat
 

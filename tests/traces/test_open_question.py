@@ -6,19 +6,19 @@ from unittest.mock import patch
 import pytest
 from langgraph.types import Command
 
+from agents.context import Context
 from agents.events import Interrupt, TurnEnd
+from agents.events.trace import trace
 from agents.history import dangling
 from agents.models.script import Call
 from agents.questions import CHOICE, mark
 from agents.speaker import Speakers
-from agents.state import Context
-from agents.tools.traits import traits
-from agents.tracing import trace
+from agents.toolkit.traits import traits
 from app.assistant import Turn
-from app.running import config_of
+from app.assistant.run import config_of
 from prompts import phrase, prompt
 from tests.conftest import Chat, told
-from tests.shop import ASKED, BEGIN, HAT, ask_address
+from tests.support.shop_tools import ASKED, BEGIN, HAT, ask_address
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -124,7 +124,8 @@ async def test_a_question_outlives_a_new_name_of_its_dialog(chat: Chat) -> None:
     dialogs = {name: one for name, one in chat.speakers.dialogs.items() if name != "planner"}
     chat.speakers = Speakers(chat.speakers.supervisor, {**dialogs, "organiser": planner})
     with patch(
-        "agents.prompting.prompt", lambda name, lang, **more: prompt(name.replace("organiser", "planner"), lang, **more)
+        "agents.conversation.prompt.prompt",
+        lambda name, lang, **more: prompt(name.replace("organiser", "planner"), lang, **more),
     ):
         chat.expects(organiser=["Sent back."])
         assert (await chat.says("2")).endswith("organiser: Sent back.")

@@ -11,10 +11,10 @@ import pytest
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
-from agents.aliases import Opaque
+from agents.identifiers import Opaque
 from agents.models.script import Call, Line
 from agents.speaker import Speakers
-from agents.tools.traits import traits
+from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat
 

@@ -8,14 +8,14 @@ from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel
 
-from agents.aliases import Opaque
+from agents.context import Context
+from agents.events.views import CardList, Entry
+from agents.identifiers import Opaque
 from agents.models.rules import reply
 from agents.models.script import Call
 from agents.speaker import Speakers
-from agents.state import Context
-from agents.tools.outcome import Answer, result
-from agents.tools.traits import traits
-from agents.views import CardList, Entry
+from agents.toolkit.result import Answer, result
+from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat, told
 

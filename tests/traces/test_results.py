@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from agents.events import Message
+from agents.events.views import CardList, Notice, read_view
 from agents.models.script import Call, Line
 from agents.speaker import Speakers
-from agents.views import CardList, Notice, read_view
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.shop import BEGIN, HAT, ORDERS, RETURNS, find_orders
+from tests.support.shop_tools import BEGIN, HAT, ORDERS, RETURNS, find_orders
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -125,7 +125,7 @@ async def test_an_error_view_is_a_notice(chat: Chat, monkeypatch: pytest.MonkeyP
     """A refused write shows a notice at once; the model is told why, and its words follow."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "One hat."], observer=["stay"])
     await chat.says("Did I order a hat?")
-    monkeypatch.setattr("tests.shop.ORDERS", {id: order for id, order in ORDERS.items() if id != HAT})
+    monkeypatch.setattr("tests.support.shop_tools.ORDERS", {id: order for id, order in ORDERS.items() if id != HAT})
     chat.expects(planner=[Call("submit_return", {"order": 1}), "It is gone."])
 
     assert told("""
@@ -171,7 +171,7 @@ async def test_a_wish_after_a_view_is_answered(chat: Chat) -> None:
 
 async def test_a_stored_view_of_an_unknown_kind_is_left_out(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a change of the application the model's own words are shown in place of a view that is gone."""
-    monkeypatch.setattr("agents.screen.read_view", lambda _: read_view({"kind": "gone"}))
+    monkeypatch.setattr("agents.events.views.read_view", lambda _: read_view({"kind": "gone"}))
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "You have one hat."])
 
     assert (await chat.says("What did I order?")).endswith("planner: You have one hat.")

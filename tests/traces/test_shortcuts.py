@@ -6,17 +6,17 @@ import pytest
 from langchain_core.tools import tool
 
 from agents.events import Message, TurnEnd
-from agents.holding import Observed
+from agents.events.handover import Observed
+from agents.events.views import CardList, Entry
 from agents.models.script import Call, Line
+from agents.replay.recorded_tools import Answer
 from agents.speaker import Speakers
-from agents.tools.outcome import result
-from agents.tools.recorded import Answer
-from agents.tools.traits import traits
-from agents.views import CardList, Entry
+from agents.toolkit.result import result
+from agents.toolkit.traits import traits
 from prompts import phrase
-from tests import shop
 from tests.conftest import Chat, told
-from tests.shop import ORDERS, Order, order, submit_return
+from tests.support import shop_tools
+from tests.support.shop_tools import ORDERS, Order, order, submit_return
 
 BEGIN = Call("get_acquainted", {"brief": "-"})
 
@@ -139,11 +139,11 @@ async def test_numbers_that_a_shortcut_gave_can_be_used(chat: Chat) -> None:
 
     lead = replace(chat.speakers.supervisor, tools=[current_time, submit_return])
     chat.speakers = Speakers(lead, {})
-    shop.RETURNS.clear()
+    shop_tools.RETURNS.clear()
     chat.expects(supervisor=[Call("submit_return", {"order": 1}), "On its way."])
     await chat.says("what time is it?", "Send that hat back to where it came from")
 
-    assert [("ann", list(ORDERS)[1])] == shop.RETURNS
+    assert [("ann", list(ORDERS)[1])] == shop_tools.RETURNS
 
 
 async def test_an_answer_says_whose_it_is(chat: Chat) -> None:

@@ -6,17 +6,17 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
+from agents.context import Context
 from agents.events import ToolEnd
-from agents.memory.letters import Letter
+from agents.memory.inbox import Letter
 from agents.models.script import Call, Line
-from agents.state import Context
-from agents.tools.traits import traits
+from agents.toolkit.traits import traits
 from app.assistant import Turn
 from app.permissions import Permissions
 from prompts import phrase
-from tests import shop
 from tests.conftest import Chat
-from tests.shop import with_shop
+from tests.support import shop_tools
+from tests.support.shop_tools import with_shop
 
 BEGIN: list[Line] = [Call("plan_things", {"brief": "money back"})]
 
@@ -32,7 +32,7 @@ async def refund(runtime: ToolRuntime[Context, Any]) -> str:
 @pytest.fixture(autouse=True)
 def counter(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the conversation a shop that pays money back to Alice."""
-    monkeypatch.setattr(shop, "TOOLS", [refund])
+    monkeypatch.setattr(shop_tools, "TOOLS", [refund])
     chat.speakers = with_shop(chat.speakers)
     chat.permissions = Permissions({"alice": frozenset({"refund"}), "*": frozenset({"read"})})
 

@@ -9,12 +9,12 @@ import pytest
 from agents.errors import ContractError
 from agents.memory import ledger
 from agents.models.script import Call, Line
-from agents.tools import running
-from agents.tools.outcome import Refused
-from agents.tools.traits import DAY, Traits
+from agents.toolkit import tool_node
+from agents.toolkit.result import Refused
+from agents.toolkit.traits import DAY, Traits
 from prompts import phrase
 from tests.conftest import Chat, told
-from tests.desk import Desk
+from tests.support.write_tools import Desk
 
 BEGIN: list[Line] = [Call("plan_things", {"brief": "money"})]
 PAY = Call("pay", {"to": "Bob", "amount": 10})
@@ -152,7 +152,7 @@ async def test_a_doubt_is_told_in_each_thread(chat: Chat, desk: Desk) -> None:
 
 async def test_a_write_that_takes_too_long_is_in_doubt(chat: Chat, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that was cancelled is not done again before the model was told that nobody knows."""
-    monkeypatch.setattr(running, "TIMEOUT", 0.2)
+    monkeypatch.setattr(tool_node, "TIMEOUT", 0.2)
     steps: list[str] = []
 
     async def slow(name: str) -> None:

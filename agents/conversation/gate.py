@@ -1,0 +1,65 @@
+"""The gate: a local guess, in well under 5 ms, whether a user message leaves the dialog.
+
+Any `Gate` can take this one's place (`build_graph(gate=…)`). Below LOW the dialog goes on unwatched, from
+HIGH the observers are asked before the dialog drafts an answer, in between both work side by side.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from agents.conversation.scene import Scene
+from agents.text.phrases import mentions, small_words
+from agents.text.stems import stems, words
+from prompts import card
+
+LOW = 0.2
+HIGH = 0.8
+LONGEST_ANSWER = 8
+"""Words; longer messages tend to bring news."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """How likely the user leaves the dialog, from 0 (stays) to 1 (leaves), and why."""
+
+    leaves: float
+    reason: str
+
+
+Gate = Callable[[Scene], Guess]
+
+
+def untrained_gate(scene: Scene) -> Guess:
+    """Let a short answer to the dialog's question pass, unless something in it points elsewhere."""
+    said = words(scene.text)
+    if cue := mentions("switch", scene.text, scene.lang):
+        return Guess(0.9, f"cue {cue!r}")
+    if foreign := _foreign(scene):
+        return Guess(0.5, f"words of another helper: {', '.join(sorted(foreign))}")
+    if "?" in scene.text or "？" in scene.text:
+        return Guess(0.5, "a question")
+    if not scene.reply or not asks(scene.reply):
+        return Guess(0.5, "nothing was asked")
+    if len(said) > LONGEST_ANSWER:
+        return Guess(0.5, "a long message")
+    return Guess(0.0, "a short answer to a question")
+
+
+def asks(reply: str) -> bool:
+    """Tell whether a reply asks the user something."""
+    return "?" in reply or "？" in reply
+
+
+def _foreign(scene: Scene) -> set[str]:
+    """Return stems of the message that belong to another helper or tool and not to the dialog itself."""
+    own = _vocabulary(scene.dialog, scene.description, scene.lang)
+    others = {**scene.helpers, **scene.tools}
+    known = frozenset().union(*(_vocabulary(name, text, scene.lang) for name, text in others.items()))
+    return set(stems(scene.text, scene.lang)) & (known - own - small_words(scene.lang))
+
+
+@cache
+def _vocabulary(name: str, description: str, lang: str) -> frozenset[str]:
+    translated, _ = card(name, lang)
+    return frozenset(stems(f"{name.replace('_', ' ')} {translated or description}", lang))

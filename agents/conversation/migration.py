@@ -1,0 +1,100 @@
+"""Keep stored threads usable: after a crash, and after dialogs were changed, renamed or removed."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agents.conversation.handover import Change, Move, hold
+from agents.events import Message
+from agents.events.handover import DialogChanged
+from agents.history import dangling, mend
+from agents.memory.inbox import Line
+from agents.questions.form_fields import blank
+from agents.speaker import Speaker, Speakers
+from agents.state import SUPERVISOR, Pending, State
+from agents.toolkit.handover_tools import revise
+from agents.toolkit.traits import traits_of
+from prompts import phrase
+
+
+def keep_up(state: State, speakers: Speakers) -> list[Move]:
+    """Return the changes that fit a stored conversation to the application as it is now."""
+    moves: list[Move] = []
+    for name, talk in state.get("talks", {}).items():
+        if name == SUPERVISOR or talk.get("status") not in ("running", "paused"):
+            continue
+        heir = speakers.successor(name)
+        if heir is None:
+            moves.append(partial(_close, name))
+        elif heir.name != name:
+            moves.append(partial(_rename, name, heir))
+        elif talk.get("version") != heir.version:
+            moves.append(partial(_update, heir))
+    return [*moves, partial(_asked, speakers), _mended]
+
+
+def _asked(speakers: Speakers, state: State) -> Change:
+    """Keep the questions that can still be answered, as their tools are now; the calls of others are mended."""
+    kept: list[Pending] = []
+    for pending in state.get("pending", []):
+        speaker = speakers.successor(pending["speaker"]) if pending["speaker"] != SUPERVISOR else speakers.supervisor
+        tool = next((one for one in speaker.tools if one.name == pending["tool"]), None) if speaker else None
+        if speaker is None or tool is None:
+            continue
+        form = blank(traits_of(tool).form)
+        filled = {name: value for name, value in pending["filled"].items() if name in form["fields"]}
+        skipped = [name for name in pending.get("skipped", []) if name in form["optional"]]
+        if bool(form["fields"]) == bool(pending["fields"]):
+            kept.append({**pending, **form, "speaker": speaker.name, "filled": filled, "skipped": skipped})
+    return ({"pending": kept}, []) if kept != state.get("pending", []) else ({}, [])
+
+
+def _mended(state: State) -> Change:
+    """Answer the tool calls that a crash left open."""
+    note = phrase("call_lost", state["lang"])
+    talks, waiting = state.get("talks", {}), {pending["call"] for pending in state.get("pending", [])}
+    lost = {name: set(dangling(talk.get("messages", []))) - waiting for name, talk in talks.items()}
+    broken = [name for name, calls in lost.items() if calls]
+    return {"talks": {name: {"messages": mend(talks[name]["messages"], note, lost[name])} for name in broken}}, []
+
+
+def _close(name: str, state: State) -> Change:
+    """Let go of a dialog that is gone; say so if it held the conversation."""
+    update: dict[str, Any] = {
+        "talks": {name: {"status": "finished"}},
+        "paused": [other for other in state.get("paused", []) if other != name],
+    }
+    if state.get("dialog") != name:
+        return update, []
+    text = phrase("dialog_gone", state["lang"], name=name)
+    said = [{"speaker": SUPERVISOR, "text": text}]
+    events = [DialogChanged(dialog=name, status="finished"), Message(speaker=SUPERVISOR, text=text)]
+    return {**update, **hold(None), "said": said}, [*events]
+
+
+def _rename(name: str, heir: Speaker, state: State) -> Change:
+    """Carry a conversation over to the dialog's new name."""
+    talk = state["talks"][name]
+    update: dict[str, Any] = {
+        "talks": {heir.name: {**talk, **_revised(heir, state, name)}, name: {"messages": [], "status": "finished"}},
+        "paused": [heir.name if other == name else other for other in state.get("paused", [])],
+    }
+    return {**update, **(hold(heir.name) if state.get("dialog") == name else {})}, []
+
+
+def _update(dialog: Speaker, state: State) -> Change:
+    """Bring a conversation to the dialog's present version: form values it no longer admits are dropped."""
+    return {"talks": {dialog.name: _revised(dialog, state, dialog.name)}}, []
+
+
+def _revised(dialog: Speaker, state: State, stored: str) -> dict[str, Any]:
+    form = state["talks"][stored].get("form") or {}
+    return {"version": dialog.version, "form": revise(dialog.form, form) if dialog.form else {}}
+
+
+def from_transcript(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return what a lost state can be rebuilt to: the supervisor leads, knowing the last lines."""
+    messages = [HumanMessage(line.text) if line.role == "user" else AIMessage(line.text) for line in lines]
+    return {**hold(None), "talks": {SUPERVISOR: {"messages": messages}}, "turn": lines[-1].turn}

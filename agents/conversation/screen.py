@@ -1,0 +1,40 @@
+"""What the user saw last, numbered as they saw it, so that "the second one" means something."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from agents.events import Event, Message
+from agents.events.views import View
+from agents.state import Shown, State
+
+VIEWS = 2
+"""Views that are remembered."""
+LINES = 20
+LONGEST = 120
+"""Characters of a line that are remembered."""
+
+
+def on_screen(state: State, title: str, lines: Sequence[str]) -> list[Shown]:
+    """Return what is on the screen once a view with these lines was shown; one without any changes nothing."""
+    before = state.get("screen", [])
+    if not lines:
+        return before
+    shown: Shown = {"title": title[:LONGEST], "lines": [line[:LONGEST] for line in lines[:LINES]]}
+    return [*before, shown][-VIEWS:]
+
+
+def show(view: View, speaker: str, state: State, original: str = "") -> tuple[dict[str, Any], list[Event]]:
+    """Show a view in place of what a speaker says, once."""
+    text = view.text()
+    message = Message(speaker=speaker, text=text, shown=True, original=original)
+    screen = on_screen(state, view.title, view.numbered())
+    return {"said": [{"speaker": speaker, "text": text}], "screen": screen, "view": None}, [view, message]
+
+
+def worded(screen: Sequence[Shown]) -> str:
+    """Return the screen in words, the latest view last."""
+    return "\n".join(_view(shown) for shown in screen)
+
+
+def _view(shown: Shown) -> str:
+    return "\n".join([*([f"{shown['title']}:"] if shown["title"] else []), *shown["lines"]])

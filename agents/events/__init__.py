@@ -1,0 +1,162 @@
+"""What happens in a turn: typed events, the only thing that leaves the graph.
+
+`str(event)` is one line of a trace; `event.plain()` is one JSON object of the outside contract.
+Here are the turn, what is said and asked, and the tools; `agents.events.handover` has who holds the conversation,
+`agents.events.models` what models did, `agents.events.views` what is on the screen, `agents.events.trace` the trace.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+VERSION = 1
+RETRY = "model_retry"
+"""The code of an `error` after which the model is asked again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One thing that happened. `seq` counts within a `play`, `turn` within the thread, both from 1."""
+
+    type: ClassVar[str]
+    seq: int = 0
+    thread: str = ""
+    turn: int = 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return the event as the JSON object that doors and scripts see."""
+        fields = asdict(self)
+        head = {"v": VERSION, "seq": fields.pop("seq"), "thread": fields.pop("thread")}
+        head |= {"turn": fields.pop("turn"), "type": self.type}
+        return head | {name.rstrip("_"): value for name, value in fields.items()}
+
+    def body(self) -> dict[str, Any]:
+        """Return what happened, as plain data, without its place in a conversation."""
+        head = ("v", "seq", "thread", "turn", "type")
+        return {name: value for name, value in self.plain().items() if name not in head}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnStart(Event):
+    """A user message (or the wish that the assistant speak, `text` None) reached its thread."""
+
+    type: ClassVar[str] = "turn.start"
+    text: str | None
+    source: str = "message"
+
+    def __str__(self) -> str:
+        return f"user: {self.text}" if self.text is not None else "user says nothing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolStart(Event):
+    """A tool was called; `id` tells calls of one reply apart."""
+
+    type: ClassVar[str] = "tool.start"
+    speaker: str
+    tool: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.speaker} calls {self.tool}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolEnd(Event):
+    """A tool answered; `object` is what the model is told."""
+
+    type: ClassVar[str] = "tool.end"
+    speaker: str
+    tool: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    ok: bool = True
+    object: str = ""
+    ms: int = 0
+
+    def __str__(self) -> str:
+        args = ", ".join(f"{name}={value!r}" for name, value in self.args.items())
+        return f"{self.speaker}.{self.tool}({args}) {'=' if self.ok else '!'} {self.object}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token(Event):
+    """A piece of an answer while it is made; the `Message` that follows is what counts."""
+
+    type: ClassVar[str] = "token"
+    speaker: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interrupt(Event):
+    """The turn waits for the user: to choose among options, to open a page, or to fill in fields."""
+
+    type: ClassVar[str] = "interrupt"
+    id: str
+    kind: str
+    prompt: str
+    options: Sequence[Mapping[str, str]] = ()
+    """Each with its `id` and `label`, and a `detail` where there is one."""
+    url: str = ""
+    fields: Sequence[Mapping[str, Any]] = ()
+    """Each with its `name` and `label`, and a true `optional` where it may be left out."""
+
+    def __str__(self) -> str:
+        offered = [option["label"] for option in self.options] or [field["name"] for field in self.fields]
+        return f"{self.kind}: {self.prompt} [{' | '.join([*offered, *([self.url] if self.url else [])])}]"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the event without what this interrupt does not have."""
+        return {name: value for name, value in super().plain().items() if value not in ((), [], "")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message(Event):
+    """What was said to the user, in full; `interrupted` when the user stopped it.
+
+    `shown` when the view or the interrupt before it has put the same on the screen, for doors that can.
+    """
+
+    type: ClassVar[str] = "message"
+    speaker: str
+    text: str
+    interrupted: bool = False
+    shown: bool = False
+    original: str = ""
+    """What the model said where a view stands for it."""
+
+    def __str__(self) -> str:
+        return f"{self.speaker}: {self.text}{' ^C' if self.interrupted else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Error(Event):
+    """The turn, or a part of it, went wrong; `text` is fit for the user."""
+
+    type: ClassVar[str] = "error"
+    code: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"error {self.code}: {self.text}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnEnd(Event):
+    """The turn is over and stored."""
+
+    type: ClassVar[str] = "turn.end"
+    is_active: bool
+    dialog: str | None
+    waiting: bool = False
+    """Whether a tool waits for the user."""
+    model_calls: int = 0
+    ms: int = 0
+
+    def __str__(self) -> str:
+        return f"turn over, {self.dialog or 'supervisor'} listens"

@@ -1,0 +1,23 @@
+"""The lines of a trace: what of a turn's events is told to who reads along."""
+
+from collections.abc import Iterable
+
+from agents.events import Error, Event, Interrupt, Message, ToolEnd, TurnStart
+from agents.events.handover import Handover, Observed
+from agents.events.views import View
+
+
+def trace(events: Iterable[Event]) -> str:
+    """Return the lines of a trace: what was said, who took over and why, what tools did."""
+    told = (TurnStart, Handover, ToolEnd, Interrupt, Error, View)
+    lines = [str(event) for event in events if isinstance(event, told) or _matters(event)]
+    return "\n".join(lines)
+
+
+def _matters(event: Event) -> bool:
+    match event:
+        case Observed(verdict=verdict):
+            return verdict != "stay"
+        case Message(shown=shown):
+            return not shown
+    return False

@@ -1,0 +1,210 @@
+"""Typed views: what a tool puts on the screen, rendered by each door as it can, as plain text by any.
+
+A view is an event. What one holds may come from a remote service: its size is bounded and its links are checked
+when it is made.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from agents.events import Event
+from agents.events.links import is_web, linked
+
+LOG = logging.getLogger(__name__)
+MOST_ENTRIES = 50
+LONGEST_FIELD = 2_000
+LONGEST_DOCUMENT = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class View(Event):
+    """Something for the screen. Raises ValueError when it is made of what no screen should show."""
+
+    type: ClassVar[str] = "view"
+    kind: ClassVar[str] = ""
+    longest: ClassVar[int] = LONGEST_FIELD
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if any(len(text) > self.longest for text in _texts(self.body())):
+            raise ValueError(f"a {self.kind} view has a text of more than {self.longest} characters")
+        if any(not is_web(entry["url"]) for entry in linked(self.body())):
+            raise ValueError(f"a {self.kind} view may only link to http and https addresses")
+
+    def __str__(self) -> str:
+        return f"view: {self.kind} {self.title}".rstrip()
+
+    def text(self) -> str:
+        """Return the view in plain words, for a door that cannot draw it."""
+        return self.title
+
+    def numbered(self) -> list[str]:
+        """Return what the user may call by its number, "2. red hat", each in a line, in the order it is shown."""
+        return []
+
+    def plain(self) -> dict[str, Any]:
+        """Return the event as the JSON object that doors and scripts see."""
+        return {**super().plain(), "kind": self.kind}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing on a card list; `id` is for buttons and never shown; `number` (0: its place) is what it goes by."""
+
+    label: str
+    detail: str = ""
+    url: str = ""
+    id: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardList(View):
+    """Things to look at and to refer to by number."""
+
+    kind: ClassVar[str] = "cards"
+    entries: Sequence[Entry]
+
+    def __post_init__(self) -> None:
+        if len(self.entries) > MOST_ENTRIES:
+            raise ValueError(f"a card list shows {MOST_ENTRIES} entries at most")
+        super().__post_init__()
+
+    def text(self) -> str:
+        """Return the entries as a numbered list under the title."""
+        return _under(self.title, self.numbered())
+
+    def numbered(self) -> list[str]:
+        """Return the entries as the user sees them."""
+        lines = (
+            " — ".join(" ".join(part.split()) for part in (e.label, e.detail, e.url) if part) for e in self.entries
+        )
+        return [
+            f"{e.number or place}. {line}" for place, (e, line) in enumerate(zip(self.entries, lines, strict=True), 1)
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(View):
+    """Rows of cells under named columns; a row can be referred to by number."""
+
+    kind: ClassVar[str] = "table"
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __post_init__(self) -> None:
+        if len(self.rows) > MOST_ENTRIES:
+            raise ValueError(f"a table shows {MOST_ENTRIES} rows at most")
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError("every row of a table needs a cell for each column")
+        super().__post_init__()
+
+    def text(self) -> str:
+        """Return the rows, numbered, each cell with its column's name."""
+        return _under(self.title, self.numbered())
+
+    def numbered(self) -> list[str]:
+        """Return the rows in words."""
+        rows = [zip(self.columns, row, strict=True) for row in self.rows]
+        lines = [", ".join(f"{column}: {' '.join(cell.split())}" for column, cell in row if cell) for row in rows]
+        return [f"{place}. {line}" for place, line in enumerate(lines, 1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Notice(View):
+    """A remark beside the answer, such as an error the user should know of; it never takes the answer's place."""
+
+    kind: ClassVar[str] = "notice"
+    message: str
+    level: Literal["info", "warning", "error"] = "info"
+
+    def text(self) -> str:
+        """Return the remark."""
+        return self.message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link(View):
+    """A page to open."""
+
+    kind: ClassVar[str] = "link"
+    url: str
+
+    def text(self) -> str:
+        """Return the address behind its title."""
+        return f"{self.title}: {self.url}" if self.title else self.url
+
+
+@dataclass(frozen=True, kw_only=True)
+class Player(View):
+    """What a player plays; `title` is the piece, `position` and `duration` count seconds, `volume` per cent."""
+
+    kind: ClassVar[str] = "player"
+    state: Literal["playing", "paused", "stopped"]
+    position: int | None = None
+    duration: int | None = None
+    volume: int | None = None
+
+    def text(self) -> str:
+        """Return one line: a sign for the state, the piece, how far it is, how loud."""
+        sign = {"playing": "▶", "paused": "⏸", "stopped": "⏹"}[self.state]
+        times = [f"{moment // 60}:{moment % 60:02}" for moment in (self.position, self.duration) if moment is not None]
+        volume = f"🔊 {self.volume} %" if self.volume is not None else ""
+        return " ".join(part for part in (sign, self.title, "/".join(times), volume) if part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document(View):
+    """A text to read or keep; `title` is its file name."""
+
+    kind: ClassVar[str] = "document"
+    longest: ClassVar[int] = LONGEST_DOCUMENT
+    content: str
+
+    def text(self) -> str:
+        """Return the document itself."""
+        return self.content
+
+
+KINDS: Mapping[str, type[View]] = {kind.kind: kind for kind in (CardList, Table, Notice, Link, Player, Document)}
+
+
+def read_view(body: Mapping[str, Any]) -> View:
+    """Return the view that plain data stands for, as `View.body` writes it.
+
+    Raises:
+        ValueError: the kind is unknown, or the data does not fit it.
+    """
+    kind = KINDS.get(str(body.get("kind")))
+    if kind is None:
+        raise ValueError(f"there is no view of the kind {body.get('kind')!r}; there are: {', '.join(KINDS)}")
+    fields = {name: value for name, value in body.items() if name != "kind"}
+    try:
+        return TypeAdapter(kind).validate_python(fields)
+    except ValidationError as wrong:
+        problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong.errors())
+        raise ValueError(f"not a {kind.kind} view: {problems}") from None
+
+
+def _under(title: str, lines: Sequence[str]) -> str:
+    return "\n".join([title, *lines] if title else lines)
+
+
+def _texts(data: object) -> list[str]:
+    if isinstance(data, str):
+        return [data]
+    inner = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
+    return [text for value in inner for text in _texts(value)]
+
+
+def stored_view(body: Mapping[str, Any]) -> View | None:
+    """Return a view that was stored; None for one of a kind or form that is no longer known."""
+    try:
+        return read_view(body)
+    except ValueError as unknown:
+        LOG.warning("a stored view cannot be shown: %s", str(unknown).partition(":")[0])
+        return None

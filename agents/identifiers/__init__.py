@@ -1,0 +1,139 @@
+"""Small numbers for opaque identifiers: the model reads and writes `2` where a tool means `7f9c…`.
+
+A field or parameter that holds such an identifier says so in its type, `Annotated[str, Opaque("order")]`, or in its
+JSON schema, `"x-opaque": "order"`. Numbers count up within a thread, whatever the kind, and are never given twice.
+In arguments an identifier that the user spelled out is itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, cast
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from agents.identifiers.json_schema import Swap, name_rule
+from agents.identifiers.spelled_out import spelled
+
+MARK = "x-opaque"
+MOST = 500
+"""Identifiers of a kind that a thread remembers; the oldest become stale."""
+NUMBER = {"type": "integer"}
+GIVEN = {"anyOf": [NUMBER, {"type": "string"}]}
+"""What the model may give for an identifier: its number, or itself as the user spelled it out."""
+KEPT = ("description", "title", "default")
+Known = dict[str, dict[str, str]]
+"""By kind, the identifiers by their number."""
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Marks a string as an identifier of a kind, which the model only sees as a number."""
+
+    kind: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler(source)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(schema), MARK: self.kind}
+
+
+class AliasError(LookupError):
+    """Tells the model what stands for nothing; `kind` and `known` say what it could mean."""
+
+    def __init__(self, kind: str, given: object, known: list[str]) -> None:
+        super().__init__(f"{kind} {given!r}")
+        self.kind, self.given, self.known = kind, given, known
+
+
+class Aliases:
+    """The numbers of one thread; what was added since the turn began is in `known`, too."""
+
+    def __init__(self, known: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        self.known: Known = {kind: dict(numbers) for kind, numbers in (known or {}).items()}
+
+    def hide(self, data: Any, schema: Mapping[str, Any]) -> Any:
+        """Return data with a number in place of every identifier that the schema marks."""
+        return Swap(schema, MARK, self._number)(data)
+
+    def restore(self, data: Any, schema: Mapping[str, Any], said: Sequence[str] = ()) -> Any:
+        """Return data with the identifier in place of every number where the schema marks one.
+
+        An identifier itself is taken only if it stands in what the user `said`.
+
+        Raises:
+            AliasError: it does not; or a number was never given in this thread, is too old, or names two members of
+                an object.
+        """
+        spoken = cache(partial(spelled, said))
+        try:
+            return Swap(schema, MARK, lambda kind, given: self._identifier(kind, given, spoken))(data)
+        except KeyError as twice:
+            kind, name = twice.args
+            raise AliasError(kind, name, list(self.known.get(kind, {}))) from None
+
+    def _number(self, kind: str, identifier: Any) -> Any:
+        if not isinstance(identifier, str):
+            return identifier
+        numbers = self.known.setdefault(kind, {})
+        found = next((number for number, known in numbers.items() if known == identifier), None)
+        if found is None:
+            # One row of numbers for all kinds, so that one of the wrong kind is noticed.
+            found = str(1 + self._highest())
+            numbers[found] = identifier
+            while len(numbers) > MOST:
+                del numbers[next(iter(numbers))]
+        return int(found)
+
+    def _identifier(self, kind: str, given: Any, spoken: Callable[[], frozenset[str]]) -> str:
+        numbers = self.known.get(kind, {})
+        text = str(int(given) if isinstance(given, float) and given.is_integer() else given).strip()
+        found = numbers.get(text.lstrip("#№"))
+        if found is not None:
+            return found
+        if isinstance(given, str | int | float) and not self._was_given(text) and text in spoken():
+            return text
+        raise AliasError(kind, given, list(numbers))
+
+    def _was_given(self, text: str) -> bool:
+        """Tell whether a text is a number that stood for something once."""
+        number, highest = text.lstrip("#№"), self._highest()
+        return number.isdecimal() and len(number) <= len(str(highest)) and int(number) <= highest
+
+    def _highest(self) -> int:
+        return max((int(next(reversed(numbers))) for numbers in self.known.values() if numbers), default=0)
+
+
+def shown(schema: Mapping[str, Any], *, given: bool = False) -> dict[str, Any]:
+    """Return a schema as the model shall see it: a number where an identifier is meant.
+
+    What is `given` by the model may also be an identifier that the user spelled out.
+    """
+    return cast(dict[str, Any], _Masked(schema, GIVEN if given else NUMBER)(schema))
+
+
+@dataclass(frozen=True)
+class _Masked:
+    """Puts a type in place of every mark."""
+
+    root: Mapping[str, Any]
+    put: Mapping[str, Any]
+
+    def __call__(self, node: Any) -> Any:
+        if not isinstance(node, Mapping):
+            return [self(value) for value in node] if isinstance(node, list) else node
+        if MARK in node:
+            return {**{name: value for name, value in node.items() if name in KEPT}, **self.put}
+        masked = {name: self(value) for name, value in node.items()}
+        if isinstance(branches := masked.get("anyOf"), list):
+            # A choice within a choice says no more than one of all, in more characters.
+            masked["anyOf"] = [inner for one in branches for inner in (one["anyOf"] if one == GIVEN else [one])]
+        if MARK in name_rule(node, self.root):
+            # As a name a number is a text, and fits no pattern of identifiers.
+            masked["propertyNames"] = self.put if self.put == GIVEN else {"pattern": r"^\d+$"}
+            if patterns := masked.pop("patternProperties", None):
+                masked["additionalProperties"] = {"anyOf": [*patterns.values()]}
+        return masked

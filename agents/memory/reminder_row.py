@@ -1,0 +1,55 @@
+"""One reminder: what its row holds, and the moment it stands for."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from agents.schedule import Moment, Repeat
+
+
+@dataclass(frozen=True)
+class Reminder:
+    """A reminder as it is stored. `due_ms` None: it has rung for the last time, at `rung_ms`."""
+
+    id: int
+    user: str
+    thread: str
+    number: int
+    text: str
+    lang: str
+    zone: str
+    rule: str | None
+    start: str | None
+    at_ms: int
+    due_ms: int | None
+    rung_ms: int | None
+
+    @property
+    def moment(self) -> Moment:
+        """When it comes, or came, in its time zone."""
+        zone = ZoneInfo(self.zone)
+        at = datetime.fromtimestamp(self.at_ms / 1000, zone)
+        if self.rule is None or self.start is None:
+            return Moment(at)
+        start = datetime.fromisoformat(self.start)
+        wall = start.replace(tzinfo=zone, fold=0)
+        if wall.utcoffset() != start.utcoffset():
+            wall = wall.replace(fold=1)
+        return Moment(at, Repeat(self.rule, wall))
+
+
+def columns(moment: Moment) -> dict[str, Any]:
+    """Return what a row holds of a moment."""
+    repeat = moment.repeat
+    return {
+        "zone": str(moment.at.tzinfo),
+        "rule": repeat.rule if repeat else None,
+        "start": repeat.start.isoformat() if repeat else None,
+        "at_ms": unix_ms(moment.at),
+    }
+
+
+def unix_ms(at: datetime) -> int:
+    """Return an instant in Unix milliseconds."""
+    return round(at.timestamp() * 1000)

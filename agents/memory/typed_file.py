@@ -1,0 +1,70 @@
+"""The file beside the database that keeps what was typed at the prompt, each entry with its thread."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+MOST = 1000
+"""Entries kept; the oldest go."""
+LONGEST = 10_000
+"""Characters of an entry that is worth keeping."""
+
+
+class TypedFile:
+    """Entries of one file, shared by processes: each reads and writes it alone. Raises OSError like a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def beside(cls, database: Path) -> "TypedFile":
+        """Return the file that goes with a database."""
+        return cls(database.with_name(f"{database.name}.typed"))
+
+    def texts(self) -> list[str]:
+        """Return what was typed in any thread, the oldest first."""
+        with _alone(self.path) as file:
+            return [text for _, text in _entries(file)]
+
+    def add(self, thread: str, text: str) -> None:
+        """Keep what was typed in a thread, unless it is too long."""
+        if len(text) <= LONGEST:
+            with _alone(self.path) as file:
+                _write(file, [*_entries(file), (thread, text)][-MOST:])
+
+    def forget(self, thread: str) -> None:
+        """Take away what was typed in a thread."""
+        if self.path.exists():
+            with _alone(self.path) as file:
+                _write(file, [(name, text) for name, text in _entries(file) if name != thread])
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[BinaryIO]:
+    """Open the file for this process alone; only its owner may read it."""
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+
+
+def _entries(file: BinaryIO) -> list[tuple[str, str]]:
+    """Return thread and text of each line; lines of any other form are left out."""
+    entries = []
+    for line in file.read().splitlines():
+        with suppress(ValueError):
+            match json.loads(line):
+                case [str(thread), str(text)]:
+                    entries.append((thread, text))
+    return entries
+
+
+def _write(file: BinaryIO, entries: Iterable[tuple[str, str]]) -> None:
+    # ASCII, so that halves of characters which the keyboard sent do no harm.
+    lines = (f"{json.dumps(entry)}\n".encode("ascii") for entry in entries)
+    file.seek(0)
+    file.truncate()
+    file.write(b"".join(lines))

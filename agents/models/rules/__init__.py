@@ -1,0 +1,143 @@
+"""`local:rules`: the chat model that needs no key. A stand-in of rules, not a language model, and it says so."""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, SystemMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import ToolCall, tool_call, tool_call_chunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from agents.models.rules import form_dialog, observer, replies, supervisor, tool_dialog
+from agents.models.rules.situation import Situation, situation
+from agents.models.rules.types import SUPERVISOR, Call, Move, text_of
+from agents.text.stems import words
+
+NAME = "local:rules"
+
+
+class RulesModel(BaseChatModel):
+    """Answer by rules: deterministic, stateless, from the messages and the bound tools alone."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "rules"
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Offer these tools; which to use is always the model's choice."""
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=reply(messages, kwargs.get("tools", ())))])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        for chunk in _chunks(reply(messages, kwargs.get("tools", ()))):
+            if run_manager:
+                run_manager.on_llm_new_token(str(chunk.text), chunk=chunk)
+            yield chunk
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=reply(messages, kwargs.get("tools", ())))])
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in _chunks(reply(messages, kwargs.get("tools", ()))):
+            if run_manager:
+                await run_manager.on_llm_new_token(str(chunk.text), chunk=chunk)
+            yield chunk
+            # Others get their turn between two words, as with a model behind a network.
+            await asyncio.sleep(0)
+
+
+def reply(messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+    """Return the next message of the part that the prompt gives to the model."""
+    now = situation(messages, tools)
+    move = _move(now)
+    if not move.text and not move.calls:
+        # An empty reply counts as a broken one everywhere.
+        move = replies.not_understood(now)
+    calls = [_tool_call(now, call, place) for place, call in enumerate(move.calls)]
+    return AIMessage(
+        content=move.text,
+        tool_calls=calls,
+        additional_kwargs=dict(move.notes),
+        response_metadata={"model_name": NAME, "finish_reason": "tool_calls" if calls else "stop"},
+        usage_metadata=_usage(messages, move),
+    )
+
+
+def _move(now: Situation) -> Move:
+    if now.role == "observer":
+        return observer.observe(now)
+    if now.role == SUPERVISOR:
+        return supervisor.speak(now)
+    return form_dialog.speak(now) if now.own and now.own.form else tool_dialog.speak(now)
+
+
+def _tool_call(now: Situation, call: Call, place: int) -> ToolCall:
+    """Name the call by its position and content, so that the same turn played again makes the same ids."""
+    last = now.messages[-1] if now.messages else SystemMessage("")
+    seed = f"{len(now.messages)}|{last.id}|{text_of(last)}|{place}|{call.key}"
+    return tool_call(name=call.name, args=call.args, id=f"call_{hashlib.sha256(seed.encode()).hexdigest()[:20]}")
+
+
+def _usage(messages: Sequence[BaseMessage], move: Move) -> UsageMetadata:
+    """Count words; nothing is paid for them."""
+    heard = sum(len(words(text_of(message))) for message in messages)
+    said = len(words(move.text)) + sum(len(words(call.key)) for call in move.calls)
+    return UsageMetadata(input_tokens=heard, output_tokens=said, total_tokens=heard + said)
+
+
+def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:
+    for piece in re.findall(r"\s*\S+(?:\s+$)?", str(message.text)):
+        yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
+    for place, call in enumerate(message.tool_calls):
+        args = Call(call["name"], call["args"]).arguments
+        chunk = tool_call_chunk(name=call["name"], args=args, id=call["id"], index=place)
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[chunk]))
+    yield ChatGenerationChunk(
+        message=AIMessageChunk(
+            content="",
+            additional_kwargs=message.additional_kwargs,
+            response_metadata=message.response_metadata,
+            usage_metadata=message.usage_metadata,
+            chunk_position="last",
+        )
+    )

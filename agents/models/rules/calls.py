@@ -1,0 +1,173 @@
+"""From wishes to tool calls: fill the slots, look up what a name refers to, ask for what is missing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.models.rules.call_parts import is_choosable, merge, missing_of, spread
+from agents.models.rules.lists import choosing, latest, listing, number_in, reading
+from agents.models.rules.matches import Match, first_match
+from agents.models.rules.references import plain_number, refer
+from agents.models.rules.sentences import asking, sentence
+from agents.models.rules.situation import Situation
+from agents.models.rules.times import time_in
+from agents.models.rules.types import Call
+from agents.models.rules.values import Parameter, clean, items, named, vague
+
+
+class NeedsListing(Exception):
+    """A name can only be understood with the list at hand, and the conversation does not hold it.
+
+    Its argument is the tool that shows the list; none if there is no such tool.
+    """
+
+
+class NeedsChoice(Exception):
+    """Several entries could be meant; its argument is the call that lets the user choose."""
+
+
+class Unclear(Exception):
+    """A value cannot be told from the words; the message is what to say to the user."""
+
+
+@dataclass
+class Plan:
+    """What shall be done about a message."""
+
+    calls: list[Call] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    asks: dict[str, Any] | None = None
+    """The tool, its known arguments and the missing parameter that the user is asked for."""
+    foreign: list[Match] = field(default_factory=list)
+    """Wishes that others have to fulfil."""
+    begun: bool = False
+    """Whether the user only asked for what the dialog is there for ("help me plan my day")."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was understood."""
+        return not (self.calls or self.remarks or self.asks or self.foreign or self.begun)
+
+
+@dataclass(frozen=True)
+class Filler:
+    """Fills a tool's arguments in one situation."""
+
+    now: Situation
+    with_lists: bool = True
+    """Whether the conversation may be searched for what numbers and names refer to."""
+
+    def add(self, plan: Plan, tool: str, raw: Mapping[str, str], known: Mapping[str, Any] | None = None) -> None:
+        """Add a tool's calls to the plan, or the question for what is missing."""
+        wanted = self.now.tools.get(tool, {})
+        args = dict(known or {})
+        for name, parameter in wanted.items():
+            if name not in raw or self._says_nothing(parameter, raw[name]):
+                continue
+            try:
+                args[name] = self.value(tool, parameter, raw[name])
+            except Unclear as unclear:
+                plan.remarks.append(str(unclear))
+                if is_choosable(parameter) and not plan.calls:
+                    plan.asks = {"tool": tool, "slot": name, "args": args}
+                return
+        missing = missing_of(wanted, args)
+        if missing and (only := self._only(tool, wanted[missing], is_said=bool(args))) is not None:
+            known = {**args, missing: only}
+            args = {name: known[name] for name in wanted if name in known}
+            missing = missing_of(wanted, args)
+        if missing:
+            plan.asks = {"tool": tool, "slot": missing, "args": args}
+            plan.remarks.append(asking(missing, self.now.lang))
+            return
+        for call in spread(tool, wanted, args):
+            merge(plan.calls, call)
+
+    def value(self, tool: str, parameter: Parameter, raw: str) -> Any:
+        """Return the typed value of raw words for a tool.
+
+        Raises:
+            NeedsListing: the words name an entry of a list that is not known yet.
+            Unclear: no value can be told from the words.
+        """
+        words = self.now.words
+        if parameter.kind in ("flag", "choice"):
+            value = named(raw, parameter, words)
+            if value is None:
+                raise Unclear(asking(parameter.name, self.now.lang))
+            return value
+        if parameter.kind in ("number", "numbers"):
+            return self._numbers(tool, raw)
+        if parameter.kind == "time":
+            if (when := time_in(raw, words)) is None:
+                raise Unclear(asking(parameter.name, self.now.lang))
+            return when
+        return items(raw, words) if parameter.kind == "texts" else clean(raw, words)
+
+    def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
+        words = self.now.words
+        points = parameter.kind in ("number", "numbers") and words.means(raw, "references.it")
+        return vague(raw, words) and not points
+
+    def _only(self, tool: str, parameter: Parameter, *, is_said: bool) -> list[int] | None:
+        """Return the one entry that "the alarm" can mean, or, if it is said what to do, "it"."""
+        if parameter.kind not in ("number", "numbers") or not self.with_lists or reading(self.now, tool) is None:
+            return None
+        known = listing(self.now, tool)
+        if known is None:
+            raise NeedsListing(reading(self.now, tool))
+        last = latest(self.now, tool) if is_said else None
+        return [last] if last in known else list(known) if len(known) == 1 else None
+
+    def _numbers(self, tool: str, raw: str) -> list[int]:
+        words, lang = self.now.words, self.now.lang
+        known = listing(self.now, tool) if self.with_lists else None
+        if known is None:
+            plain = [plain_number(piece, words) for piece in items(raw, words)]
+            if not plain or any(number is None or number < 1 for number in plain):
+                raise NeedsListing(reading(self.now, tool))
+            return [number for number in plain if number is not None]
+        if not known:
+            raise Unclear(sentence("empty", lang))
+        found = refer(raw, known, words, latest(self.now, tool))
+        shown = "\n".join(f"{number}. {entry}" for number, entry in known.items())
+        if found.choices:
+            return [self._chosen(tool, found.choices, known)]
+        if found.unknown:
+            raise Unclear(sentence("not_on_list", lang, name=", ".join(found.unknown), list=shown))
+        if not found.numbers:
+            raise Unclear(sentence("no", lang))
+        return list(found.numbers)
+
+    def _chosen(self, tool: str, numbers: tuple[int, ...], known: Mapping[int, str]) -> int:
+        """Return which of several entries the user has chosen; else let them choose, or ask in words."""
+        chooser = choosing(self.now, tool)
+        for result in self.now.results:
+            if result.call.name == chooser and (number := number_in(result.text)) in numbers:
+                return number
+        if chooser is None:
+            near = "\n".join(f"{number}. {known[number]}" for number in numbers)
+            raise Unclear(sentence("which_of", self.now.lang, list=near))
+        raise NeedsChoice(Call(chooser, {"numbers": list(numbers)}))
+
+
+def correction(now: Situation) -> tuple[str, dict[str, str]] | None:
+    """Return the tool that changes an entry and its raw arguments, if the text corrects one ("not X but Y")."""
+    changer = next((name for name, wanted in now.tools.items() if _changes_entry(wanted)), None)
+    if changer is None:
+        return None
+    wanted = now.tools[changer]
+    number = next(name for name, entry in wanted.items() if entry.kind == "number")
+    text = next(name for name, entry in wanted.items() if entry.kind == "text")
+    lang = now.words.lang
+    if found := first_match("edits.replace", now.heard, lang):
+        return changer, {number: found["old"], text: found["new"]}
+    place = latest(now, changer)
+    if place and (found := first_match("edits.again", now.heard, lang)):
+        return changer, {number: str(place), text: found["new"]}
+    return None
+
+
+def _changes_entry(wanted: Mapping[str, Parameter]) -> bool:
+    kinds = [parameter.kind for parameter in wanted.values()]
+    return kinds.count("number") == 1 and kinds.count("text") == 1

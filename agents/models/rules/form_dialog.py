@@ -1,0 +1,183 @@
+"""The part of a dialog with a form: ask field by field, take what is told unasked, correct, finish."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from agents.models.rules.calls import Filler, Plan
+from agents.models.rules.elsewhere import time_elsewhere
+from agents.models.rules.form_reading import Understood, to_rewrite, understand
+from agents.models.rules.matches import Match
+from agents.models.rules.plan import cancelled
+from agents.models.rules.replies import ask_help, joined, not_understood, said_of, small_talk, told
+from agents.models.rules.sentences import sentence
+from agents.models.rules.situation import Situation
+from agents.models.rules.tool_dialog import hand_back, leave
+from agents.models.rules.types import FILL_FORM, HELP, Call, Move
+from prompts import table
+
+
+def speak(now: Situation) -> Move:
+    """Return the dialog's next move."""
+    if now.results:
+        return _after(now)
+    begun = now.begun or not now.heard
+    asked = None if begun else _asked(now)
+    if not begun and (move := _chat(now, asked)):
+        return move
+    if now.undone and _plainly_for_others(now):
+        return _go_on(now, "", asked)
+    if name := to_rewrite(now):
+        return _ask_for(now, name, "")
+    meant = understand(now, asked)
+    if meant.aside and not begun:
+        return _aside(now, meant.aside, asked)
+    return _act(now, meant) or _speak_only(now, meant, asked, begun)
+
+
+def _aside(now: Situation, kind: str, asked: str | None) -> Move:
+    """Answer words about the conversation itself, and ask the same question again, the next or the one before."""
+    text = sentence("complaint", now.lang) if kind == "complaint" else said_of(now, kind)
+    if not asked:
+        return _go_on(now, text, asked, said_enough=True)
+    if kind == "skip":
+        return _go_on(now, "", asked, skip=True, said_enough=True)
+    if kind == "unclear":
+        text = sentence("about_question", now.lang, label=_fields(now)[asked]["label"])
+    order = list(now.scene.get("fields", ()))
+    # The question asked is put again even if its answer is known: the user wants to change it.
+    again = order[max(order.index(asked) - 1, 0)] if kind == "previous" else asked
+    return _ask_for(now, again, text)
+
+
+def _plainly_for_others(now: Situation) -> bool:
+    """Whether words that the user wants kept here can hardly be an answer ("add milk to my list")."""
+    open_to_all = replace(now, scene={**now.scene, "undone": False})
+    match = open_to_all.book().find(now.heard)
+    return match is not None and bool(match.owner) and match.pattern.strong
+
+
+def _speak_only(now: Situation, meant: Understood, asked: str | None, begun: bool) -> Move:
+    """Ask what is missing, begin, or own up to not understanding: no tool of the dialog helps here."""
+    remarks = joined(*meant.changes.remarks, *meant.plan.remarks)
+    if remarks and meant.plan.asks:
+        return Move(remarks, notes={"asks": meant.plan.asks})
+    if begun or remarks or meant.plan.begun:
+        return _go_on(now, remarks, asked, said_enough=bool(remarks))
+    if HELP in now.tools and now.words.asks(now.heard):
+        return ask_help(now)
+    if like := now.book().resemble(now.heard):
+        return _taken_for(now, like)
+    return _go_on(now, not_understood(now).text, asked, said_enough=True)
+
+
+def _chat(now: Situation, asked: str | None) -> Move | None:
+    """Answer what is not about the form: small talk, "skip", "that's all", "something else"."""
+    words = now.words
+    if asked and words.means(now.heard, "asides.previous.phrases"):
+        return _aside(now, "previous", asked)
+    if asked and words.means(now.heard, "skip"):
+        return _go_on(now, "", asked, skip=True)
+    if move := leave(now):
+        return move
+    if text := cancelled(now):
+        return _go_on(now, "" if asked else text, asked, skip=bool(asked), said_enough=True)
+    if asked and words.means(now.heard, "yes", "undo.phrases"):
+        return _go_on(now, "", asked)
+    text = small_talk(now) or time_elsewhere(now)
+    return _go_on(now, text, asked, said_enough=True) if text else None
+
+
+def _act(now: Situation, meant: Understood) -> Move | None:
+    """Fill the form first; what reads it, and wishes of others, come in the next round."""
+    wish = ". ".join(match.text for match in meant.plan.foreign) or None
+    later = [{"name": call.name, "args": call.args} for call in meant.plan.calls]
+    if meant.changes.values:
+        then = {"calls": later, "wish": wish, "remarks": meant.changes.remarks}
+        return Move("", (Call(FILL_FORM, meant.changes.values),), {"then": then})
+    if later:
+        return Move("", tuple(meant.plan.calls), {"then": {"calls": [], "wish": wish, "remarks": []}})
+    return hand_back(wish) if wish else None
+
+
+def _taken_for(now: Situation, like: Match) -> Move:
+    if like.owner:
+        return hand_back(now.heard)
+    plan = Plan()
+    if like.tool == HELP:
+        return ask_help(now)
+    Filler(now, with_lists=False).add(plan, like.tool, {})
+    if plan.calls:
+        return Move("", tuple(plan.calls))
+    return Move(joined(*plan.remarks), notes={"asks": plan.asks} if plan.asks else {})
+
+
+def _after(now: Situation) -> Move:
+    """Word what was done and go on."""
+    then = _then(now)
+    done = {result.call.key for result in now.results}
+    waiting = [Call(entry["name"], entry["args"]) for entry in then.get("calls", ())]
+    if remaining := tuple(call for call in waiting if call.key not in done):
+        return Move("", remaining, {"then": then})
+    lines = [_noted(now, result.call.args) for result in now.results if _filled(result.call, result.failed)]
+    others = [result for result in now.results if not _filled(result.call, result.failed)]
+    text = joined(*lines, told(others, (), now.lang) if others else "", *then.get("remarks", ()), by="\n")
+    if then.get("wish"):
+        return hand_back(then["wish"], text)
+    asked = None if now.begun else _asked(now)
+    return _go_on(now, text, asked, said_enough=bool(others))
+
+
+def _go_on(now: Situation, text: str, asked: str | None, *, skip: bool = False, said_enough: bool = False) -> Move:
+    """Ask for the next field behind the one asked, or finish when there is none."""
+    filled = {name for result in now.results if _filled(result.call, result.failed) for name in result.call.args}
+    missing = [name for name in now.scene.get("missing", ()) if name not in filled]
+    order = list(now.scene.get("fields", ()))
+    place = order.index(asked) + skip if asked in order else 0
+    upcoming = [name for name in missing if name in order[place:]]
+    if upcoming:
+        return _ask_for(now, upcoming[0], text)
+    if not now.results and not asked:
+        return Move(joined(text, "" if said_enough else sentence("anything_wrong", now.lang), by="\n"))
+    closing = sentence("partial" if missing else "complete", now.lang) if asked else ""
+    return hand_back("", joined(text, closing, by="\n"))
+
+
+def _ask_for(now: Situation, name: str, text: str) -> Move:
+    asks = {"tool": FILL_FORM, "slot": name, "args": {}}
+    return Move(joined(text, _fields(now)[name]["question"], by="\n"), notes={"asks": asks})
+
+
+def _asked(now: Situation) -> str | None:
+    """Return the field that the last reply asked for."""
+    asks = now.note("asks")
+    if asks and asks["tool"] == FILL_FORM:
+        return str(asks["slot"])
+    said = str(now.last_reply.text) if now.last_reply else ""
+    return next((name for name, entry in _fields(now).items() if said.endswith(entry["question"])), None)
+
+
+def _then(now: Situation) -> dict[str, Any]:
+    notes = [message.additional_kwargs.get("then") for message in now.messages[-len(now.results) - 2 :]]
+    return next((note for note in reversed(notes) if note), {})
+
+
+def _filled(call: Call, failed: bool) -> bool:
+    return call.name == FILL_FORM and not failed
+
+
+def _noted(now: Situation, args: Mapping[str, Any]) -> str:
+    return sentence("noted", now.lang, values=_listed(now, args))
+
+
+def _listed(now: Situation, values: Mapping[str, Any]) -> str:
+    shown = {name: ", ".join(value) if isinstance(value, list) else value for name, value in values.items() if value}
+    labels = {name: entry["label"] for name, entry in _fields(now).items()}
+    return "; ".join(
+        sentence("value", now.lang, label=labels.get(name, name), value=value) for name, value in shown.items()
+    )
+
+
+def _fields(now: Situation) -> Mapping[str, Any]:
+    form = now.own.form if now.own else None
+    return table(f"forms/{form}", now.lang) if form else {}

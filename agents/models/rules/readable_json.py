@@ -1,0 +1,76 @@
+"""Objects and lists that a tool gave back, as lines a person can read."""
+
+import json
+from collections.abc import Mapping
+from json import JSONDecodeError, JSONDecoder
+from typing import Any
+
+from agents.models.rules.sentences import sentence
+
+MOST_LINES = 10
+LONGEST_LINE = 200
+"""Characters; what is longer is cut."""
+
+
+def readable(text: str, lang: str) -> str:
+    """Return the JSON of an object as lines `key: value`, that of a list with numbers; any other text as it is."""
+    if not text.startswith(("{", "[")):
+        return text
+    found, whole = _parsed(text)
+    if found is None:
+        return text
+    if not found:
+        return sentence("nothing_found", lang)
+    if isinstance(found, Mapping):
+        lines = [_pair(name, value, lang) for name, value in found.items() if value is not None]
+    else:
+        lines = [f"{number}. {_inline(one, lang)}" for number, one in enumerate(found, 1)]
+    more = [sentence("more_of_it", lang)] if len(lines) > MOST_LINES or not whole else []
+    return "\n".join([*map(_bounded, lines[:MOST_LINES]), *more])
+
+
+def _parsed(text: str) -> tuple[Any, bool]:
+    """Return an object or a list, and whether it is whole; of a list that was cut, its beginning; None of else."""
+    try:
+        return json.loads(text), True
+    except (ValueError, RecursionError):
+        return _begun(text) if text.startswith("[") else None, False
+
+
+def _begun(text: str) -> list[Any] | None:
+    found: list[Any] = []
+    decoder, place = JSONDecoder(), 1
+    while len(found) <= MOST_LINES and place < len(text):
+        try:
+            one, place = decoder.raw_decode(text, place)
+        except (JSONDecodeError, RecursionError):
+            break
+        found.append(one)
+        if text[place : place + 1] != ",":
+            break
+        place += 1
+    return found or None
+
+
+def _pair(name: str, value: Any, lang: str) -> str:
+    return f"{name.replace('_', ' ')}: {_inline(value, lang)}"
+
+
+def _inline(value: Any, lang: str) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return sentence("true" if value else "false", lang)
+        case float() if value.is_integer():
+            return str(int(value))
+        case dict():
+            pairs = (_pair(name, one, lang) for name, one in value.items() if one is not None)
+            return ", ".join(pairs) or "-"
+        case list():
+            return "; ".join(_inline(one, lang) for one in value) or "-"
+    return " ".join(str(value).split())
+
+
+def _bounded(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"

@@ -1,0 +1,107 @@
+"""The words of a reply: small talk, what can be done, results of tools. Nothing else is ever claimed."""
+
+from collections.abc import Iterable
+
+from agents.models.rules.phrasebook import showpiece
+from agents.models.rules.readable_json import readable
+from agents.models.rules.references import only_entries
+from agents.models.rules.sentences import sentence
+from agents.models.rules.situation import Situation
+from agents.models.rules.types import HELP, PROTOCOL, Call, Move, Result
+from agents.models.rules.wishes import clauses
+
+SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
+
+
+def small_talk(now: Situation, *names: str) -> str | None:
+    """Return the answer to a greeting, thanks and the like; None if the text is about something."""
+    said = [_social(now, part, names or SMALL_TALK) for part in (now.heard, *clauses(now.heard, now.words))]
+    name = said[0] or (said[-1] if all(said[1:]) else None)
+    if name is None:
+        return None
+    if name == "who_are_you":
+        return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
+    if name == "greeting" and not (now.own and now.own.form):
+        return joined(sentence("greeting", now.lang), sentence("greeted", now.lang), examples(now))
+    return sentence(name, now.lang)
+
+
+def _social(now: Situation, text: str, names: Iterable[str]) -> str | None:
+    return next((name for name in names if now.words.means(text, name)), None)
+
+
+def abilities(now: Situation) -> str:
+    """Say what the dialogs are for, with examples."""
+    titles = ", ".join(helper.title for helper in now.helpers)
+    return joined(sentence("can", now.lang, abilities=titles) if titles else "", examples(now))
+
+
+def examples(now: Situation, most: int = 3) -> str:
+    """Show phrases that are understood: a dialog's own while it speaks, else some of everything."""
+    own = now.own
+    names: Iterable[str]
+    if own:
+        names = [name for name in own.tools if name not in PROTOCOL]
+    else:
+        # The last tool of a dialog opens with its everyday wish less often than the first one.
+        inner = [name for helper in now.helpers for name in helper.tools[:2] if name not in PROTOCOL]
+        entries = [helper.tool for helper in now.helpers]
+        names = [*entries[:1], *inner[-2:-1], *(name for name in now.tools if name not in entries), *entries, *inner]
+    shown = [example for name in names if name != HELP and (example := showpiece(name, _shown(now)))]
+    some = [sentence("example", now.lang, text=example) for example in dict.fromkeys(shown)][:most]
+    return sentence("examples", now.lang, examples=", ".join(some)) if some else ""
+
+
+def not_understood(now: Situation) -> Move:
+    """Say that the text was not understood, and what would be."""
+    first = sentence("not_understood" if now.heard else "nothing_said", now.lang)
+    return Move(joined(first, examples(now) if now.own else abilities(now)))
+
+
+def said_of(now: Situation, kind: str) -> str:
+    """Answer what a message does to the conversation (`asides.KINDS`), apart from any dialog."""
+    match kind:
+        case "skip" | "forbid":
+            return sentence("no", now.lang)
+        case "wait":
+            return sentence("take_your_time", now.lang)
+        case "complaint":
+            return sentence("what_instead", now.lang)
+        case "upset":
+            ways_on = sentence("ways_on", now.lang) if now.own and now.own.form else ""
+            return joined(sentence("sorry", now.lang), ways_on)
+        case "repeat" | "previous":
+            return ""
+    return str(not_understood(now).text)
+
+
+def ask_help(now: Situation) -> Move:
+    """Hand a question that no rule answers to the help tool."""
+    return Move(calls=(Call(HELP, {"query": now.heard}),))
+
+
+def told(results: Iterable[Result], lookups: Iterable[str], lang: str) -> str:
+    """Word the results of tools: lists under a heading, the last one only, everything else as it came."""
+    reading = set(lookups)
+    made = list(results)
+    acted = [result for result in made if result.call.name not in reading]
+    lines, listed = [], ""
+    for result in acted or made[-1:]:
+        if result.broken:
+            lines.append(joined(sentence("broken", lang), result.text))
+        elif result.failed:
+            lines.append(sentence("failed", lang, reason=result.text))
+        elif only_entries(result.text):
+            listed = sentence("success" if acted else "listing", lang, list=result.text)
+        else:
+            lines.append(readable(result.text, lang))
+    return joined(*dict.fromkeys(lines), listed, by="\n")
+
+
+def joined(*parts: str, by: str = " ") -> str:
+    """Join the parts that say something."""
+    return by.join(part for part in parts if part)
+
+
+def _shown(now: Situation) -> str:
+    return now.lang if now.lang in ("en", "ru") else "en"

@@ -1,0 +1,101 @@
+"""What a tool asks the user, as doors show it: an event, plain words, and whether an answer fits."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from agents.events import Interrupt
+from agents.questions.form_fields import Blanks, left_out
+from agents.questions.form_values import given
+from agents.questions.options import chosen
+from agents.state import Heard, Pending
+from prompts import phrase, table
+
+CHOICE = "choice"
+"""The source of a message that is nothing but an answer to what a tool asked: a tap, `resume --choose`.
+
+Where its id ends in `#` and the mark of a question, it answers no other one.
+"""
+
+
+def ask(pending: Pending, lang: str) -> Interrupt:
+    """Return what the user is asked."""
+    done = {*pending["filled"], *pending.get("skipped", [])}
+    return Interrupt(
+        id=pending["call"],
+        kind=pending["kind"],
+        prompt=pending["prompt"],
+        options=[_offered(option) for option in called(pending)],
+        url=pending["url"],
+        fields=[_field(pending, name, lang) for name in pending["fields"] if name not in done],
+    )
+
+
+def worded(question: Interrupt, lang: str) -> str:
+    """Return a question in plain words, its options numbered."""
+    texts = [" — ".join(one_line(o[part]) for part in ("label", "detail") if o.get(part)) for o in question.options]
+    lines = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
+    fields = [f"{field['label']}:" for field in question.fields]
+    address = [question.url] if question.url else []
+    return "\n".join([question.prompt, *lines, *address, *hints(question, lang), *fields])
+
+
+def hints(question: Interrupt, lang: str) -> list[str]:
+    """Return how the fields of a question are filled in, and which of them may be left out."""
+    optional = ", ".join(one_line(field["label"]) for field in question.fields if field.get("optional"))
+    several = [phrase("form_hint", lang)] if len(question.fields) > 1 else []
+    return [*([phrase("form_optional", lang, names=optional)] if optional else []), *several]
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks: among numbered lines it could pass for more than one of them."""
+    return " ".join(text.split())
+
+
+def mark(call: str) -> str:
+    """Return a short name for the question of a tool call, fit for a button."""
+    return hashlib.sha256(call.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def is_meant(pending: Pending, heard: Heard) -> bool:
+    """Tell whether a message may answer this question."""
+    _, sign, wanted = heard["id"].rpartition("#")
+    return heard["source"] != CHOICE or not sign or wanted == mark(pending["call"])
+
+
+def fits(pending: Pending, text: str, lang: str) -> bool:
+    """Tell whether a text that was given as an answer (`CHOICE`) is one; a form may still want other values."""
+    if pending["options"]:
+        return chosen(text, called(pending), lang) is not None
+    if pending["fields"]:
+        blanks = blanks_of(pending, lang)
+        return bool(given(blanks, text, sure=True) or left_out(blanks, text))
+    return bool(text.strip())
+
+
+def called(pending: Pending) -> list[dict[str, Any]]:
+    """Return the options with the ids by which doors know them."""
+    return [{**one, "id": one["id"] or str(place)} for place, one in enumerate(pending["options"], 1)]
+
+
+def offered(pending: Pending) -> list[dict[str, Any]]:
+    """Return the options as the user sees them: by no id that looks like the number of another one."""
+    return [{**one, "id": "" if one["id"].isdecimal() else one["id"]} for one in pending["options"]]
+
+
+def blanks_of(pending: Pending, lang: str) -> Blanks:
+    """Return the fields that are still wanted."""
+    labels = {field["name"]: field["label"] for field in ask(pending, lang).fields}
+    return Blanks(labels, pending.get("optional", []), pending.get("aliases", {}))
+
+
+def _field(pending: Pending, name: str, lang: str) -> dict[str, Any]:
+    """Return a field with its label, which may be written under any name that the field goes by."""
+    labels = table(f"forms/{pending['tool']}", lang)
+    names = [name, *(alias for alias, own in pending.get("aliases", {}).items() if own == name)]
+    label = next((str(labels[one]["label"]) for one in names if "label" in labels.get(one, {})), name)
+    return {"name": name, "label": label, **({"optional": True} if name in pending.get("optional", []) else {})}
+
+
+def _offered(option: Mapping[str, Any]) -> Mapping[str, str]:
+    return {name: option[name] for name in ("id", "label", "detail") if option[name] or name != "detail"}

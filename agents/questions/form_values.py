@@ -1,0 +1,86 @@
+"""What a message fills in of a form: JSON, `label: value` lines, or the value itself when only one is wanted."""
+
+from collections.abc import Collection, Mapping
+from enum import Enum
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, create_model
+
+from agents.questions.form_fields import LONGEST, Blanks, labelled
+from agents.text.phrases import is_said
+from agents.text.stems import words
+
+FEW_WORDS = 4
+"""A message of more, not fit for the only field that is wanted, is no attempt to fill it in."""
+
+
+def filled(
+    form: type[BaseModel], blanks: Blanks, text: str, *, sure: bool, without: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the values that a text gives to the fields that are wanted; empty if it gives none.
+
+    A single field takes the whole text, but one that was typed for the form alone (`sure`) or has no question
+    mark; several are told apart by their labels or names. Fields of `without` were left out.
+
+    Raises:
+        ValidationError: a value does not fit its field.
+    """
+    raw = {name: value for name, value in given(blanks, text, sure=sure).items() if name not in without}
+    if not raw:
+        return {}
+    wanted: dict[str, Any] = {name: (form.model_fields[name].annotation, form.model_fields[name]) for name in raw}
+    part = create_model(f"{form.__name__}Part", **wanted)
+    values = {name: _fitting(value, form.model_fields[name].annotation) for name, value in raw.items()}
+    return part.model_validate(values, by_alias=True, by_name=True).model_dump(mode="json")
+
+
+def whole(form: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the form filled in with all its values; a field without one takes its default.
+
+    Raises:
+        ValidationError: they do not go together.
+    """
+    return form.model_validate(dict(values), by_alias=True, by_name=True).model_dump(mode="json")
+
+
+def given(blanks: Blanks, text: str, *, sure: bool) -> dict[str, Any]:
+    """Return what a text gives to fields, as it stands there."""
+    text = text.strip()
+    if len(text) > LONGEST:
+        return {}
+    raw = labelled(text, blanks)
+    if not raw and len(blanks.labels) == 1 and (sure or not text.endswith("?")) and text:
+        return {next(iter(blanks.labels)): text}
+    return raw
+
+
+def _fitting(value: Any, annotation: Any) -> Any:
+    """Bring what people write into the form of the field: "a, b" for a list, "да" for true, "Red" for `red`."""
+    if not isinstance(value, str):
+        return value
+    kinds = [annotation, *get_args(annotation)]
+    if any(get_origin(kind) is list for kind in kinds):
+        return [one.strip() for one in value.split(",") if one.strip()]
+    if bool in kinds:
+        return next((idea == "yes" for idea in ("yes", "no") if is_said(idea, value)), value)
+    return next((one for one in permitted(annotation) if str(one).casefold() == value.casefold()), value)
+
+
+def permitted(annotation: Any) -> list[Any]:
+    """Return the values that a field admits, if it admits only a few; empty for one that is not so bounded."""
+    if get_origin(annotation) is Literal:
+        return [*get_args(annotation)]
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [one.value for one in annotation]
+    return [value for kind in get_args(annotation) for value in permitted(kind)]
+
+
+def takes_no(form: type[BaseModel], blanks: Blanks) -> bool:
+    """Tell whether "no" is a value of the one field that is wanted."""
+    fields = [form.model_fields[name].annotation for name in blanks.labels]
+    return len(fields) == 1 and bool in (fields[0], *get_args(fields[0]))
+
+
+def is_sentence(text: str, blanks: Blanks) -> bool:
+    """Tell whether a text that does not fit is rather about something else: it is long and names no field."""
+    return not labelled(text.strip(), blanks) and len(words(text)) > FEW_WORDS

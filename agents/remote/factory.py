@@ -1,0 +1,74 @@
+"""Make a tool of what a file says of it and of what calls it, the same for services and MCP servers."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel
+
+from agents.events.views import Notice
+from agents.remote.answer import find
+from agents.remote.http_client import NoAnswer
+from agents.remote.parameter_spec import form_of
+from agents.remote.tool_spec import Said
+from agents.remote.yaml_file import text_in
+from agents.toolkit.card_texts import Texts, with_texts
+from agents.toolkit.result import Answer, Refused
+from agents.toolkit.traits import DAY, OUTSIDE, Traits, with_traits
+from prompts import phrase
+
+LONGEST_REASON = 500
+"""Characters of a refusal that a model is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """What a tool looks like to a model."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel] | dict[str, Any]
+    result: Mapping[str, Any] | None
+
+
+def made(said: Said, signature: Signature, call: Callable[..., Awaitable[Answer]]) -> BaseTool:
+    """Return the tool that `call` does the work of."""
+    tool = StructuredTool.from_function(
+        coroutine=call,
+        name=signature.name,
+        description=signature.description,
+        args_schema=signature.arguments,
+        infer_schema=False,
+        response_format="content_and_artifact",
+        tags=[OUTSIDE],
+    )
+    with_texts(tool, Texts(descriptions=said.description, examples=said.examples))
+    found = Traits(
+        kind=said.kind,
+        effect="write" if said.writes else "read",
+        key=said.key,
+        again_after=said.again_after.time if said.again_after else DAY,
+        repeatable=bool(said.key),
+        result=signature.result,
+        form=form_of(f"{signature.name}_form", said.form) if said.form else None,
+        view=said.view.kind if said.view else "",
+        permission=said.permission,
+    )
+    return with_traits(tool, found)
+
+
+def refusal(said: Said, tool: str, body: Any, code: str, lang: str) -> Refused:
+    """Return what a tool raises that was refused: with the reason that `body` holds, else the bare `code`."""
+    try:
+        found = find(said.errors.message, body)
+    except NoAnswer:
+        found = None
+    reason = " ".join((found if isinstance(found, str) else code).split())[:LONGEST_REASON] or code
+    return Refused(phrase("tool_rejected", lang, tool=tool, reason=reason), notice(said, lang))
+
+
+def notice(said: Said, lang: str) -> Notice | None:
+    """Return what the user is shown when a call comes to nothing."""
+    text = text_in(said.errors.notice, lang)
+    return Notice(message=text, level="error") if text else None

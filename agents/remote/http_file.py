@@ -1,0 +1,125 @@
+"""The file of HTTP tools: the services there are, and the tools they offer."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
+
+from agents.remote.parameter_spec import FIXED_HEADERS, Parameter
+from agents.remote.ssrf import policy_of
+from agents.remote.tool_spec import Said
+from agents.remote.yaml_file import ByLanguage, Env, Part, ToolName, Trusted
+
+RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+RETRIES = 2
+
+
+class FromContext(Part):
+    """A header that tells the service of the turn."""
+
+    trusted: Trusted
+
+
+class Service(Part):
+    """One service: where it is, how it is entered, how patient one is with it."""
+
+    url: str
+    internal: bool = False
+    """Whether it may be in a private network or on this machine."""
+    headers: Mapping[HeaderName, str | Env | FromContext] = {}
+    timeout: Annotated[float, Field(gt=0, le=50)] = 10
+    """Seconds for one try."""
+    redirects: Annotated[int, Field(ge=0, le=3)] = 0
+    max_bytes: Annotated[int, Field(ge=1, le=10_000_000)] = 1_000_000
+
+    @field_validator("headers")
+    @classmethod
+    def _may_be_set(cls, headers: Mapping[str, Any]) -> Mapping[str, Any]:
+        if taken := sorted(name for name in headers if name.lower() in FIXED_HEADERS):
+            raise ValueError(f"not to be set: {', '.join(taken)}")
+        return headers
+
+    @model_validator(mode="after")
+    def _may_be_reached(self) -> "Service":
+        if any(sign in self.url for sign in "?#{}\\"):
+            raise ValueError("`url` ends before any ?, # or placeholder; those belong in a tool's `path`")
+        policy_of(self.url, internal=self.internal)
+        return self
+
+
+def _rooted(path: str) -> str:
+    if not path.startswith("/") or path.startswith("//") or "#" in path or "\\" in path:
+        raise ValueError("begins with one / and has no # or \\")
+    if any(part in (".", "..") for part in path.partition("?")[0].split("/")):
+        raise ValueError("has no . or .. in it")
+    return path
+
+
+class HttpTool(Said):
+    """One tool and the request it makes; without an `effect` a GET reads and all else writes."""
+
+    name: ToolName
+    speaker: str
+    description: ByLanguage
+    service: str = ""
+    """May be left out where there is one only."""
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    path: Annotated[str, AfterValidator(_rooted)]
+    parameters: Mapping[str, Parameter] = {}
+    retries: Annotated[int, Field(ge=0, le=5)] | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether a call changes something."""
+        return (self.effect or ("read" if self.method == "GET" else "write")) == "write"
+
+    @property
+    def tries(self) -> int:
+        """How often it is tried: a write only once, unless its key makes a repetition harmless."""
+        if self.writes and not self.key:
+            return 1
+        return 1 + (RETRIES if self.retries is None else self.retries)
+
+    @field_validator("parameters")
+    @classmethod
+    def _can_be_called_so(cls, parameters: Mapping[str, Parameter]) -> Mapping[str, Parameter]:
+        for name in parameters:
+            if name in RESERVED or not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name) or name.startswith("model_"):
+                raise ValueError(f"cannot be called {name!r}: choose another word and put this one into `name`")
+        return parameters
+
+    @model_validator(mode="after")
+    def _request_fits(self) -> "HttpTool":
+        placeholders = PLACEHOLDER.findall(self.path)
+        in_path = [name for name, parameter in self.parameters.items() if parameter.in_ == "path"]
+        if sorted(set(placeholders)) != sorted(in_path) or re.search(r"[{}]", PLACEHOLDER.sub("", self.path)):
+            raise ValueError("the placeholders of `path` and the parameters with `in: path` are not the same")
+        own = {name for name, parameter in self.parameters.items() if parameter.is_the_models}
+        if unknown := sorted(set(self.key) - own):
+            raise ValueError(f"`key` names what the model does not give: {', '.join(unknown)}")
+        if self.retries and self.writes and not self.key:
+            raise ValueError("a write without a `key` is tried once: leave `retries` out")
+        return self
+
+
+class HttpFile(Part):
+    """A whole file."""
+
+    services: Annotated[Mapping[ToolName, Service], Field(min_length=1)]
+    tools: Annotated[list[HttpTool], Field(min_length=1)]
+
+    @field_validator("tools")
+    @classmethod
+    def _have_services(cls, tools: list[HttpTool], info: ValidationInfo) -> list[HttpTool]:
+        services = info.data.get("services", {})
+        for tool in tools:
+            if services and (tool.service not in services if tool.service else len(services) > 1):
+                raise ValueError(f"{tool.name}: `service` is one of {', '.join(services)}")
+        return tools
+
+    def service_of(self, tool: HttpTool) -> str:
+        """Return the name of a tool's service."""
+        return tool.service or next(iter(self.services))

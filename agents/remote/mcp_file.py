@@ -1,0 +1,82 @@
+"""The file of MCP servers: how each is reached, who gets its tools, and what is said of these."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from agents.remote.result_spec import Result
+from agents.remote.ssrf import policy_of
+from agents.remote.tool_spec import Said
+from agents.remote.yaml_file import Env, Part, ToolName
+
+OWN = "@"
+"""What is read of a result unless a file says otherwise: all of it."""
+
+
+class ServerResult(Result):
+    """What the model reads, as of a service; `opaque` marks fields where the schema is the server's own."""
+
+    opaque: Mapping[str, str] = {}
+    """By the name of a field, the kind of identifier it holds."""
+
+    @model_validator(mode="after")
+    def _marks_its_own(self) -> "ServerResult":
+        if self.opaque and (self.schema_ is not None or self.object != OWN):
+            raise ValueError("with an `object` or a `schema` of its own, `opaque` stands in the `schema`")
+        return self
+
+
+class ServerTool(Said):
+    """One tool; a server's own claim to only read is not relied upon, so without an `effect` it writes."""
+
+    name: ToolName | None = None
+    """What it is called here; left out: as the server calls it."""
+    result: ServerResult = ServerResult()
+
+    @property
+    def can_be_narrowed(self) -> bool:
+        """Whether the model may give an argument; which ones there are its server knows."""
+        return True
+
+    @model_validator(mode="after")
+    def _key_fits(self) -> "ServerTool":
+        hidden = {name for name, given in self.parameters.items() if not given.is_the_models}
+        if taken := sorted(set(self.key) & hidden):
+            raise ValueError(f"`key` names what the model does not give: {', '.join(taken)}")
+        return self
+
+
+class Server(Part):
+    """One server: a command that speaks over its standard streams, or an address (streamable HTTP)."""
+
+    speaker: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str | Env] = {}
+    """What the process sees of the environment, beside PATH, HOME and the like."""
+    cwd: str | None = None
+    """Where the command is run; left out: here."""
+    url: str = ""
+    headers: Mapping[str, str | Env] = {}
+    internal: bool = False
+    timeout: Annotated[float, Field(gt=0, le=50)] = 30
+    """Seconds for one call, and for the server to start."""
+    tools: Annotated[Mapping[str, ServerTool | None], Field(min_length=1)]
+    """The tools that are taken; whatever else the server offers is left."""
+
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> "Server":
+        if bool(self.command) == bool(self.url):
+            raise ValueError("has either a `command` or a `url`")
+        if (self.command and (self.headers or self.internal)) or (self.url and (self.args or self.env or self.cwd)):
+            raise ValueError("`args`, `env` and `cwd` belong to a `command`, `headers` and `internal` to a `url`")
+        if self.url:
+            policy_of(self.url, internal=self.internal)
+        return self
+
+
+class McpFile(Part):
+    """A whole file."""
+
+    servers: Annotated[Mapping[ToolName, Server], Field(min_length=1)]

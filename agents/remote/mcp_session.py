@@ -1,0 +1,181 @@
+"""Hold one session with an MCP server for the application's life; a lost one is opened again when it is needed."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+import httpx
+from mcp import ClientSession, McpError
+from mcp.types import CONNECTION_CLOSED, CallToolResult, ListToolsResult, Tool
+
+from agents.remote.mcp_client import cause, connected
+from agents.remote.mcp_file import Server
+
+LOG = logging.getLogger(__name__)
+MOST_PAGES = 100
+PATIENCE = 5
+"""Seconds for a server to answer a ping, or to go."""
+GONE = (CONNECTION_CLOSED, 32600)
+"""Errors by which the library tells that a session is no more."""
+Connect = Callable[[], AbstractAsyncContextManager[ClientSession]]
+Asked = TypeVar("Asked")
+Question = Callable[[ClientSession], Coroutine[Any, Any, Asked]]
+
+
+class Lost(Exception):
+    """Tells the operator why a server did not answer; `again` if another session may get an answer."""
+
+    def __init__(self, reason: str, *, again: bool = True) -> None:
+        super().__init__(reason)
+        self.again = again
+
+
+class Session:
+    """An open session, kept by a task of its own: it has to be left by the task that entered it."""
+
+    def __init__(self, connect: Connect) -> None:
+        self.ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+        self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
+        self._over = asyncio.Event()
+        self.task = asyncio.create_task(self._hold(connect))
+
+    async def close(self) -> None:
+        """Leave the session and wait until its server is gone."""
+        self._over.set()
+        if not self.ready.done():
+            self.task.cancel()
+        # A process that does not go is ended after two seconds by the library.
+        _, late = await asyncio.wait([self.task], timeout=2 * PATIENCE)
+        for task in late:
+            task.cancel()
+            # Its own end may hang as its server does; whoever waits for an answer shall not wait for that.
+            await asyncio.wait([task], timeout=PATIENCE)
+
+    async def _hold(self, connect: Connect) -> None:
+        try:
+            async with connect() as session:
+                await session.initialize()
+                self.ready.set_result(session)
+                await self._over.wait()
+        except Exception as lost:
+            if not self.ready.done():
+                self.ready.set_exception(Lost(f"it cannot be reached ({cause(lost)})"))
+        finally:
+            self.ready.cancel()
+
+
+class Held:
+    """A server that is there whenever it can be reached."""
+
+    def __init__(self, name: str, server: Server, secrets: Mapping[str, str]) -> None:
+        self.name, self.timeout = name, server.timeout
+        self._connect: Connect = lambda: connected(server, secrets)
+        self._session: Session | None = None
+        self._opening = asyncio.Lock()
+
+    async def tools(self) -> list[Tool]:
+        """Return every tool that the server offers.
+
+        Raises:
+            Lost: it does not answer.
+        """
+        found: list[Tool] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await self._ask(partial(_page, cursor), limit=self.timeout)
+            found += page.tools
+            cursor = page.nextCursor
+            if not cursor:
+                break
+        return found
+
+    async def call(self, tool: str, args: Mapping[str, Any], *, again: bool) -> CallToolResult:
+        """Return what a tool answers; only if `again` is a call repeated whose answer was lost.
+
+        Raises:
+            Lost: there was no answer.
+        """
+        if not again:
+            # A session that died since the last call shall be found out before the one try there is.
+            await self._ask(ClientSession.send_ping, limit=PATIENCE)
+        try:
+            return await (self._ask if again else self._once)(partial(_call, tool, args), limit=self.timeout)
+        except Lost as lost:
+            LOG.warning("MCP server %s: %s", self.name, lost)
+            raise
+
+    async def close(self) -> None:
+        """End the session, if there is one."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def _ask(self, question: Question[Asked], *, limit: float) -> Asked:
+        """Ask what may be asked twice."""
+        try:
+            return await self._once(question, limit)
+        except Lost as lost:
+            if not lost.again:
+                raise
+            return await self._once(question, limit)
+
+    async def _once(self, question: Question[Asked], limit: float) -> Asked:
+        held = await self._open()
+        asked = asyncio.ensure_future(question(held.ready.result()))
+        try:
+            done, _ = await asyncio.wait({asked, held.task}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if asked in done:
+                return asked.result()
+            lost = Lost("the connection broke") if done else Lost("no answer in time", again=False)
+        except McpError as wrong:
+            lost = Lost(f"error {wrong.error.code}", again=wrong.error.code in GONE)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError, httpx.HTTPError) as broken:
+            lost = Lost(cause(broken))
+        except Exception as wrong:
+            lost = Lost(cause(wrong), again=False)
+        finally:
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
+        if lost.again or not await _is_there(held):
+            await self._drop(held)
+        raise lost
+
+    async def _open(self) -> Session:
+        async with self._opening:
+            if self._session is None or self._session.task.done():
+                self._session = Session(self._connect)
+            held = self._session
+            await asyncio.wait([held.ready], timeout=self.timeout)
+            if not held.ready.done():
+                await self._drop(held)
+                raise Lost("it does not start in time")
+            if held.ready.cancelled():
+                raise Lost("the connection broke")
+            held.ready.result()
+            return held
+
+    async def _drop(self, held: Session) -> None:
+        if self._session is held:
+            self._session = None
+        await held.close()
+
+
+async def _is_there(held: Session) -> bool:
+    """Tell whether a server that left a call unanswered still answers at all."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await held.ready.result().send_ping()
+    except Exception:
+        return False
+    return True
+
+
+async def _page(cursor: str | None, session: ClientSession) -> ListToolsResult:
+    return await session.list_tools(cursor=cursor)
+
+
+async def _call(tool: str, args: Mapping[str, Any], session: ClientSession) -> CallToolResult:
+    return await session.call_tool(tool, dict(args))

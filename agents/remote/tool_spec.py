@@ -1,0 +1,82 @@
+"""What a file says of a tool: in the same words, whether an HTTP service or an MCP server does its work."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from agents.remote.parameter_spec import Blank, Given
+from agents.remote.result_spec import Errors, Options, Page, Result, ViewSpec
+from agents.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName
+from agents.toolkit.traits import LONGEST, Effect, Kind
+
+
+class Span(Part):
+    """A length of time: `{minutes: 10}`, `{days: 30}`."""
+
+    minutes: Annotated[float, Field(ge=0)] = 0
+    hours: Annotated[float, Field(ge=0)] = 0
+    days: Annotated[float, Field(ge=0)] = 0
+
+    @property
+    def time(self) -> timedelta:
+        """How long it is."""
+        return timedelta(minutes=self.minutes, hours=self.hours, days=self.days)
+
+    @model_validator(mode="after")
+    def _is_a_time(self) -> "Span":
+        if not timedelta() < self.time <= LONGEST:
+            raise ValueError(f"is a time of up to {LONGEST.days} days")
+        return self
+
+
+class Said(Part):
+    """One tool: what the model is told of it, what it takes, what comes of the answer."""
+
+    description: ByLanguage = NO_TEXTS
+    examples: Examples = NO_EXAMPLES
+    parameters: Mapping[str, Given] = {}
+    kind: Kind = "general"
+    effect: Effect | None = None
+    key: tuple[str, ...] = ()
+    again_after: Span | None = None
+    """When the same key means a new write; left out: after a day."""
+    permission: str = ""
+    result: Result = Result()
+    view: ViewSpec | None = None
+    options: Options | None = None
+    page: Page | None = None
+    form: Mapping[ToolName, Blank] = {}
+    errors: Errors = Errors()
+
+    @property
+    def writes(self) -> bool:
+        """Whether a call changes something: it does, unless the file says that it only reads."""
+        return self.effect != "read"
+
+    @property
+    def can_be_narrowed(self) -> bool:
+        """Whether the model gives an argument, by which there may be less to choose from."""
+        return any(one.is_the_models for one in self.parameters.values())
+
+    def set_values(self, trusted: Mapping[Any, str]) -> dict[str, Any]:
+        """Return the values that no model sees, by parameter; `trusted` is what the system says of the turn."""
+        given = {name: one for name, one in self.parameters.items() if not one.is_the_models}
+        return {name: trusted[one.trusted] if one.trusted else one.fixed for name, one in given.items()}
+
+    @model_validator(mode="after")
+    def _kind_fits(self) -> "Said":
+        if self.key and not self.writes:
+            raise ValueError("only a write has a `key`")
+        if self.again_after and not self.key:
+            raise ValueError("only a write with a `key` has `again_after`")
+        if (self.kind == "selector") != (self.options is not None):
+            raise ValueError("a selector has `options`, and nothing else has")
+        if (self.kind == "breaker") != (self.page is not None):
+            raise ValueError("a breaker has a `page`, and nothing else has")
+        if bool(self.form) and self.page is None:
+            raise ValueError("only a breaker has a `form`")
+        if self.page is not None and bool(self.page.url) == bool(self.form):
+            raise ValueError("a breaker has either the `url` of its `page` or a `form`")
+        return self

@@ -1,0 +1,1 @@
+"""Records of turns, and tools that answer from a record."""

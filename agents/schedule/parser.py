@@ -1,0 +1,86 @@
+"""Read moments out of what people say: "in 20 minutes", "завтра в 9", "every Monday at 9"."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from agents.schedule import Moment, later, on_the_clock, recurrence
+from agents.schedule.days import KINDS as DAYS
+from agents.schedule.days import after, days_of
+from agents.schedule.grammar import read
+from agents.schedule.lexicon import Amount
+from agents.schedule.time_of_day import KINDS as TIMES
+from agents.schedule.time_of_day import Clock, Pieces, clock_of
+
+
+def moment(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Moment | None:
+    """Return the moment that `text` names and nothing else; None when it names none, or one that is past.
+
+    A time of day without a day is the next one, a day without a time is meant at nine in the morning.
+    """
+    if (dated := _iso(text, now, zone)) is not None:
+        return dated if dated.at > now.astimezone(UTC) else None
+    found = read(text, lang)
+    return None if found is None or found.rest else meant(found.pieces, now.astimezone(zone), zone)
+
+
+def found_in(text: str, lang: str, now: datetime, zone: ZoneInfo) -> tuple[Moment, str] | None:
+    """Return the moment that is named somewhere in `text`, and the words that are not about it."""
+    found = read(text, lang)
+    named = None if found is None else meant(found.pieces, now.astimezone(zone), zone)
+    return None if found is None or named is None else (named, found.rest)
+
+
+def meant(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Moment | None:
+    """Return the moment that pieces of a text name together; None when they do not fit each other."""
+    try:
+        clock = clock_of(pieces)
+        days = [kind for kind in DAYS if kind in pieces]
+        others = pieces.keys() - TIMES - set(days)
+        if (named := others & recurrence.KINDS | pieces.keys() & {"daily"}) and others <= named | {"weekly"}:
+            fits = len(named) == 1 or named == {"every", "weekly"}
+            return recurrence.repeated(pieces, clock, now) if fits and set(days) <= recurrence.ADDED else None
+        if others == {"after"} and not days:
+            return _after(pieces["after"].get("amount") or recurrence.UNITS[pieces["after"]["unit"]], clock, now, zone)
+        if others or len(days) > 2 or (len(days) == 2 and days[1] != "weekday") or (clock is None and not days):
+            return None
+        return _once(pieces, days, clock, now, zone)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _after(amount: Amount, clock: Clock | None, now: datetime, zone: ZoneInfo) -> Moment | None:
+    by_clock = amount.months or amount.days
+    if clock is not None and (amount.seconds or not by_clock):
+        return None
+    if not by_clock:
+        return Moment(later(now, seconds=amount.seconds)) if amount.seconds else None
+    day = after(now.date(), amount)
+    at = clock.on(day, zone) if clock else on_the_clock(datetime.combine(day, now.time()), zone)
+    return Moment(later(at, seconds=amount.seconds))
+
+
+def _once(pieces: Pieces, days: list[str], clock: Clock | None, now: datetime, zone: ZoneInfo) -> Moment | None:
+    wanted, today = clock or Clock(), now.date()
+    if not days:
+        candidates = [wanted.on(after(today, Amount(days=ahead)), zone) for ahead in range(2)]
+    else:
+        candidates = [wanted.on(day, zone) for day in days_of(days[0], pieces[days[0]], today)]
+    if wanted.is_vague and days == ["day"]:
+        # "Today at eight", said at ten, is in the evening.
+        candidates += [wanted.afternoon().on(day, zone) for day in days_of("day", pieces["day"], today)]
+    if len(days) == 2:
+        # "Friday the 13th" is a 13th that is a Friday.
+        candidates = [at for at in candidates if at.isoweekday() == int(pieces["weekday"]["weekday"])]
+    return next((Moment(at) for at in candidates if at > now.astimezone(UTC)), None)
+
+
+def _iso(text: str, now: datetime, zone: ZoneInfo) -> Moment | None:
+    """Read a date with a time as machines write them; one without a zone is in the person's."""
+    text = text.strip()
+    if len(text) < len("2026-01-01T00:00") or not text[:4].isdigit():
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+        return Moment(at.astimezone(zone) if at.tzinfo else on_the_clock(at, zone))
+    except (ValueError, OverflowError):
+        return None

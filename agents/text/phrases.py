@@ -1,0 +1,36 @@
+"""Ideas that word lists know by their phrases: yes, no, switch, undo, done, intent."""
+
+from functools import cache
+
+from agents.text.stems import stems, words
+from prompts import languages, table
+
+
+def says(idea: str, text: str, lang: str) -> bool:
+    """Tell whether a message consists of one phrase of the idea and nothing else."""
+    return f" {' '.join(words(text))} " in phrases(idea, lang)
+
+
+def is_said(idea: str, text: str) -> bool:
+    """Tell whether a text says an idea ("yes", "no", "omit") in any language."""
+    return any(says(idea, text, lang) for lang in languages())
+
+
+def mentions(idea: str, text: str, lang: str) -> str | None:
+    """Return the first phrase of the idea that stands anywhere in a message."""
+    said = f" {' '.join(words(text))} "
+    return next((entry.strip() for entry in phrases(idea, lang) if entry in said), None)
+
+
+@cache
+def phrases(idea: str, lang: str) -> tuple[str, ...]:
+    """Return the phrases of an idea, their words spaced so that they only match whole words."""
+    entry = table("words", lang).get(idea, [])
+    found = entry.get("phrases", []) if isinstance(entry, dict) else entry
+    return tuple(f" {' '.join(words(one))} " for one in found)
+
+
+@cache
+def small_words(lang: str) -> frozenset[str]:
+    """Return the stems of words that say nothing about the subject of a sentence."""
+    return frozenset(stem for idea in ("stop", "fillers") for word in phrases(idea, lang) for stem in stems(word, lang))

@@ -1,0 +1,126 @@
+"""The words of a language: cues, fillers and numbers, and the language of a text."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from agents.text.stems import plain, stem, tokens
+from prompts import FALLBACK, table
+
+_CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
+
+
+_LATIN = re.compile(r"[a-z]", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A stem and where its word stands in the plain text."""
+
+    stem: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The word lists of one language."""
+
+    lang: str
+
+    @cached_property
+    def table(self) -> Mapping[str, Any]:
+        """Return the word lists as they are written."""
+        return table("words", self.lang)
+
+    @cached_property
+    def fillers(self) -> frozenset[str]:
+        """Return the stems that say nothing."""
+        return frozenset(stem for entry in self.table["fillers"] for stem in self.stems(entry))
+
+    @cached_property
+    def stop(self) -> frozenset[str]:
+        """Return the stems that are too common to tell one wish from another."""
+        listed = frozenset(stem for entry in self.table["stop"] for stem in self.stems(entry))
+        return listed | self.fillers
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """Return numbers by the stem of their word; -1 is the last."""
+        return {self.stems(word)[0]: number for word, number in self.table["numbers"].items()}
+
+    @cached_property
+    def openings(self) -> tuple[tuple[str, ...], ...]:
+        """Return the polite beginnings of a wish, the longest first."""
+        found = {tuple(self.stems(entry)) for entry in self.table["openings"]}
+        return tuple(sorted(found, key=len, reverse=True))
+
+    def units(self, text: str) -> list[Unit]:
+        """Return the stems of a plain text with their places; contracted words are written out."""
+        found = []
+        for token in tokens(text):
+            spelled = self.table["contractions"].get(token.word, token.word)
+            found += [Unit(stem(word, self.lang), token.start, token.end) for word in spelled.split()]
+        return found
+
+    def stems(self, text: str) -> list[str]:
+        """Return the stems of a text, contracted words written out."""
+        return [unit.stem for unit in self.units(plain(text))]
+
+    def key(self, text: str) -> tuple[str, ...]:
+        """Return what is compared of a phrase: its stems without fillers, unless it has nothing else."""
+        found = self.stems(text)
+        return tuple(stem for stem in found if stem not in self.fillers) or tuple(found)
+
+    def phrases(self, name: str) -> list[str]:
+        """Return a list of phrases by its name, "yes" or "switch.phrases"; empty where there is none."""
+        found: Any = self.table
+        for part in name.split("."):
+            found = found.get(part, {})
+        return list(found)
+
+    def means(self, text: str, *names: str) -> bool:
+        """Whether the whole text is one of the phrases of these lists."""
+        exact = tuple(self.stems(text))
+        short = self.key(text)
+        return any(keys and (exact in keys or short in keys) for keys in (self._keys(name) for name in names))
+
+    def mention(self, text: str, name: str) -> tuple[int, int] | None:
+        """Return the span of plain text where a phrase of the list stands; the longest phrase wins."""
+        units = self.units(text)
+        for phrase in sorted((tuple(self.stems(entry)) for entry in self.phrases(name)), key=len, reverse=True):
+            for place in range(len(units) - len(phrase) + 1):
+                if tuple(unit.stem for unit in units[place : place + len(phrase)]) == phrase:
+                    return units[place].start, units[place + len(phrase) - 1].end
+        return None
+
+    def asks(self, text: str) -> bool:
+        """Whether the text is put as a question."""
+        found = tuple(self.stems(text))
+        starts = (tuple(self.stems(entry)) for entry in self.table["question"])
+        return text.rstrip().endswith("?") or any(found[: len(start)] == start for start in starts)
+
+    def _keys(self, name: str) -> frozenset[tuple[str, ...]]:
+        return _phrase_keys(self.lang, name)
+
+
+@cache
+def vocabulary(lang: str) -> Vocabulary:
+    """Return the word lists of a language, those of the fallback language where it has none."""
+    return Vocabulary(lang)
+
+
+@cache
+def _phrase_keys(lang: str, name: str) -> frozenset[tuple[str, ...]]:
+    words = vocabulary(lang)
+    return frozenset(key for phrase in words.phrases(name) for key in (tuple(words.stems(phrase)), words.key(phrase)))
+
+
+def listening(text: str, lang: str) -> str:
+    """Return the language to read a text in: that of its letters, if it is plainly not the conversation's."""
+    cyrillic, latin = len(_CYRILLIC.findall(text)), len(_LATIN.findall(text))
+    if lang == "ru":
+        return "en" if latin and not cyrillic else "ru"
+    return "ru" if cyrillic > latin else FALLBACK

@@ -1,0 +1,116 @@
+"""Tool cards: all there is to review of a tool, from its code (signature, traits) and its texts (`prompts/`)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from langchain_core.tools import BaseTool
+
+from agents.identifiers import shown
+from agents.speaker import Speaker, Speakers
+from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.card_texts import own_texts, texts_of
+from agents.toolkit.guard import parameters
+from agents.toolkit.handover_tools import entry_tool, form_tool, hand_back
+from agents.toolkit.result import schema_of
+from agents.toolkit.traits import traits_of
+
+HAND_OVER = "hand-over"
+"""The kind of a tool that is not run: it passes the conversation on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCard:
+    """A tool as a person reviews it."""
+
+    name: str
+    owners: Sequence[str]
+    """The speakers that have it."""
+    source: str
+    """Where a remote tool is described; empty for a function here."""
+    kind: str
+    effect: str
+    key: Sequence[str]
+    again_after_s: int
+    """Seconds after which the same key means a new write; 0 without a key."""
+    repeatable: bool
+    transaction: bool
+    permission: str
+    view: str
+    shortcut: bool
+    always: bool
+    descriptions: Mapping[str, str]
+    """By language: what a model is told."""
+    examples: Mapping[str, Sequence[str]]
+    """By language: what people say who want it."""
+    parameters: Mapping[str, Any]
+    """A JSON schema as the model sees it; trusted values are not in it."""
+    result: Mapping[str, Any]
+    """The JSON schema of what comes back; empty for a sentence."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the card as a JSON object."""
+        return asdict(self)
+
+
+def cards(speakers: Speakers, languages: Sequence[str]) -> list[ToolCard]:
+    """Return the card of every tool; one that several speakers have is one card with the parameters of all."""
+    found: dict[str, list[tuple[str, BaseTool]]] = {}
+    for speaker in (speakers.supervisor, *speakers.dialogs.values()):
+        for tool in tools_of(speaker, speakers):
+            found.setdefault(tool.name, []).append((speaker.name, tool))
+    passing = {hand_back.name, *(dialog.tool for dialog in speakers.dialogs.values())}
+    return [_card(owned, languages, passing=name in passing) for name, owned in found.items()]
+
+
+def tools_of(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
+    """Return every tool of a speaker: its own, those that pass the conversation on, its form's, and help."""
+    if speaker.is_supervisor:
+        dialogs = speakers.dialogs.values()
+        passing, form = [entry_tool(dialog.tool, dialog.description) for dialog in dialogs], None
+    else:
+        passing, form = [hand_back], speaker.form
+    return [*speaker.tools, *([form_tool(form)] if form else []), *passing, speakers.help or assistant_help]
+
+
+def slots(tools: Sequence[BaseTool]) -> list[str]:
+    """Return what an example may have in braces: the parameters of the tools that share a card."""
+    return list(dict.fromkeys(name for tool in tools for name in parameters(tool).get("properties", {})))
+
+
+def _card(owned: Sequence[tuple[str, BaseTool]], languages: Sequence[str], *, passing: bool) -> ToolCard:
+    tool = owned[0][1]
+    found, texts = traits_of(tool), {lang: texts_of(tool, lang) for lang in languages}
+    return ToolCard(
+        name=tool.name,
+        owners=[owner for owner, _ in owned],
+        source=own_texts(tool).source,
+        kind=HAND_OVER if passing else found.kind,
+        effect=found.effect,
+        key=[*found.key],
+        again_after_s=round(found.again_after.total_seconds()) if found.key else 0,
+        repeatable=found.repeatable,
+        transaction=found.transaction,
+        permission=found.permission,
+        view=found.view,
+        shortcut=found.shortcut,
+        always=found.always,
+        descriptions={lang: description or tool.description for lang, (description, _) in texts.items()},
+        examples={lang: [*examples] for lang, (_, examples) in texts.items() if examples},
+        parameters=_together([shown(parameters(one), given=True) for _, one in owned]),
+        result=shown(schema_of(found.result)),
+    )
+
+
+def _together(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a schema with the properties of all; what one of them does without is not required."""
+    kept = {name: value for name, value in schemas[0].items() if name not in ("title", "description")}
+    properties = {name: value for schema in schemas for name, value in schema.get("properties", {}).items()}
+    definitions = {name: value for schema in schemas for name, value in schema.get("$defs", {}).items()}
+    required = [name for name in kept.get("required", ()) if all(name in one.get("required", ()) for one in schemas)]
+    return {
+        **kept,
+        "properties": properties,
+        **({"required": required} if required else {}),
+        **({"$defs": definitions} if definitions else {}),
+    }

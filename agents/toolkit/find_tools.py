@@ -1,0 +1,53 @@
+"""`find_tools` and `call_tool`: how a model reaches tools that are not bound."""
+
+import json
+from typing import Any
+
+from langchain_core.messages.tool import ToolCall
+from langchain_core.tools import BaseTool, StructuredTool, tool
+from langgraph.prebuilt import ToolRuntime
+
+from agents.context import Context
+from agents.toolkit.result import Misused
+from agents.toolkit.shelf import Shelf, cards_of
+from prompts import phrase
+
+FIND = "find_tools"
+CALL = "call_tool"
+
+
+@tool(CALL)
+def call_tool(name: str, runtime: ToolRuntime[Context, Any], args: dict[str, Any] | None = None) -> str:
+    """Call a tool by its card. name: as on the card. args: its parameters by name."""
+    # What it stands for is run in its place (`meant`); only a call of itself stands for nothing.
+    raise Misused(phrase("tool_unknown", runtime.state["lang"], tool=name, known=FIND))
+
+
+def find_tools(shelf: Shelf) -> BaseTool:
+    """Return the tool that looks for tools on a shelf."""
+
+    async def find(query: str, runtime: ToolRuntime[Context, Any]) -> str:
+        lang = runtime.state["lang"]
+        return cards_of(shelf.found(query), lang) or phrase("tools_none", lang)
+
+    return StructuredTool.from_function(
+        coroutine=find,
+        name=FIND,
+        description="Find more tools. query: what the tool shall do, in a few words.",
+    )
+
+
+def meant(call: ToolCall) -> ToolCall:
+    """Return the call that a `call_tool` stands for, its arguments as an object or as JSON; any other as it is."""
+    if call["name"] != CALL:
+        return call
+    name, args = call["args"].get("name"), _object(call["args"].get("args") or {})
+    is_call = isinstance(name, str) and name != CALL and isinstance(args, dict)
+    return {**call, "name": str(name), "args": args} if is_call else call
+
+
+def _object(args: Any) -> Any:
+    try:
+        return json.loads(args) if isinstance(args, str) else args
+    except (ValueError, RecursionError):
+        return args

@@ -1,0 +1,84 @@
+"""What stands between the model's arguments and a tool: nothing forged, nothing unknown, nothing forbidden."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from pydantic import BaseModel, ValidationError
+
+from agents.context import Context
+from agents.identifiers import AliasError, Aliases
+from agents.questions import CHOICE
+from agents.state import Heard
+from agents.toolkit.result import Misused, Refused
+from agents.toolkit.traits import traits_of
+from prompts import phrase
+
+LONGEST_GIVEN = 100
+"""Characters of a wrong identifier that the model is told."""
+
+
+async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
+    """Return the call with real identifiers in place of the model's numbers.
+
+    Raises:
+        Misused: an argument is not the model's to set, or is no identifier that it may know.
+        Refused: the user may not do this.
+    """
+    lang, call = request.state["lang"], request.tool_call
+    known = parameters(tool)
+    if forged := sorted(set(call["args"]) - set(known.get("properties", {}))):
+        allowed = ", ".join(known.get("properties", {})) or "-"
+        raise Misused(phrase("tool_forged", lang, names=", ".join(forged), allowed=allowed))
+    found = traits_of(tool)
+    context: Context = cast(Context, request.runtime.context)
+    if found.permission and found.permission not in context.permissions:
+        raise Refused(phrase("tool_forbidden", lang, tool=tool.name))
+    try:
+        args = _aliases(request).restore(call["args"], known, said_by_user(request.state))
+    except AliasError as wrong:
+        numbers, given = ", ".join(wrong.known[-20:]) or "-", str(wrong.given)[:LONGEST_GIVEN]
+        raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=given, known=numbers)) from None
+    return request.override(tool_call={**call, "args": args})
+
+
+async def check(request: ToolCallRequest, tool: BaseTool, args: Mapping[str, Any]) -> None:
+    """Ask whether the state of things allows a write with these arguments, which the tool has accepted.
+
+    Raises:
+        Refused: it does not.
+    """
+    wanted = traits_of(tool).check
+    if wanted and (problem := await wanted(args, request.runtime)):
+        raise Refused(problem)
+
+
+def parameters(tool: BaseTool) -> dict[str, Any]:
+    """Return the JSON schema of what the model may give a tool; trusted parameters are not in it."""
+    schema = tool.tool_call_schema
+    return dict(schema) if isinstance(schema, dict) else cast(type[BaseModel], schema).model_json_schema()
+
+
+def accepted(tool: BaseTool, args: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments as the tool takes them, as plain data; None if it does not, and will say why itself."""
+    schema = tool.tool_call_schema
+    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+        return args
+    try:
+        return schema.model_validate(args).model_dump(mode="json", warnings=False, fallback=str)
+    except ValidationError:
+        return None
+
+
+def said_by_user(state: Mapping[str, Any]) -> list[str]:
+    """Return what the user wrote, as far as the speaker remembers; what a button says was written by a tool."""
+    heard: Heard = state["heard"]
+    now = [] if heard["source"] == CHOICE else [heard["text"] or ""]
+    return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]
+
+
+def _aliases(request: ToolCallRequest) -> Aliases:
+    aliases: Aliases = request.state["aliases"]
+    return aliases

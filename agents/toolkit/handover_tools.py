@@ -1,0 +1,89 @@
+"""The tools by which speakers pass the conversation on and fill forms.
+
+`hand_back` and the dialogs' entry tools change who holds the conversation, so they are not run as tools:
+`agents.nodes.tools` reads them. Their docstrings are what the model is told, and short: they are in every prompt.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool, tool
+from langgraph.prebuilt import ToolRuntime
+from langgraph.types import Command
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from agents.context import Context
+from agents.toolkit.traits import Traits, with_traits
+from prompts import phrase
+
+HAND_BACK = "hand_back"
+FILL_FORM = "fill_form"
+
+
+@tool(HAND_BACK)
+def hand_back(wish: str = "") -> str:
+    """Give the conversation back: the goal is reached, or the user wants something else (wish: in their words)."""
+    return wish
+
+
+def entry_tool(name: str, description: str) -> BaseTool:
+    """Return the tool by which the supervisor hands over to a dialog."""
+
+    def enter(brief: Annotated[str, Field(description="What the user wants.")]) -> str:
+        return brief
+
+    return StructuredTool.from_function(enter, name=name, description=description)
+
+
+def form_tool(form: type[BaseModel]) -> BaseTool:
+    """Return the tool that fills a dialog's form.
+
+    Fields the model leaves out keep their values; a list replaces the former list.
+    """
+    optional: dict[str, Any] = {
+        name: (field.annotation | None, Field(default=None, description=field.description))  # type: ignore[operator]
+        for name, field in form.model_fields.items()
+    }
+    schema = create_model(
+        f"{form.__name__}Fields",
+        __config__=ConfigDict(arbitrary_types_allowed=True),
+        runtime=(ToolRuntime[Context, Any], ...),
+        **optional,
+    )
+
+    async def fill(runtime: ToolRuntime[Context, Any], **values: Any) -> Command[Any]:
+        given = {name: value for name, value in values.items() if value is not None}
+        filled = form.model_validate({**runtime.state["form"], **given}).model_dump(mode="json")
+        note = phrase(
+            "form_filled",
+            runtime.state["lang"],
+            filled=", ".join(given) or "-",
+            missing=", ".join(missing(form, filled)) or "-",
+        )
+        answer = ToolMessage(note, tool_call_id=runtime.tool_call_id or "", name=FILL_FORM)
+        return Command(update={"form": {name: filled[name] for name in given}, "messages": [answer]})
+
+    description = "Write down or correct what the user told you. A list replaces the former list."
+    filling = StructuredTool.from_function(
+        coroutine=fill, name=FILL_FORM, description=description, args_schema=schema, infer_schema=False
+    )
+    return with_traits(filling, Traits(effect="write", repeatable=True))
+
+
+def missing(form: type[BaseModel], values: Mapping[str, Any]) -> list[str]:
+    """Return the fields that have no value yet, in the form's order."""
+    return [name for name in form.model_fields if values.get(name) in (None, "", [], {})]
+
+
+def revise(form: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep of stored values what the form, as it is now, still accepts."""
+    kept: dict[str, Any] = {}
+    for name, value in values.items():
+        try:
+            form.model_validate({**kept, name: value}, extra="forbid")
+        except ValidationError as error:
+            if any(problem["loc"][:1] == (name,) for problem in error.errors()):
+                continue
+        kept[name] = value
+    return kept

@@ -1,0 +1,132 @@
+"""Help by force: what a failed tool call ends in, whether or not the model would have asked for it.
+
+The way out of an unknown tool, of a tool that fails, and of arguments that are wrong twice in a row is
+`assistant_help`, asked with a question made of the user's own words; its answer is told with the problem.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.tool import ToolCall
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+from agents.events import ToolEnd, ToolStart
+from agents.help import LONGEST_QUESTION, plain
+from agents.text.phrases import mentions, small_words
+from agents.text.stems import stems
+from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.result import Outcome, written
+from prompts import phrase
+
+Trouble = Literal["unknown", "arguments", "failed", "refused"]
+TROUBLE, RESCUED = "trouble", "rescued"
+LONGEST_ANSWER = 600
+"""Characters of help that a model is told with a problem."""
+FEW_WORDS = 3
+"""A message of fewer words that say something is not clear by itself."""
+LOG = logging.getLogger(__name__)
+Answer = ToolMessage | Command[Any]
+Execute = Callable[[ToolCallRequest], Awaitable[Answer]]
+
+
+def trouble(request: ToolCallRequest, kind: Trouble, text: str, outcome: Outcome | None = None) -> ToolMessage:
+    """Return what a model is told when its call came to nothing."""
+    call = request.tool_call
+    return ToolMessage(
+        written(text),
+        tool_call_id=call["id"],
+        name=call["name"],
+        status="error",
+        artifact=outcome or Outcome(),
+        additional_kwargs={TROUBLE: kind},
+    )
+
+
+@dataclass(frozen=True)
+class Rescue:
+    """Ask `help` for a speaker whose tool call came to nothing."""
+
+    speaker: str
+    help: BaseTool
+
+    async def __call__(self, request: ToolCallRequest, message: ToolMessage, execute: Execute) -> None:
+        """Add to the message what help says, if its trouble is to end there; once for a tool in a turn.
+
+        The call of `assistant_help` is told as a tool's of its own.
+        """
+        query, lang = standalone(request.state), request.state["lang"]
+        if not query or not _ends_in_help(message, request.state):
+            return
+        call = ToolCall(name=self.help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
+        about: dict[str, Any] = {"speaker": self.speaker, "tool": call["name"], "args": call["args"]}
+        about["id"] = f"{call['id']}-help"
+        request.runtime.stream_writer(ToolStart(**about))
+        begun = time.perf_counter()
+        text = await self._text(request.override(tool_call=call, tool=self.help), execute)
+        ms = round((time.perf_counter() - begun) * 1000)
+        told = text or phrase("tool_failed", lang, tool=call["name"])
+        request.runtime.stream_writer(ToolEnd(**about, ok=bool(text), object=told, ms=ms))
+        if text:
+            message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
+            message.additional_kwargs[RESCUED] = text
+
+    async def _text(self, request: ToolCallRequest, execute: Execute) -> str:
+        try:
+            answer = await execute(request)
+        except Exception:
+            LOG.exception("tool %s failed", self.help.name)
+            return ""
+        return plain(answer.text, LONGEST_ANSWER) if isinstance(answer, ToolMessage) else ""
+
+
+def standalone(state: Mapping[str, Any]) -> str:
+    """Return what the user asks in words that can be understood without the conversation, or nearly so.
+
+    A message that points at something ("and that one?") or says little is told with the
+    message before it, or with the brief of the hand-over that it caused.
+    """
+    heard, lang = state["heard"], state["lang"]
+    text = plain(heard["text"] or "", LONGEST_QUESTION)
+    content = set(stems(text, lang)) - small_words(lang)
+    if not text or (len(content) >= FEW_WORDS and not mentions("pointing", text, lang)):
+        return text
+    earlier = next(filter(None, (_wish(one) for one in reversed(state.get("talk", ())) if one.id != heard["id"])), "")
+    before = plain(earlier, max(LONGEST_QUESTION - len(text) - 1, 1))
+    return f"{before}\n{text}".strip()
+
+
+def _wish(message: AnyMessage) -> str:
+    """Return what a message says of what the user wants: their words, or the brief of a hand-over."""
+    if isinstance(message, HumanMessage):
+        return message.text
+    return str(message.additional_kwargs.get("brief") or "") if isinstance(message, SystemMessage) else ""
+
+
+def _ends_in_help(message: ToolMessage, state: Mapping[str, Any]) -> bool:
+    kind = message.additional_kwargs.get(TROUBLE)
+    if kind in (None, "refused") or (kind == "failed" and message.name == assistant_help.name):
+        return False
+    before = [one for one in _this_turn(state) if one.name == message.name]
+    if any(one.additional_kwargs.get(RESCUED) for one in before):
+        return False
+    return kind != "arguments" or (bool(before) and before[-1].additional_kwargs.get(TROUBLE) == "arguments")
+
+
+def _this_turn(state: Mapping[str, Any]) -> list[ToolMessage]:
+    """Return the answers of tools since the user or the speaker last said something, but for the present reply's."""
+
+    def is_working(message: AnyMessage) -> bool:
+        if message.id == state["heard"]["id"]:
+            # What the user says may be the result of a tool that asked them.
+            return False
+        return isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and bool(message.tool_calls))
+
+    found = [*takewhile(is_working, reversed(state.get("talk", ())))][::-1]
+    return [message for message in found if isinstance(message, ToolMessage)]

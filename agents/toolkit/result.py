@@ -1,0 +1,157 @@
+"""What a tool gives back: an object for the model, a view for the screen, or a question to the user.
+
+A tool that gives more than a sentence has `response_format="content_and_artifact"` and returns what `result`,
+`choice` or `request` makes.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from agents.events.links import is_web
+from agents.events.views import MOST_ENTRIES, View
+
+LONGEST = 8_000
+"""Characters of an object that the model is shown."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One candidate of a choice: `value` is what the model gets when the user takes it.
+
+    `facts` are what the user may tell it by ("the cheap one"): price, rating, date and the like.
+    """
+
+    label: str
+    value: Any = None
+    detail: str = ""
+    id: str = ""
+    facts: Mapping[str, float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the user has to choose, open or fill in before the tool has its result.
+
+    Raises ValueError when there is more to choose from than one can look through, or what cannot be kept.
+    """
+
+    prompt: str
+    options: Sequence[Option] = ()
+    url: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.options) > MOST_ENTRIES:
+            raise ValueError(f"a choice has {MOST_ENTRIES} options at most")
+        if any(not isinstance(text, str) for one in self.options for text in (one.label, one.detail, one.id)):
+            raise ValueError("label, detail and id of an option are texts")
+        if self.url and not is_web(self.url):
+            raise ValueError("a question may only link to http and https addresses")
+        # The answer may come in another process: what JSON has nothing for would be lost there.
+        plain([[one.value, one.facts] for one in self.options])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The parts of a result."""
+
+    object: Any = None
+    view: View | None = None
+    question: Question | None = None
+
+
+class Refused(Exception):
+    """Tells the model why a call was not carried out, and what to do; `view` is a notice for the user."""
+
+    def __init__(self, message: str, view: View | None = None) -> None:
+        super().__init__(message)
+        self.view = view
+
+
+class Misused(Refused):
+    """The arguments are wrong: a name or a number that there is not."""
+
+
+class Failed(Exception):
+    """The tool does not work now, whatever the arguments; a write may have taken effect. `view` is a notice."""
+
+    def __init__(self, view: View | None = None) -> None:
+        super().__init__()
+        self.view = view
+
+
+class TooMany(Exception):
+    """There is more to choose from than a user can look through; `count` is how much."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(f"{count} options, {MOST_ENTRIES} is the most")
+        self.count = count
+
+
+Answer = tuple[str, Outcome]
+
+
+def result(object: Any = None, *, message: str | None = None, view: View | None = None) -> Answer:
+    """Return a result: the model reads the object, else the message, else what the view shows.
+
+    An empty list is a result and is read as `[]`.
+    """
+    data = plain(object)
+    text = written(data) if data is not None else message or (view.text() if view else "")
+    return text, Outcome(data, view)
+
+
+def choice(prompt: str, options: Sequence[Option]) -> Answer:
+    """Let the user choose; of one candidate there is no choice, of none an empty result.
+
+    Raises:
+        TooMany: the model is told to narrow it down.
+    """
+    if len(options) > MOST_ENTRIES:
+        raise TooMany(len(options))
+    if len(options) > 1:
+        return "", Outcome(question=Question(prompt, options))
+    return result(taken(options[0]) if options else [])
+
+
+def request(prompt: str, *, url: str = "") -> Answer:
+    """Send the user to a page, or have them fill in the form of the tool's traits."""
+    return "", Outcome(question=Question(prompt, url=url))
+
+
+def taken(option: Option) -> Any:
+    """Return what the model gets for an option."""
+    return option.value if option.value is not None else {"id": option.id or option.label, "label": option.label}
+
+
+def written(plain: Any) -> str:
+    """Write an object for the model: compact JSON, the same for the same object; a long one is cut and says so."""
+    text = plain if isinstance(plain, str) else in_json(plain)
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}… ({len(text) - LONGEST} more characters were left out)"
+
+
+def in_json(plain: Any) -> str:
+    """Write plain data as compact JSON, whole."""
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+
+
+def plain(object: Any) -> Any:
+    """Return an object as JSON has it: a date as text, a model as an object, a number that is none as its name.
+
+    Raises:
+        ValueError: JSON has nothing for it.
+    """
+    return to_jsonable_python(object, inf_nan_mode="strings")
+
+
+def schema_of(wanted: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the JSON schema of a result; empty for a sentence."""
+    if wanted is None:
+        return {}
+    return wanted if isinstance(wanted, Mapping) else wanted.model_json_schema()

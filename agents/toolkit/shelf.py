@@ -1,0 +1,101 @@
+"""Tools that are too many to bind: a shelf from which the fitting ones are handed to the model.
+
+The list of bound tools never changes, so that a provider's cache serves it: the tools that are always at hand,
+`find_tools` and `call_tool`. The cards of fitting tools are appended after the history, each once as long as the
+history shows it. For a small model without a cache the fitting tools can be bound instead.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.tools import BaseTool
+
+from agents.retrievers.tool_entry import Card
+from agents.retrievers.tool_ranker import ToolRanker
+from agents.speaker import Speaker, Speakers
+from agents.state import State
+from agents.toolkit.card_texts import texts_of
+from agents.toolkit.guard import parameters
+from agents.toolkit.signature import signature
+from agents.toolkit.traits import traits_of
+from prompts import languages, phrase
+
+MOST_BOUND = 24
+"""Tools of a speaker that are simply bound; of more, most go on the shelf."""
+OFFERED = 6
+"""Cards that a message brings, at most."""
+REMEMBERED = 3
+"""Messages before the last one that count when tools are chosen."""
+Mode = Literal["append", "bind"]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The tools of one speaker that are not bound."""
+
+    tools: Mapping[str, BaseTool]
+    ranker: ToolRanker
+    mode: Mode = "append"
+
+    def fitting(self, state: State, messages: Sequence[AnyMessage]) -> list[BaseTool]:
+        """Return the tools that fit what was just said, in the light of the conversation and the screen."""
+        said = [m.text for m in messages if isinstance(m, HumanMessage | AIMessage) and m.text]
+        context = [*(shown["title"] for shown in state.get("screen", [])), *said[-REMEMBERED - 1 : -1][::-1]]
+        return self.found(said[-1] if said else "", context)
+
+    def found(self, query: str, context: Sequence[str] = ()) -> list[BaseTool]:
+        """Return the tools that fit a query, the best first."""
+        return [self.tools[hit.name] for hit in self.ranker.rank(query, OFFERED, context=context)] if query else []
+
+    def offer(self, state: State, messages: Sequence[AnyMessage]) -> SystemMessage | None:
+        """Return the cards that the history does not show yet, as the message to append; None if there are none."""
+        known = shown_in(messages)
+        new = [tool for tool in self.fitting(state, messages) if tool.name not in known]
+        if not new or self.mode == "bind":
+            return None
+        text = phrase("tools_offered", state["lang"], cards=cards_of(new, state["lang"]))
+        return SystemMessage(text, additional_kwargs={"cards": [tool.name for tool in new]})
+
+
+def shelves(speakers: Speakers, mode: Mode = "append") -> dict[str, Shelf]:
+    """Return the shelves of the speakers that have too many tools to bind, by their names."""
+    everyone = (speakers.supervisor, *speakers.dialogs.values())
+    crowded = [speaker for speaker in everyone if len(at_hand(speaker)) < len(speaker.tools)]
+    return {speaker.name: _shelf(speaker, mode) for speaker in crowded}
+
+
+def at_hand(speaker: Speaker) -> list[BaseTool]:
+    """Return a speaker's tools that are always bound: all of them, or of too many those that are marked so."""
+    if len(speaker.tools) <= MOST_BOUND:
+        return [*speaker.tools]
+    return [tool for tool in speaker.tools if traits_of(tool).always]
+
+
+def shown_in(messages: Sequence[AnyMessage]) -> set[str]:
+    """Return the names of the tools whose cards a history shows."""
+    return {name for message in messages for name in message.additional_kwargs.get("cards", ())}
+
+
+def cards_of(tools: Sequence[BaseTool], lang: str) -> str:
+    """Return tools as the model reads them: name, parameters, what comes back, what it is for."""
+    return "\n".join(f"- {signature(tool)}: {texts_of(tool, lang)[0]}" for tool in tools)
+
+
+def _shelf(speaker: Speaker, mode: Mode) -> Shelf:
+    bound = {tool.name for tool in at_hand(speaker)}
+    tools = {tool.name: tool for tool in speaker.tools if tool.name not in bound}
+    return Shelf(tools, ToolRanker([card_of(tool) for tool in tools.values()]), mode)
+
+
+def card_of(tool: BaseTool) -> Card:
+    """Return what is known of a tool by those who look for tools."""
+    texts = {lang: texts_of(tool, lang) for lang in languages()}
+    return Card(
+        name=tool.name,
+        descriptions={"en": tool.description} | {lang: text for lang, (text, _) in texts.items() if text},
+        examples={lang: examples for lang, (_, examples) in texts.items()},
+        parameters=list(parameters(tool).get("properties", {})),
+        shortcut=traits_of(tool).shortcut,
+    )

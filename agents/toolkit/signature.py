@@ -1,0 +1,69 @@
+"""Schemas in few words, for a model: `find_orders(name: text, limit?: number) -> [{id: number, name: text}]`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.tools import BaseTool
+
+from agents.identifiers import MARK
+from agents.identifiers.json_schema import name_rule, resolved
+from agents.toolkit.guard import parameters
+from agents.toolkit.result import schema_of
+from agents.toolkit.traits import traits_of
+
+WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
+DEEPEST = 4
+NUMBER = "number"
+GIVEN = f"{NUMBER} | text"
+"""An identifier in an argument: its number, or itself as the user spelled it out."""
+
+
+def signature(tool: BaseTool) -> str:
+    """Return a tool's name, parameters and result; a `?` marks what may be left out."""
+    schema = parameters(tool)
+    wanted, required = schema.get("properties", {}), schema.get("required", ())
+    brief = _Brief(schema, GIVEN)
+    named = ", ".join(f"{name}{'' if name in required else '?'}: {brief(one)}" for name, one in wanted.items())
+    back = schema_of(traits_of(tool).result)
+    return f"{tool.name}({named}){f' -> {notation(back)}' if back else ''}"
+
+
+def notation(schema: Mapping[str, Any]) -> str:
+    """Return the JSON schema of a result in short."""
+    return _Brief(schema, NUMBER)(schema)
+
+
+@dataclass(frozen=True)
+class _Brief:
+    """Writes the schemas within a root in short."""
+
+    root: Mapping[str, Any]
+    identifier: str
+    """What is written for an identifier."""
+
+    def __call__(self, schema: Mapping[str, Any], depth: int = 0) -> str:
+        schema = resolved(schema, self.root)
+        if MARK in schema:
+            return self.identifier
+        if depth > DEEPEST:
+            return "…"
+        if "enum" in schema:
+            return " | ".join(str(value) for value in schema["enum"])
+        if "const" in schema:
+            return str(schema["const"])
+        if branches := schema.get("anyOf") or schema.get("oneOf"):
+            return " | ".join(dict.fromkeys(self(one, depth) for one in branches if one.get("type") != "null"))
+        match schema.get("type"):
+            case "array":
+                return f"[{self(schema.get('items', {}), depth + 1)}]"
+            case "object":
+                return f"{{{self._members(schema, depth + 1)}}}"
+        return WORDS.get(str(schema.get("type")), "any")
+
+    def _members(self, schema: Mapping[str, Any], depth: int) -> str:
+        if inner := schema.get("properties"):
+            return ", ".join(f"{name}: {self(one, depth)}" for name, one in inner.items())
+        if MARK in (names := name_rule(schema, self.root)):
+            return f"{self(names)}: {self(schema.get('additionalProperties', {}), depth)}"
+        return "…"

@@ -1,0 +1,134 @@
+"""Run tools so that nothing they do ends a turn: every call is announced, guarded, timed, bounded and answered."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.errors import GraphBubbleUp
+from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
+
+from agents.errors import ContractError
+from agents.events import ToolEnd, ToolStart
+from agents.events.views import MOST_ENTRIES, Notice
+from agents.identifiers import Aliases
+from agents.speaker import Speaker
+from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.function import prepared
+from agents.toolkit.guard import guarded
+from agents.toolkit.rescue import Rescue, Trouble, trouble
+from agents.toolkit.result import Failed, Misused, Outcome, Refused, TooMany, plain, schema_of, written
+from agents.toolkit.traits import traits_of
+from agents.toolkit.writes import Execute, Reply, carry_out, failed
+from prompts import phrase
+
+TIMEOUT = 60
+"""Seconds a tool may take."""
+MOST_NAMED = 40
+"""Tools that are named to a model that called one that does not exist."""
+LOG = logging.getLogger(__name__)
+
+
+def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
+    """Return a node that runs a speaker's tools and tells the model, in words, what went wrong.
+
+    The artifact of each of its messages is the call's `Outcome`.
+    """
+    known = {tool.name: tool for tool in tools}
+    rescue = Rescue(speaker.name, known.get(assistant_help.name, assistant_help))
+
+    async def watch(request: ToolCallRequest, execute: Execute) -> Reply:
+        call, emit = request.tool_call, request.runtime.stream_writer
+        about: dict[str, Any] = {"speaker": speaker.name, "tool": call["name"], "args": call["args"], "id": call["id"]}
+        emit(ToolStart(**about))
+        begun = time.perf_counter()
+        answer = await _answer(request, execute, known)
+        message = _message(answer, call["id"])
+        outcome: Outcome = message.artifact
+        ms = round((time.perf_counter() - begun) * 1000)
+        if outcome.question is None:
+            emit(ToolEnd(**about, ok=message.status != "error", object=message.text, ms=ms))
+            await rescue(request, message, execute)
+        if isinstance(outcome.view, Notice):
+            emit(outcome.view)
+        return answer
+
+    return ToolNode([prepared(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=watch)
+
+
+async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, BaseTool]) -> Reply:
+    call, lang = request.tool_call, request.state["lang"]
+    tool = known.get(call["name"])
+    if tool is None:
+        there_are = ", ".join(_near(call["name"], known))
+        return trouble(request, "unknown", phrase("tool_unknown", lang, tool=call["name"], known=there_are))
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            answer = await carry_out(await guarded(request, tool), tool, execute)
+        _present(_message(answer, call["id"]), tool, request.state["aliases"])
+        return answer
+    except GraphBubbleUp:
+        raise
+    except Refused as refusal:
+        kind: Trouble = "arguments" if isinstance(refusal, Misused) else "refused"
+        return trouble(request, kind, str(refusal), Outcome(view=refusal.view))
+    except TooMany as crowd:
+        about = {"tool": tool.name, "count": crowd.count, "most": MOST_ENTRIES}
+        return trouble(request, "refused", phrase("choice_too_many", lang, **about))
+    except Failed as failure:
+        return trouble(request, "failed", failed(tool, lang), Outcome(view=failure.view))
+    except ToolInvocationError as wrong:
+        problem = _problems(wrong)
+        return trouble(request, "arguments", phrase("tool_arguments", lang, tool=call["name"], problem=problem))
+    except (Exception, asyncio.CancelledError) as failure:
+        task = asyncio.current_task()
+        if isinstance(failure, asyncio.CancelledError) and task and task.cancelling():
+            # It is the turn that is stopped, not something within the tool.
+            raise
+        LOG.exception("tool %s failed", call["name"])
+        return trouble(request, "failed", failed(tool, lang))
+
+
+def _present(message: ToolMessage, tool: BaseTool, aliases: Aliases) -> None:
+    """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
+    given = message.artifact if isinstance(message.artifact, Outcome) else Outcome(_parsed(message, tool))
+    if given.question is not None and traits_of(tool).kind == "general":
+        raise ContractError(f"tool {tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
+    message.artifact = outcome = replace(given, object=plain(given.object))
+    if outcome.object is not None and message.status != "error":
+        message.content = written(aliases.hide(outcome.object, schema_of(traits_of(tool).result)))
+    elif isinstance(message.content, str) or not message.content:
+        # Of an empty list LangChain makes a text of no parts.
+        message.content = written(message.content)
+
+
+def _parsed(message: ToolMessage, tool: BaseTool) -> Any:
+    """Return the object that a tool wrote as JSON itself; None if it gives sentences."""
+    if traits_of(tool).result is None:
+        return None
+    try:
+        return json.loads(message.text)
+    except ValueError:
+        return None
+
+
+def _near(name: str, known: Collection[str]) -> list[str]:
+    """Return the names that a wrong one may have meant: all of them, or of many those that look like it."""
+    return sorted(known) if len(known) <= MOST_NAMED else get_close_matches(name, known, n=6, cutoff=0.4)
+
+
+def _problems(wrong: ToolInvocationError) -> str:
+    details = wrong.filtered_errors or wrong.source.errors()
+    return "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
+
+
+def _message(answer: Reply, call_id: str | None) -> ToolMessage:
+    messages = [answer] if isinstance(answer, ToolMessage) else (answer.update or {})["messages"]
+    return next(m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id)

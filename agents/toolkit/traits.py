@@ -1,0 +1,129 @@
+"""What the code says of a tool beside its signature: its traits. With the texts of `prompts/` they make its card.
+
+@traits(effect="write", key=("order",), result=Return)
+@tool(response_format="content_and_artifact")
+async def submit_return(order: OrderNumber, runtime: Runtime) -> tuple[str, Outcome]: ...
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from typing import Any, Literal, get_args
+
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel
+
+from agents.errors import ContractError
+
+Kind = Literal["general", "selector", "breaker"]
+Effect = Literal["read", "write"]
+DAY = timedelta(days=1)
+LONGEST = timedelta(days=366)
+Check = Callable[[Mapping[str, Any], Any], Awaitable[str | None]]
+"""A state check before a write: takes the arguments and the ToolRuntime, returns what stands in the way.
+
+The arguments are plain data, as the tool accepts them, with its defaults. Of a transaction the check may take part in.
+"""
+_TRAITS = "traits"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """How a tool may be used."""
+
+    kind: Kind = "general"
+    """A selector lets the user choose, a breaker has them fill something in; both wait for the user."""
+    effect: Effect = "read"
+    key: tuple[str, ...] = ()
+    """A write with the same values of these arguments is the same write; with none, each call is its own."""
+    again_after: timedelta = DAY
+    """When the same write counts as a new one: the user may well want it once more."""
+    repeatable: bool = False
+    """Running it again after a crash in the middle does no harm, since it recognises the call itself.
+
+    Without a key of its own such a write is not entered in the ledger of done writes, which could add nothing.
+    """
+    transaction: bool = False
+    """All it writes, it writes in `runtime.context.ledger.transaction()`: that commits with its answer, or not."""
+    result: type[BaseModel] | Mapping[str, Any] | None = None
+    """What comes back: a pydantic model or a JSON schema; None for a sentence."""
+    form: type[BaseModel] | None = None
+    """What a breaker wants filled in."""
+    view: str = ""
+    """The kind of view it gives, if any."""
+    permission: str = ""
+    """What the user must be permitted to do; empty for everybody."""
+    check: Check | None = None
+    always: bool = False
+    """Whether it is bound even where there are too many tools to bind."""
+    shortcut: bool = False
+    """Whether a plain request for it may be served without a model; it must not need arguments."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind) or self.effect not in get_args(Effect):
+            raise ContractError(f"kind must be one of {get_args(Kind)} and effect one of {get_args(Effect)}")
+        if self.effect == "read" and (self.key or self.check or self.repeatable or self.transaction):
+            raise ContractError("only a write has a key or a check, is repeatable or a transaction: set effect='write'")
+        if not (timedelta() < self.again_after <= LONGEST) or (self.again_after != DAY and not self.key):
+            raise ContractError("again_after is a time of up to 366 days, and only a write with a key has one")
+        if self.form and self.kind != "breaker":
+            raise ContractError("only a breaker has a form")
+        if self.form is not None and not (_is_model(self.form) and self.form.model_fields):
+            raise ContractError(f"a form must be a pydantic model with fields, found {self.form!r}")
+        if self.result is not None and not (isinstance(self.result, Mapping) or _is_model(self.result)):
+            raise ContractError(f"a result must be a pydantic model or a JSON schema, found {self.result!r}")
+        if isinstance(self.key, str):
+            raise ContractError(f"a key is several names: write ({self.key!r},)")
+
+
+def _is_model(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+PLAIN = Traits()
+
+
+def traits(
+    *,
+    kind: Kind = "general",
+    effect: Effect = "read",
+    key: tuple[str, ...] = (),
+    **more: Any,
+) -> Callable[[BaseTool], BaseTool]:
+    """Say how a tool may be used; see `Traits` for the further ones.
+
+    Raises:
+        ContractError: there is no such trait, or they contradict each other or the tool's parameters.
+    """
+    known = {field.name for field in fields(Traits)}
+    if unknown := sorted(set(more) - known):
+        raise ContractError(f"there is no trait {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    found = Traits(kind=kind, effect=effect, key=key, **more)
+
+    def marked(tool: BaseTool) -> BaseTool:
+        return with_traits(tool, found)
+
+    return marked
+
+
+def with_traits(tool: BaseTool, found: Traits) -> BaseTool:
+    """Put traits on a tool and return it.
+
+    Raises:
+        ContractError: the key names arguments that the tool does not have.
+    """
+    unknown = sorted(set(found.key) - set(tool.args))
+    if unknown:
+        raise ContractError(f"tool {tool.name}: its key names arguments it does not have: {', '.join(unknown)}")
+    tool.metadata = {**(tool.metadata or {}), _TRAITS: found}
+    return tool
+
+
+def traits_of(tool: BaseTool) -> Traits:
+    """Return how a tool may be used; a tool that says nothing is a general one that only reads."""
+    found: Traits = (tool.metadata or {}).get(_TRAITS, PLAIN)
+    return found
+
+
+OUTSIDE = "outside"
+"""The tag of a tool that tells of the world outside (the time, the weather): tomorrow it answers differently."""

@@ -1,0 +1,54 @@
+"""The user's time zone, into which reminders come along."""
+
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
+
+from langchain_core.tools import tool
+from langgraph.prebuilt import ToolRuntime
+
+from agents.context import Context
+from agents.memory.preferences import keep_zone
+from agents.schedule.reschedule import rezoned
+from agents.schedule.wording import worded_instant
+from agents.toolkit.traits import OUTSIDE, traits
+from agents.tools.reminders import listed, present
+from prompts import phrase
+
+Runtime = ToolRuntime[Context, Any]
+
+
+@traits(effect="write", repeatable=True)
+@tool
+async def set_time_zone(zone: str, runtime: Runtime) -> str:
+    """Set the user's time zone, when they tell where they live or which zone they are in.
+
+    zone: its name in the IANA data base, such as Europe/Berlin.
+    """
+    lang = runtime.state["lang"]
+    known = {name.lower(): name for name in available_timezones()}
+    name = known.get(zone.strip().replace(" ", "_").lower())
+    if name is None:
+        return phrase("zone_unknown", lang, zone=zone)
+    await keep_zone(runtime.store, runtime.context.user, name)
+    now = present(runtime).astimezone(ZoneInfo(name))
+    told = phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
+    if not await _taken_along(runtime, ZoneInfo(name)):
+        return told
+    return f"{told} {phrase('zone_reminders', lang)}\n{await listed(runtime)}"
+
+
+# What it answers goes by the present time.
+set_time_zone.tags = [OUTSIDE]
+
+
+async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:
+    """Bring the reminders to come into a new time zone; say whether there are any."""
+    table, call = runtime.context.reminders, runtime.tool_call_id or ""
+    if table is None:
+        return False
+    coming = [one for one in await table.live(runtime.context.user) if one.due_ms is not None]
+    for reminder in coming:
+        if reminder.zone != zone.key:
+            there = rezoned(reminder.moment, present(runtime), zone)
+            await table.change(reminder, call, text=reminder.text, moment=there)
+    return bool(coming)

@@ -1,0 +1,184 @@
+"""The command line: one function and one entry of the parser for each command."""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from typing import NoReturn
+
+from agents.errors import ConfigError, ContractError, UsageError
+from app.cli import demo, export, inspect, setup, talk, tools
+from app.cli.stdout import results_alone
+from app.settings import Settings, read_settings
+from app.visit import INTERRUPTED
+from prompts import PromptError, languages
+
+TERMINATED = 143
+THREAD = "me"
+
+Run = Callable[[Namespace, Settings], Awaitable[int]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; faults of the caller are one line on stderr."""
+    try:
+        options = _parser().parse_args(arguments)
+        with results_alone() if getattr(options, "json", False) else nullcontext():
+            return asyncio.run(_until_terminated(options))
+    except (ConfigError, UsageError, ContractError, PromptError) as fault:
+        print(f"python -m app: {fault}", file=sys.stderr)
+        return inspect.USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Nobody reads any more; what is left in the buffer must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line."""
+        raise UsageError(f"{message} (see `{self.prog} --help`)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m app", description="One assistant, many dialogs.", allow_abbrev=False)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+
+    def command(name: str, run: Run, about: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+        added.set_defaults(run=run)
+        return added
+
+    _talking(command("chat", talk.chat, "talk; from a pipe, one message a line"))
+    asking = command("ask", talk.ask, "play one turn")
+    asking.add_argument("text", metavar="TEXT", help="what to say; - reads it from standard input")
+    asking.add_argument("--message-id", help="the same id again does nothing twice")
+    _talking(asking)
+    answering = command("resume", talk.resume, "answer what a tool has asked")
+    answering.add_argument("--choose", required=True, metavar="X", help="a number, an id, a label, or a form's values")
+    _talking(answering, required=True)
+    _json(command("threads", inspect.threads, "list the threads"))
+    _on_thread(command("state", inspect.state, "show who holds a thread's conversation"))
+    _on_thread(command("history", inspect.history, "show what was said in a thread"))
+    _exporting(command("export", export.export, "print a thread: to read, as JSON, or as a test"))
+    _on_thread(command("forget", inspect.forget, "remove every trace of a thread"))
+    _demonstrating(command("demo", demo.demo, "watch a conversation that shows what it can do"))
+    _setting_up(command("setup", setup.setup, "connect a language model and write .env"))
+    _json(command("notes", inspect.notes, "list what was passed on to a person"))
+    _tooling(command("tools", tools.list_, "list the tools; show one, try one, edit its card"))
+    command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped")
+    command("graph", inspect.graph, "draw the graph, as mermaid")
+    _json(command("check", inspect.check, "show everything that is discovered; exit 2 if something is wrong"))
+    return parser
+
+
+def _talking(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    if required:
+        parser.add_argument("--thread", type=_name, required=True, help="which conversation")
+    else:
+        parser.add_argument("--thread", type=_name, default=THREAD, help="which conversation (default: %(default)s)")
+    parser.add_argument("--user", type=_name, help="whose conversation (default: the thread's name)")
+    parser.add_argument("--lang", type=_language, help="what to speak (default: the thread's, or APP_LANG)")
+    parser.add_argument("--model", help="the model to ask (default: LLM_MODEL)")
+    parser.add_argument("--trace", action="store_true", help="show on stderr what happens in every turn")
+    _json(parser)
+
+
+def _on_thread(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--thread", type=_name, required=True)
+    _json(parser)
+
+
+def _demonstrating(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lang", type=_language, help="what to speak (default: APP_LANG)")
+    parser.add_argument("--trace", action="store_true", help="show on stderr what happens in every turn")
+    parser.add_argument("--fast", action="store_true", help="do not wait for a reader")
+
+
+def _setting_up(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--base-url", help="an OpenAI-compatible endpoint; left out: look for servers on this machine")
+    parser.add_argument("--model", help="the model's name there")
+    parser.add_argument("--yes", action="store_true", help="ask nothing; the key is taken from OPENAI_API_KEY")
+
+
+def _exporting(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--thread", type=_name, required=True)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--format", choices=("markdown", "json"), default="markdown", help="default: %(default)s")
+    form.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    # What it prints is a file, in any form.
+    parser.set_defaults(json=True)
+    form.add_argument("--as-test", action="store_true", help="a trace test, the models' replies as its script")
+
+
+def _tooling(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    actions = parser.add_subparsers(metavar="ACTION")
+
+    def action(name: str, run: Run, about: str) -> argparse.ArgumentParser:
+        added = actions.add_parser(name, help=about, description=about, allow_abbrev=False)
+        added.add_argument("name", metavar="NAME", help="the tool's")
+        added.set_defaults(run=run)
+        return added
+
+    # Left out here, --json may still have been said before the action.
+    _json(action("show", tools.show, "show all there is to review of a tool"), default=argparse.SUPPRESS)
+    trying = action("try", tools.try_, "run a tool for real; exit 1 if it fails")
+    trying.add_argument("pairs", metavar="ARGUMENT=VALUE", nargs="*", help="a text as it is, anything else as JSON")
+    trying.add_argument("--user", type=_name, default=THREAD, help="in whose name (default: %(default)s)")
+    trying.add_argument("--lang", type=_language, help="in which language (default: APP_LANG)")
+    trying.add_argument("--yes", action="store_true", help="let it write")
+    _json(trying, default=argparse.SUPPRESS)
+    editing = action("edit", tools.edit, "change a card's texts; without options in your editor")
+    editing.add_argument("--lang", type=_language, required=True, help="the card's language")
+    editing.add_argument("--description", metavar="TEXT", help="what a model is told")
+    editing.add_argument("--add-example", metavar="TEXT", action="append", default=[], help="what people say")
+    editing.add_argument("--remove-example", metavar="TEXT", action="append", default=[])
+
+
+def _json(parser: argparse.ArgumentParser, default: object = False) -> None:
+    about = "print JSON and nothing else on stdout"
+    parser.add_argument("--json", action="store_true", default=default, help=about)
+
+
+def _name(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a name is needed")
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
+def _language(text: str) -> str:
+    if text not in (known := languages()):
+        raise argparse.ArgumentTypeError(f"there is no language {text!r}; there are: {', '.join(known)}")
+    return text
+
+
+async def _telegram(options: Namespace, settings: Settings) -> int:
+    # Its library takes half a second to import, which no other command should wait for.
+    return int(await import_module("app.telegram.service").serve(options, settings))
+
+
+async def _until_terminated(options: Namespace) -> int:
+    """Run the command; SIGTERM cancels it, so that a running answer is stopped and stored first."""
+    this = asyncio.current_task()
+    assert this is not None
+    terminated = []
+
+    def terminate() -> None:
+        terminated.append(True)
+        this.cancel()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
+    try:
+        return int(await options.run(options, read_settings()))
+    except asyncio.CancelledError:
+        if terminated:
+            return TERMINATED
+        raise

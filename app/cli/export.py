@@ -1,0 +1,95 @@
+"""`export`: a conversation to read (Markdown), to process (JSON), or to play again (a trace test)."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from agents.errors import UsageError
+from agents.memory.inbox import Line
+from agents.replay.record import Record
+from agents.state import SUPERVISOR
+from app.cli.replay import rehearse
+from app.cli.stdout import stdout
+from app.cli.trace_test import trace_test
+from app.composition import open_assistant
+from app.listing import moment
+from app.sentences import say
+from app.settings import Settings
+
+
+async def export(options: Namespace, settings: Settings) -> int:
+    """Print a thread in the form that was asked for.
+
+    Raises:
+        UsageError: there is no such thread, or nothing of it can be played again.
+    """
+    async with open_assistant(settings, remote=False) as assistant:
+        state = await assistant.state(options.thread)
+        lines = await assistant.history(options.thread)
+        records = await assistant.records(options.thread)
+    if state is None and not lines:
+        raise UsageError(say("no_thread", settings.app_lang, thread=repr(options.thread)))
+    forms = (state or {}).get("forms", {})
+    if options.as_test:
+        stdout().write(await _test(records, lines, settings.app_lang))
+    elif options.format == "json":
+        whole = {"thread": options.thread, "contents": contents(lines), "forms": forms}
+        stdout().write(json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
+    else:
+        stdout().write(markdown(options.thread, lines, forms, settings.app_lang))
+    return 0
+
+
+def contents(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """Return what was said as plain data: `turn_id` counts from 0, `timestamp` is Unix time in ms."""
+    return [
+        {
+            "role": line.role,
+            "speaker": line.speaker,
+            "content": line.text,
+            "turn_id": line.turn - 1,
+            "timestamp": line.at_ms,
+            "metadata": line.metadata,
+        }
+        for line in lines
+    ]
+
+
+def markdown(thread: str, lines: Sequence[Line], forms: Mapping[str, Mapping[str, Any]], lang: str) -> str:
+    """Return a conversation to be read: who said what and when, and what the dialogs found out."""
+    parts = [f"# {say('export.title', lang, thread=thread)}"]
+    for line in lines:
+        who = say("you", lang) if line.role == "user" else (line.speaker or SUPERVISOR)
+        stopped = f" · ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
+        quoted = "\n".join(f"> {text}".rstrip() for text in line.text.strip().split("\n"))
+        parts.append(f"**{who}** · {moment(line.at_ms)}{stopped}\n\n{quoted}")
+    if forms:
+        parts.append(f"## {say('export.forms', lang)}")
+    for name, form in forms.items():
+        values = (", ".join(map(str, value)) if isinstance(value, list) else value for value in form.values())
+        rows = [f"- {field}: {value}" for field, value in zip(form, values, strict=True) if value not in (None, "")]
+        parts.append("\n".join([f"### {name}", "", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+async def _test(records: Sequence[Record], lines: Sequence[Line], lang: str) -> str:
+    """Return the test; say on stderr where it ends before the conversation does, and why."""
+    play = await rehearse(records)
+    covered, whole = len(play.turns), len(records)
+    if covered < whole:
+        why = say(f"export.{_obstacle(records[covered])}", lang)
+        remark = say("export.ends_early", lang, turns=covered, whole=whole, turn=covered + 1, why=why)
+        if not covered:
+            raise UsageError(remark)
+        sys.stderr.write(f"{remark}\n")
+    day = datetime.fromtimestamp(lines[0].at_ms / 1000).astimezone().strftime("%Y-%m-%d") if lines else ""
+    return trace_test(play, day)
+
+
+def _obstacle(turn: Record) -> str:
+    if turn.is_playable:
+        return "differs"
+    return turn.status if turn.status in ("interrupted", "large") else "unrecorded"

@@ -1,0 +1,74 @@
+"""OpenAI-compatible endpoints: which ones answer on this machine, and whether a model of one does its work."""
+
+import asyncio
+import json
+import urllib.request
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPException
+
+from langchain_core.messages import HumanMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import SecretStr
+
+from agents.errors import ConfigError, ModelUnavailable
+from agents.models.factory import Endpoint, make_model
+from agents.models.reply import Listener, reply
+from agents.tools.clock import current_time
+from app.logs import silence
+
+PLACES = (("Ollama", 11434), ("LM Studio", 1234), ("vLLM", 8000), ("llama.cpp", 8080))
+"""Servers people run, and the ports they listen on."""
+PATIENCE = 1.5
+"""Seconds that a server on this machine may take to list its models."""
+LONGEST = 1_000_000
+# A proxy that serves for the way out would not lead to this machine.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that answered, with the models it offers."""
+
+    name: str
+    base_url: str
+    models: Sequence[str]
+
+
+async def servers_here() -> list[Server]:
+    """Ask the known places on this machine at once and return those that answer."""
+    found = await asyncio.gather(*(_server(name, f"http://127.0.0.1:{port}/v1") for name, port in PLACES))
+    return [server for server in found if server]
+
+
+async def verdict(model: str, base_url: str | None, key: str | None, timeout: float = 60) -> str:
+    """Ask the model once to call a tool; return "good", "no_tools", or what is in the way.
+
+    That is "busy", "key_refused", "too_long", "unavailable" as for a turn, or "no_key" where one is needed.
+    """
+    endpoint = Endpoint(key=SecretStr(key) if key else None, base_url=base_url, timeout=timeout, retries=0)
+    question = HumanMessage("What time is it? Call the tool current_time.")
+    with silence():
+        try:
+            chain = [make_model(f"openai:{model}", endpoint)]
+            tools = [convert_to_openai_tool(current_time)]
+            answer = await reply(chain, [question], tools, Listener("setup", lambda _: None))
+        except ModelUnavailable as failure:
+            return failure.trouble
+        except ConfigError:
+            return "no_key"
+    return "good" if any(call["name"] == current_time.name for call in answer.tool_calls) else "no_tools"
+
+
+async def _server(name: str, base_url: str) -> Server | None:
+    with suppress(OSError, ValueError, KeyError, TypeError, HTTPException):
+        listed = json.loads(await asyncio.to_thread(_get, f"{base_url}/models"))
+        return Server(name, base_url, [str(model["id"]) for model in listed["data"]])
+    return None
+
+
+def _get(url: str) -> bytes:
+    with _OPENER.open(url, timeout=PATIENCE) as answer:
+        whole: bytes = answer.read(LONGEST)
+        return whole

@@ -1,0 +1,147 @@
+"""`setup`: find a model server or ask for a provider, try it once, and write what was found to `.env`."""
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+
+from agents.errors import ConfigError, UsageError
+from app.cli.model_servers import PLACES, servers_here, verdict
+from app.env_file import read_env, write_env
+from app.sentences import say
+from app.settings import Settings
+from app.visit import FAILED, TROUBLE
+
+FILE = Path(".env")
+Say = Callable[..., str]
+Ask = Callable[[str, bool], Awaitable[str]]
+"""Takes a question and whether the answer is a secret."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A model, where it is (empty: at OpenAI's own address), and the key, if there is one."""
+
+    model: str
+    base_url: str = ""
+    key: str | None = None
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The settings, by name."""
+        key = {"OPENAI_API_KEY": self.key} if self.key else {}
+        return {"LLM_MODEL": f"openai:{self.model}", "OPENAI_BASE_URL": self.base_url, **key}
+
+
+async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) -> int:
+    """Set up a model; return 0 when it was written, else the code for what is in the way.
+
+    Raises:
+        ConfigError: `.env` cannot be written.
+        UsageError: an answer is needed and there is nobody to give it.
+    """
+    words = partial(_say, settings.app_lang)
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    given = Choice(options.model or "", options.base_url or "", key)
+    if options.yes or ask or sys.stdin.isatty():
+        ask = ask or _typed
+    else:
+        raise UsageError(words("cannot_ask"))
+    if options.yes and not options.model:
+        raise UsageError(words("need_model"))
+    choice = given if options.yes else await _choose(given, ask, words)
+    _tell(words("trying", model=choice.model))
+    outcome = await verdict(choice.model, choice.base_url or None, choice.key, settings.model_timeout)
+    _tell(words(outcome))
+    works = outcome in ("good", "no_tools")
+    if not works and (options.yes or not await _agreed("keep_anyway", ask, words)):
+        _tell(words("unchanged"))
+        return TROUBLE.get(outcome, FAILED)
+    changed = _changed(choice.values)
+    if changed and not options.yes and not await _agreed("overwrite", ask, words, path=FILE, names=", ".join(changed)):
+        _tell(words("unchanged"))
+        return FAILED
+    _write(choice.values, words)
+    return 0
+
+
+async def _choose(given: Choice, ask: Ask, words: Say) -> Choice:
+    """Offer the servers of this machine, unless an address was given; else ask for everything."""
+    known: list[str] = []
+    # A key that is set already goes to whichever endpoint is set later; it is tried as it will be used.
+    base_url, key = given.base_url, given.key
+    if not base_url:
+        _tell(words("looking", places=", ".join(name for name, _ in PLACES)))
+        servers = await servers_here()
+        for number, server in enumerate(servers, 1):
+            models = ", ".join(server.models)
+            _tell(words("server", number=number, name=server.name, url=server.base_url, models=models))
+        _tell(words("other" if servers else "none"))
+        place = await _number(len(servers), ask, words) if servers else 0
+        if place:
+            base_url, known = servers[place - 1].base_url, [*servers[place - 1].models]
+    if not base_url:
+        base_url = (await ask(words("ask_url"), False)).strip()
+    if not known:
+        key = (await ask(words("ask_key"), True)).strip() or key
+    return Choice(given.model or await _model(known, ask, words), base_url, key)
+
+
+async def _number(most: int, ask: Ask, words: Say) -> int:
+    while True:
+        answer = (await ask(words("choose_server"), False)).strip() or "1"
+        if answer.isdecimal() and int(answer) <= most:
+            return int(answer)
+        _tell(words("no_such", answer=answer))
+
+
+async def _model(known: list[str], ask: Ask, words: Say) -> str:
+    if len(known) == 1:
+        return known[0]
+    choices = words("choices", models=", ".join(known)) if known else ""
+    while True:
+        answer = (await ask(words("choose_model", known=choices), False)).strip()
+        if answer and (not known or answer in known):
+            return answer
+        _tell(words("no_such", answer=repr(answer)))
+
+
+async def _agreed(question: str, ask: Ask, words: Say, **variables: object) -> bool:
+    return (await ask(words(question, **variables), False)).strip().lower() in ("y", words("yes"))
+
+
+def _changed(values: Mapping[str, str]) -> list[str]:
+    """Return the names that the file sets to something else."""
+    before = read_env(FILE)
+    return [name for name, value in values.items() if before.get(name) and before[name] != value]
+
+
+def _write(values: Mapping[str, str], words: Say) -> None:
+    unset = [name for name, value in values.items() if not value and not read_env(FILE).get(name)]
+    try:
+        write_env(FILE, {name: value for name, value in values.items() if name not in unset})
+    except OSError as fault:
+        raise ConfigError(f"{FILE}: {fault.strerror or fault}") from None
+    _tell(words("written", path=FILE))
+    stronger = [name for name, value in values.items() if os.environ.get(name, value) != value]
+    if stronger:
+        _tell(words("environment", names=", ".join(stronger)))
+
+
+def _tell(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _say(lang: str, key: str, **variables: object) -> str:
+    return say(f"setup.{key}", lang, **variables)
+
+
+async def _typed(question: str, secret: bool) -> str:
+    session: PromptSession[str] = PromptSession()
+    return await session.prompt_async(question, is_password=secret)

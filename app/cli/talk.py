@@ -1,0 +1,138 @@
+"""`ask` and `chat`: turns on the command line, for a person at a terminal or a script at a pipe."""
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from agents.errors import UsageError
+from app.assistant import Assistant
+from app.cli.stdout import stdout
+from app.composition import open_assistant, report
+from app.listing import answers
+from app.logs import log_on_stderr
+from app.plain_text import clean
+from app.sentences import say
+from app.settings import Settings
+from app.terminal.repl import Repl
+from app.terminal.screens import JsonLines, PlainText
+from app.terminal.trace_tree import TraceTree
+from app.terminal.tty import incoming_lines
+from app.terminal.typed_history import Typed
+from app.visit import INTERRUPTED, TERMINAL, WAITING, Screen, Visit
+
+RULES = "local:rules"
+WIDE = 200
+"""Columns of a trace that goes to a file."""
+
+
+async def ask(options: Namespace, settings: Settings) -> int:
+    """Play one turn and return the exit code.
+
+    Raises:
+        UsageError: there is no text, or the message id was used for another text.
+    """
+    lang = options.lang or settings.app_lang
+    text = await _text(options.text)
+    if not text.strip():
+        raise UsageError(say("no_text", lang))
+    with log_on_stderr(detailed=options.trace, content=settings.log_content):
+        async with open_assistant(settings, model=options.model) as assistant:
+            visit = _visit(assistant, options)
+            visit.screens = _screens(options, lang)
+            more = {"id": options.message_id} if options.message_id else {}
+            return await visit.play(visit.turn(text, **more))
+
+
+async def resume(options: Namespace, settings: Settings) -> int:
+    """Answer what a tool has asked in a thread and return the exit code.
+
+    Raises:
+        UsageError: nothing was asked, or this is no answer.
+    """
+    lang = options.lang or settings.app_lang
+    with log_on_stderr(detailed=options.trace, content=settings.log_content):
+        async with open_assistant(settings, model=options.model) as assistant:
+            visit = _visit(assistant, options)
+            visit.screens = _screens(options, lang)
+            # The process that put the question may have been killed before it was stored.
+            for turn in await assistant.unanswered(options.thread, TERMINAL):
+                if (code := await visit.play(turn)) not in (0, WAITING):
+                    return code
+            if not (await visit.state()).get("pending"):
+                raise UsageError(say("nothing_asked", lang, thread=repr(options.thread)))
+            answered = await visit.answer(os.fsencode(options.choose).decode("utf-8", "replace"))
+            if answered is None:
+                raise UsageError(say("no_answer", lang, choice=repr(options.choose), known=answers(visit.question)))
+            return answered
+
+
+async def chat(options: Namespace, settings: Settings) -> int:
+    """Talk until the input ends or the user leaves; return the exit code."""
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
+    with log_on_stderr(detailed=options.trace, content=settings.log_content, held=at_terminal) as log:
+        async with open_assistant(settings, model=options.model) as assistant:
+            visit = _visit(assistant, options)
+            state = await visit.state()
+            lang = options.lang or state.get("lang") or settings.app_lang
+            console = Console(stderr=not at_terminal, highlight=False)
+            for remark in _welcome(options, settings, lang, greets=not state, at_terminal=at_terminal):
+                console.print(Text(clean(remark), "dim"), soft_wrap=not at_terminal)
+            if at_terminal:
+                visit.screens = [log]
+                visit.dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
+                repl = Repl(visit, lang, console=console, history=Typed(assistant.typed, lambda: visit.thread))
+                async with assistant.reminding(repl.ring, user=visit.user or visit.thread):
+                    return await repl.run()
+            visit.screens = _screens(options, lang)
+            return await _lines(visit, is_new=not state)
+
+
+async def _lines(visit: Visit, *, is_new: bool) -> int:
+    """Take every line as a message; return the code of the last turn that went wrong, else of the last turn."""
+    code = await visit.play(visit.turn(None)) if is_new else 0
+    trouble = code if code != WAITING else 0
+    if code == INTERRUPTED:
+        return code
+    async for line in incoming_lines(sys.stdin):
+        if line.strip():
+            code = await visit.play(visit.turn(line.strip()))
+            trouble = code if code not in (0, WAITING) else trouble
+        if code == INTERRUPTED:
+            break
+    return trouble or code
+
+
+def _visit(assistant: Assistant, options: Namespace) -> Visit:
+    tracer = TraceTree(Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDE))
+    return Visit(
+        assistant=assistant,
+        thread=options.thread,
+        user=options.user,
+        lang=options.lang,
+        tracer=tracer,
+        traced=options.trace,
+    )
+
+
+def _screens(options: Namespace, lang: str) -> Sequence[Screen]:
+    return [JsonLines(stdout()) if options.json else PlainText(sys.stdout, sys.stderr, lang)]
+
+
+def _welcome(options: Namespace, settings: Settings, lang: str, *, greets: bool, at_terminal: bool) -> list[str]:
+    model = options.model or settings.llm_model
+    remarks = [say("welcome", lang, thread=options.thread, model=model)]
+    # In a new thread the model says itself what it is.
+    if model == RULES and not greets:
+        remarks.append(say("rules_notice", lang))
+    return [*remarks, say("keys", lang), ""] if at_terminal else remarks
+
+
+async def _text(argument: str) -> str:
+    if argument == "-":
+        return "\n".join([line async for line in incoming_lines(sys.stdin)])
+    # Bytes of the command line that are no UTF-8 could not be stored or sent.
+    return os.fsencode(argument).decode("utf-8", "replace")

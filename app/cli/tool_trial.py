@@ -1,0 +1,147 @@
+"""Run one tool for real, through the node that runs it in a conversation, and tell what came of it."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage
+from langchain_core.messages.tool import ToolCall
+from langchain_core.tools import BaseTool
+from langgraph.graph import START, StateGraph
+
+from agents.context import Context
+from agents.events import Event, Interrupt, ToolEnd
+from agents.events.views import Notice, View, read_view
+from agents.identifiers import Aliases, Known
+from agents.memory import Memory, open_memory
+from agents.memory.preferences import zone_of_user
+from agents.memory.store import namespace_of
+from agents.nodes.tools import Acting
+from agents.speaker import Speaker, Speakers
+from agents.state import Heard, State
+from agents.toolkit.guard import parameters
+from app.composition.help_chain import make_help
+from app.permissions import Permissions
+from app.settings import Settings
+from app.visit import TERMINAL
+
+COMMAND = "command"
+"""The source of what nobody said."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A tool of a speaker, and the arguments it is tried with."""
+
+    tool: BaseTool
+    speaker: Speaker
+    args: Mapping[str, Any]
+    user: str
+    lang: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What came of it: what a model would read, what a user would see, what they would be asked."""
+
+    ok: bool
+    object: str = ""
+    view: View | None = None
+    notices: list[Notice] = field(default_factory=list)
+    question: Interrupt | None = None
+    aliases: Known = field(default_factory=dict)
+    """What the small numbers in the object stand for."""
+    ms: int = 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return the finding as a JSON object; an object is told as such, a sentence as text."""
+        return {
+            "ok": self.ok,
+            "object": _read(self.object),
+            "view": self.view.body() if self.view else None,
+            "notices": [notice.message for notice in self.notices],
+            "question": self.question.body() if self.question else None,
+            "aliases": self.aliases,
+            "ms": self.ms,
+        }
+
+
+async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding:
+    """Run a tool on the configured database, in the name of a user; what it writes stays written.
+
+    Raises:
+        ConfigError: a setting is wrong.
+    """
+    async with open_memory(settings.database_url) as memory, memory.locks.hold(trial.user):
+        graph = StateGraph(State, context_schema=Context)
+        graph.add_node("tools", Acting(trial.speaker, speakers))
+        graph.add_edge(START, "tools")
+        context, given = await _context(trial, memory, settings), await _state(trial, memory)
+        events: list[Event] = []
+        state: Mapping[str, Any] = {}
+        running = graph.compile(store=memory.store).astream(given, context=context, stream_mode=["custom", "values"])
+        async for part in running:
+            mode, what = cast(tuple[str, Any], part)
+            if mode == "custom":
+                events.append(what)
+            else:
+                state = what
+    return _finding(events, state)
+
+
+async def _context(trial: Trial, memory: Memory, settings: Settings) -> Context:
+    return Context(
+        trial.user,
+        trial.user,
+        settings.models(),
+        reminders=memory.reminders,
+        locks=memory.locks,
+        ledger=memory.ledger,
+        zone=await zone_of_user(memory.store, trial.user),
+        device=TERMINAL,
+        permissions=Permissions(settings.permissions).of(trial.user),
+        help=await make_help(settings, memory.store, memory.notes),
+    )
+
+
+async def _state(trial: Trial, memory: Memory) -> State:
+    """Return a conversation in which the tool has just been called; identifiers are put in as numbers."""
+    aliases = Aliases()
+    args = aliases.hide(trial.args, parameters(trial.tool))
+    call = ToolCall(name=trial.tool.name, args=args, id=uuid.uuid4().hex, type="tool_call")
+    stored = await memory.store.aget(namespace_of(trial.user, "forms"), trial.speaker.name)
+    heard: Heard = {"id": call["id"] or "", "text": None, "source": COMMAND}
+    return {
+        "lang": trial.lang,
+        "heard": heard,
+        "aliases": aliases.known,
+        "talks": {
+            trial.speaker.name: {
+                "messages": [AIMessage("", tool_calls=[call])],
+                "form": dict(stored.value) if stored else {},
+            }
+        },
+    }
+
+
+def _finding(events: list[Event], state: Mapping[str, Any]) -> Finding:
+    end = next((event for event in events if isinstance(event, ToolEnd)), None)
+    view = state.get("view")
+    return Finding(
+        ok=end is None or end.ok,
+        object=end.object if end else "",
+        view=read_view(view) if view else None,
+        notices=[event for event in events if isinstance(event, Notice)],
+        question=next((event for event in events if isinstance(event, Interrupt)), None),
+        aliases=state.get("aliases", {}),
+        ms=end.ms if end else 0,
+    )
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

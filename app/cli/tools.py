@@ -1,0 +1,142 @@
+"""`tools`: list the tools, show one, try one, edit its card."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from langchain_core.tools import BaseTool
+
+from agents.errors import ConfigError, UsageError
+from agents.questions import worded
+from agents.speaker import Speaker, Speakers
+from agents.toolkit.card import HAND_OVER, ToolCard, cards, slots, tools_of
+from agents.toolkit.card_texts import own_texts
+from app.cli.card_file import CardFile, changed, edited
+from app.cli.stdout import stdout
+from app.cli.tool_arguments import typed
+from app.cli.tool_trial import Finding, Trial, tried
+from app.composition import check_tools, discover
+from app.composition.remote_tools import with_remote_tools
+from app.listing import card_lines, tool_lines
+from app.logs import log_on_stderr
+from app.plain_text import clean
+from app.sentences import say
+from app.settings import Settings
+from app.visit import FAILED
+from prompts import card_file, languages
+
+Owned = Mapping[str, Sequence[tuple[Speaker, BaseTool]]]
+"""By name, the tools and whose they are."""
+
+
+async def list_(options: Namespace, settings: Settings) -> int:
+    """Print the tools there are."""
+    async with _everyone(settings) as (speakers, _):
+        found = cards(speakers, languages())
+    return _print(options, [_short(card) for card in found], tool_lines(found))
+
+
+async def show(options: Namespace, settings: Settings) -> int:
+    """Print all there is to review of a tool."""
+    async with _everyone(settings, options.name) as (speakers, _):
+        _known(options.name, _owned(speakers), settings.app_lang)
+        card = next(card for card in cards(speakers, languages()) if card.name == options.name)
+    return _print(options, card.plain(), card_lines(card))
+
+
+async def try_(options: Namespace, settings: Settings) -> int:
+    """Run a tool for real and print what came of it; return 1 if it failed."""
+    async with _everyone(settings, options.name) as (speakers, whole):
+        check_tools(speakers, whole=whole)
+        return await _try(options, settings, speakers)
+
+
+async def _try(options: Namespace, settings: Settings, speakers: Speakers) -> int:
+    lang = options.lang or settings.app_lang
+    card = next((card for card in cards(speakers, [lang]) if card.name == options.name), None)
+    speaker, tool = _known(options.name, _owned(speakers), settings.app_lang)[0]
+    assert card is not None  # there is one for every known tool
+    if card.kind == HAND_OVER:
+        raise UsageError(say("tools.hands_over", settings.app_lang, tool=tool.name))
+    args = typed(options.pairs, tool)
+    if card.effect == "write" and not options.yes:
+        raise UsageError(say("tools.writes", settings.app_lang, tool=tool.name))
+    trial = Trial(tool=tool, speaker=speaker, args=args, user=options.user, lang=lang)
+    with log_on_stderr(detailed=True, content=settings.log_content):
+        found = await tried(trial, speakers, settings)
+    if not options.json:
+        for notice in found.notices:
+            sys.stderr.write(f"{clean(notice.message)}\n")
+    _print(options, {"tool": tool.name, "args": args, **found.plain()}, _told(found, lang))
+    return 0 if found.ok else FAILED
+
+
+async def edit(options: Namespace, settings: Settings) -> int:
+    """Change the texts of a tool's card, by options or in an editor; a card that breaks a rule is not written."""
+    lang = settings.app_lang
+    async with _everyone(settings, options.name) as (speakers, _):
+        tools = _known(options.name, _owned(speakers), lang)
+    needed = any(tool in speaker.tools and not own_texts(tool).examples.get(options.lang) for speaker, tool in tools)
+    file = CardFile(card_file(options.name, options.lang), slots([tool for _, tool in tools]), needed)
+    if options.description is not None or options.add_example or options.remove_example:
+        text = changed(file.text, options.description, options.add_example, options.remove_example)
+        written = file.replace(text)
+    elif sys.stdin.isatty() and sys.stdout.isatty():
+        written = await edited(file)
+    else:
+        raise UsageError(say("tools.no_change", lang))
+    sys.stdout.write(say("tools.written" if written else "tools.unchanged", lang, path=file.path) + "\n")
+    return 0
+
+
+@asynccontextmanager
+async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[Speakers, bool]]:
+    """Yield all speakers and whether they have all tools: who asks for one that is here waits for no service.
+
+    A server that cannot be reached is told on stderr.
+    """
+    speakers, _ = discover()
+    if not settings.has_remote_tools or name in _owned(speakers):
+        yield speakers, not settings.has_remote_tools
+        return
+    absent: list[ConfigError] = []
+    async with with_remote_tools(settings, speakers, absent.append) as found:
+        for fault in absent:
+            sys.stderr.write(f"{clean(str(fault))}\n")
+        yield found, not absent
+
+
+def _owned(speakers: Speakers) -> Owned:
+    found: dict[str, list[tuple[Speaker, BaseTool]]] = {}
+    for speaker in (speakers.supervisor, *speakers.dialogs.values()):
+        for tool in tools_of(speaker, speakers):
+            found.setdefault(tool.name, []).append((speaker, tool))
+    return found
+
+
+def _known(name: str, owned: Owned, lang: str) -> Sequence[tuple[Speaker, BaseTool]]:
+    if name not in owned:
+        raise UsageError(say("tools.none", lang, tool=repr(name)))
+    return owned[name]
+
+
+def _short(card: ToolCard) -> dict[str, Any]:
+    about = {"name": card.name, "owners": card.owners, "kind": card.kind, "effect": card.effect}
+    return {**about, "languages": list(card.examples)}
+
+
+def _told(found: Finding, lang: str) -> list[str]:
+    """Return what a model would read, then what a user would see, then what the numbers mean."""
+    seen = found.view.text() if found.view else worded(found.question, lang) if found.question else ""
+    numbers = [f"{kind} {n} = {meant}" for kind, known in found.aliases.items() for n, meant in known.items()]
+    parts = [part for part in (found.object, seen, "\n".join(numbers)) if part]
+    return [clean("\n\n".join(parts))]
+
+
+def _print(options: Namespace, plain: Any, lines: Sequence[str]) -> int:
+    text = json.dumps(plain, ensure_ascii=False, default=str) if options.json else "\n".join(lines)
+    stdout().write(text + "\n")
+    return 0

@@ -1,0 +1,84 @@
+"""The chain of help as the settings want it; faults in them are told at start."""
+
+import secrets
+
+from langgraph.store.base import BaseStore
+
+from agents.errors import ConfigError
+from agents.help import Link
+from agents.help.chain import HelpChain
+from agents.help.model import OtherModel
+from agents.help.pages import Pages
+from agents.help.person import Person
+from agents.help.webhook import Webhook
+from agents.memory.notes import Notes
+from agents.models.factory import Endpoint, make_model
+from app.settings import HelpLink, Settings
+
+SALT = ("application", "help")
+EXAMPLE = "(see .env.example)"
+
+
+async def make_help(settings: Settings, store: BaseStore, notes: Notes) -> HelpChain:
+    """Return the chain.
+
+    Raises:
+        ConfigError: a link lacks what it needs.
+    """
+    check_help(settings)
+    links = [await _link(name, settings, store, notes) for name in settings.help_chain]
+    return HelpChain(links, settings.help_timeout)
+
+
+def check_help(settings: Settings) -> None:
+    """Hold the settings of the links together.
+
+    Raises:
+        ConfigError: a link lacks what it needs.
+    """
+    if "model" in settings.help_chain:
+        model_link(settings)
+    if "webhook" in settings.help_chain and settings.help_webhook_url is None:
+        raise ConfigError(f"HELP_CHAIN: the link webhook needs HELP_WEBHOOK_URL {EXAMPLE}")
+
+
+async def _link(name: HelpLink, settings: Settings, store: BaseStore, notes: Notes) -> Link:
+    match name:
+        case "pages":
+            return Pages()
+        case "model":
+            return model_link(settings)
+        case "webhook":
+            secret = settings.help_webhook_secret
+            shared = secret.get_secret_value() if secret else None
+            return Webhook(str(settings.help_webhook_url), await _salt(store), shared, settings.help_timeout)
+        case "person":
+            return Person(notes)
+
+
+def model_link(settings: Settings) -> OtherModel:
+    """Return the link to another model.
+
+    Raises:
+        ConfigError: its name or key is missing.
+    """
+    name = settings.help_model or ""
+    if not name.startswith("openai:"):
+        raise ConfigError(f"HELP_CHAIN: the link model needs HELP_MODEL=openai:<name> {EXAMPLE}")
+    own = bool(settings.help_base_url or settings.help_api_key)
+    key = settings.help_api_key if own else settings.openai_api_key
+    url = settings.help_base_url if own else settings.openai_base_url
+    if not (key or url):
+        raise ConfigError(f"HELP_MODEL needs HELP_API_KEY or HELP_BASE_URL {EXAMPLE}")
+    endpoint = Endpoint(key=key, base_url=url, timeout=settings.help_timeout, retries=0)
+    return OtherModel(make_model(name, endpoint))
+
+
+async def _salt(store: BaseStore) -> bytes:
+    """Return what makes threads' names opaque; always the same for a database, and known to nobody else."""
+    item = await store.aget(SALT, "salt")
+    if item is None:
+        await store.aput(SALT, "salt", {"salt": secrets.token_hex(16)})
+        item = await store.aget(SALT, "salt")
+    assert item is not None  # it was put there just now
+    return bytes.fromhex(str(item.value["salt"]))

@@ -1,0 +1,88 @@
+"""Tools that are no functions here: read their files, open what they need, hand them to their speakers."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import partial, reduce
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from agents.conversation.prompt import bound
+from agents.errors import ConfigError
+from agents.remote.http import http_tools, open_lines
+from agents.remote.http_file import HttpFile
+from agents.remote.mcp_file import McpFile
+from agents.remote.yaml_file import Offer, fault, read_files, secrets_of
+from agents.speaker import Speaker, Speakers
+from agents.toolkit.card_texts import from_source
+from agents.toolkit.handover_tools import FILL_FORM
+from agents.toolkit.lint import FINDING
+from app.env_file import read_env
+from app.settings import Settings
+
+NO_MCP = "MCP_SERVERS: MCP is an extra; install it: pip install --require-hashes -r requirements-mcp.txt"
+
+
+def _refuse(error: ConfigError) -> NoReturn:
+    raise error from None
+
+
+@asynccontextmanager
+async def with_remote_tools(
+    settings: Settings, speakers: Speakers, absent: Callable[[ConfigError], None] = _refuse
+) -> AsyncIterator[Speakers]:
+    """Yield the speakers with the tools of `REMOTE_TOOLS` and `MCP_SERVERS`, which work during the block.
+
+    `absent` is told of a server that cannot be reached; unless it raises, the others' tools are there.
+
+    Raises:
+        ConfigError: something in a file is wrong, a secret is missing, or a server cannot be reached.
+    """
+    async with AsyncExitStack() as stack:
+        environment = {**read_env(Path(".env")), **os.environ}
+        if settings.remote_tools:
+            for name, described in read_files("REMOTE_TOOLS", settings.remote_tools, HttpFile):
+                secrets = secrets_of(
+                    name, "services", {n: s.headers for n, s in described.services.items()}, environment
+                )
+                lines = await stack.enter_async_context(open_lines(described, secrets))
+                speakers = reduce(partial(_given, name), http_tools(described, lines), speakers)
+        if settings.mcp_servers:
+            mcp = _mcp()
+            for name, listed in read_files("MCP_SERVERS", settings.mcp_servers, McpFile):
+                told = {n: s.env or s.headers for n, s in listed.servers.items()}
+                secrets = secrets_of(name, "servers", told, environment)
+                offers = await stack.enter_async_context(mcp.open_servers(name, listed, secrets, absent))
+                speakers = reduce(partial(_given, name), offers, speakers)
+        yield speakers
+
+
+def _given(file: str, speakers: Speakers, offer: Offer) -> Speakers:
+    """Return the speakers, one of them with one tool more."""
+    everyone = [speakers.supervisor, *speakers.dialogs.values()]
+    if offer.speaker not in (names := [one.name for one in everyone]):
+        known = ", ".join(names)
+        raise fault(file, f"{offer.where}.speaker", f"there is no {offer.speaker!r}; there are {known}")
+    taken = {one.name for speaker in everyone for one in bound(speaker, speakers)}
+    if offer.tool.name in taken | {FILL_FORM, *FINDING}:
+        raise fault(file, offer.where, "there is another tool of this name")
+
+    from_source(offer.tool, f"{file}: {offer.where}")
+
+    def changed(speaker: Speaker) -> Speaker:
+        return replace(speaker, tools=[*speaker.tools, offer.tool]) if speaker.name == offer.speaker else speaker
+
+    dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
+    return replace(speakers, supervisor=changed(speakers.supervisor), dialogs=dialogs)
+
+
+def _mcp() -> Any:
+    """Return the module that speaks MCP; its packages are an extra, which only those who use it install."""
+    try:
+        return import_module("agents.remote.mcp")
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in ("mcp", "langchain_mcp_adapters"):
+            raise
+        raise ConfigError(NO_MCP) from None

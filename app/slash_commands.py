@@ -1,0 +1,184 @@
+"""The slash commands, one registry for every door: a name, a description per language, what is done."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from agents.errors import UsageError
+from app.listing import columns, history_lines, moment, state_lines, thread_lines
+from app.sentences import say
+from app.visit import Visit
+from prompts import languages
+
+CALL = re.compile(r"/([a-z_]+)(?:\s+(.*))?", re.DOTALL)
+YES = "yes"
+
+Handler = Callable[[Visit, str, str], Awaitable[str]]
+"""Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
+Choices = Callable[[Visit], Awaitable[Mapping[str, str]]]
+"""Returns what may stand behind a command's name, each with a word about it."""
+
+
+async def _anything(visit: Visit) -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Command:
+    """One slash command."""
+
+    name: str
+    run: Handler
+    doors: tuple[str, ...] = ("repl", "telegram")
+    """Where it is offered."""
+    yes: str = ""
+    """The argument without which it only asks whether it should; a door may offer a button for it."""
+    choices: Choices = _anything
+    """What may stand behind its name; a door may complete it."""
+
+    def description(self, lang: str) -> str:
+        """Return one line on what the command does."""
+        return say(f"command.{self.name}", lang)
+
+
+def parse(text: str) -> tuple[str, str] | None:
+    """Return the command's name and argument; None for a text that is no command."""
+    call = CALL.fullmatch(text.strip())
+    return (call[1], (call[2] or "").strip()) if call else None
+
+
+def offered(door: str) -> list[Command]:
+    """Return the commands of a door, in the order of its menu."""
+    return [command for command in COMMANDS.values() if door in command.doors]
+
+
+async def choices(name: str, visit: Visit) -> Mapping[str, str]:
+    """Return what may stand behind a command's name, each with a word about it; empty if it could be anything."""
+    command = COMMANDS.get(name)
+    return await command.choices(visit) if command and visit.door in command.doors else {}
+
+
+async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
+    """Run a command by name and return its answer as plain text; empty when there is nothing to say."""
+    command = COMMANDS.get(name)
+    if command is None or visit.door not in command.doors:
+        return say("reply.unknown_command", lang, name=name)
+    return await command.run(visit, argument, lang)
+
+
+async def _help(visit: Visit, argument: str, lang: str) -> str:
+    return "\n".join(columns((f"/{command.name}", command.description(lang)) for command in offered(visit.door)))
+
+
+async def _start(visit: Visit, argument: str, lang: str) -> str:
+    if await visit.state():
+        return say("reply.started_before", lang)
+    await visit.play(visit.turn(None))
+    return ""
+
+
+async def _stop(visit: Visit, argument: str, lang: str) -> str:
+    return "" if await visit.stop() else say("reply.nothing_to_stop", lang)
+
+
+async def _dialogs(visit: Visit, argument: str, lang: str) -> str:
+    return "\n".join(columns(visit.dialogs.items()))
+
+
+async def _go(visit: Visit, argument: str, lang: str) -> str:
+    if argument and argument not in visit.dialogs:
+        return say("reply.no_dialog", lang, name=argument, known=", ".join(visit.dialogs))
+    # A message that is a dialog's name, and no more, leads there; the one in charge simply goes on.
+    text = argument if argument and argument != visit.speaker else None
+    await visit.play(visit.turn(text, source="command"))
+    return ""
+
+
+async def _state(visit: Visit, argument: str, lang: str) -> str:
+    state = await visit.state()
+    return "\n".join(state_lines(state)) if state else say("reply.nothing_yet", lang)
+
+
+async def _history(visit: Visit, argument: str, lang: str) -> str:
+    lines = await visit.assistant.history(visit.thread)
+    return "\n".join(history_lines(lines, lang)) if lines else say("reply.nothing_yet", lang)
+
+
+async def _threads(visit: Visit, argument: str, lang: str) -> str:
+    threads = await visit.assistant.threads()
+    return "\n".join(thread_lines(threads)) if threads else say("no_threads", lang)
+
+
+async def _new(visit: Visit, argument: str, lang: str) -> str:
+    taken = {info.thread for info in await visit.assistant.threads()} | {visit.thread}
+    free = (f"{visit.user or visit.thread}-{number}" for number in range(2, len(taken) + 3))
+    # The person stays who they are: what is known of them goes with them into the other thread.
+    visit.user = visit.user or visit.thread
+    visit.thread = argument or next(name for name in free if name not in taken)
+    state = await visit.state()
+    if not state:
+        await visit.play(visit.turn(None))
+    return say("reply.thread_is", lang, thread=visit.thread)
+
+
+async def _lang(visit: Visit, argument: str, lang: str) -> str:
+    known = languages() or [lang]
+    if argument and argument not in known:
+        return say("unknown_lang", lang, lang=argument, known=", ".join(known))
+    visit.lang = argument or visit.lang
+    chosen = visit.lang or lang
+    return say("reply.lang_is", chosen, lang=chosen, known=", ".join(known))
+
+
+async def _forget(visit: Visit, argument: str, lang: str) -> str:
+    if argument.lower() != YES:
+        return say("reply.forget_this", lang)
+    visit.speaker = visit.question = None
+    try:
+        was_known = await visit.assistant.forget(visit.thread)
+    except UsageError:
+        # All rows are gone; only their bytes wait for another reader of the file to close it.
+        was_known = True
+    return say("reply.forgotten" if was_known else "reply.nothing_yet", lang)
+
+
+async def _trace(visit: Visit, argument: str, lang: str) -> str:
+    visit.traced = not visit.traced
+    return say("reply.trace_on" if visit.traced else "reply.trace_off", lang)
+
+
+async def _quit(visit: Visit, argument: str, lang: str) -> str:
+    visit.is_open = False
+    return ""
+
+
+async def _any_dialog(visit: Visit) -> Mapping[str, str]:
+    return visit.dialogs
+
+
+async def _any_thread(visit: Visit) -> Mapping[str, str]:
+    return {info.thread: moment(info.active_ms) for info in await visit.assistant.threads()}
+
+
+async def _any_language(visit: Visit) -> Mapping[str, str]:
+    return dict.fromkeys(languages(), "")
+
+
+COMMANDS: Mapping[str, Command] = {
+    command.name: command
+    for command in (
+        Command("start", _start, doors=("telegram",)),
+        Command("help", _help),
+        Command("stop", _stop, doors=("telegram",)),
+        Command("go", _go, choices=_any_dialog),
+        Command("dialogs", _dialogs),
+        Command("state", _state),
+        Command("history", _history),
+        Command("threads", _threads, doors=("repl",)),
+        Command("new", _new, doors=("repl",), choices=_any_thread),
+        Command("lang", _lang, choices=_any_language),
+        Command("forget", _forget, yes=YES),
+        Command("trace", _trace, doors=("repl",)),
+        Command("quit", _quit, doors=("repl",)),
+    )
+}

@@ -1,0 +1,46 @@
+"""What a Telegram message says, and whether it is meant for the assistant."""
+
+from telegram import MaybeInaccessibleMessage, Message, User
+from telegram.constants import ChatType
+
+from app.slash_commands import offered
+from app.telegram.place import DOOR, PREFIX, Place
+from prompts import languages
+
+
+def place_of(message: MaybeInaccessibleMessage, user: User) -> Place:
+    """Return where a message comes from; in a group everybody stays who they are."""
+    is_private = message.chat.type == ChatType.PRIVATE
+    lang = (user.language_code or "").split("-")[0]
+    return Place(
+        chat=message.chat.id,
+        message=message.message_id,
+        user=None if is_private else f"{PREFIX}{user.id}",
+        lang=lang if lang in languages() else None,
+    )
+
+
+def addressed(message: Message, name: str) -> str | None:
+    """Return what is said to the bot of this name, without the name; None if it is not meant.
+
+    In a group it is meant by its name, by a reply to it, and by a command that it has.
+    """
+    text = message.text or message.caption or ""
+    mention = f"@{name}".lower()
+    first = text.split(maxsplit=1)[0].lower() if text.strip() else ""
+    if first.startswith("/") and "@" in first:
+        return _without(text, first.index("@"), mention) if first.endswith(mention) else None
+    if message.chat.type == ChatType.PRIVATE:
+        return text
+    if first.startswith("/"):
+        return text if first[1:] in {command.name for command in offered(DOOR)} else None
+    if first.rstrip(",:") == mention:
+        return text.lstrip()[len(first) :].lstrip()
+    replied = message.reply_to_message
+    is_reply = replied is not None and replied.from_user is not None and replied.from_user.username == name
+    return text if is_reply or mention in text.lower() else None
+
+
+def _without(text: str, place: int, mention: str) -> str:
+    text = text.lstrip()
+    return text[:place] + text[place + len(mention) :]

@@ -1,0 +1,84 @@
+"""Questions as buttons: one for each option or page, and what a tap on it says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup
+
+from agents.events import Interrupt
+from agents.events.links import is_web
+from agents.questions import mark
+from agents.questions.options import naming
+from app.plain_text import clean
+from prompts import sentence
+
+SIGN = "="
+LONGEST_LABEL = 40
+"""Characters of a label that has a button of its own; longer ones have their number on it."""
+MOST_LABELS = 10
+MOST_BUTTONS = 96
+"""Further options have a number only, to be typed: Telegram takes 100 buttons."""
+IN_A_ROW = 8
+
+
+@dataclass(frozen=True)
+class Tap:
+    """What a button sends back: the mark of its question, which of its buttons it is, and whose it is."""
+
+    mark: str
+    place: int
+    asked: str
+
+    def __str__(self) -> str:
+        return f"{SIGN}{self.mark}:{self.place}:{self.asked}"
+
+    @classmethod
+    def read(cls, data: str) -> Self | None:
+        """Return the tap that a button's data stands for; None if it is no button of a question."""
+        parts = data.removeprefix(SIGN).split(":")
+        if not data.startswith(SIGN) or len(parts) != 3 or not parts[1].isdecimal():
+            return None
+        return cls(parts[0], int(parts[1][:3]), parts[2])
+
+    def says(self, question: Interrupt, lang: str) -> str | None:
+        """Return what the user says by it; None if the question has no such button."""
+        if question.options:
+            return naming(self.place, question.options, lang) if self.place < len(question.options) else None
+        return sentence("telegram", "done", lang)
+
+
+def keyboard(question: Interrupt, asked: str, lang: str) -> InlineKeyboardMarkup | None:
+    """Return the buttons of a question to a user; a form has none."""
+
+    def button(label: str, place: int) -> InlineKeyboardButton:
+        return InlineKeyboardButton(label, callback_data=str(Tap(mark(question.id), place, asked)))
+
+    if question.options:
+        labels = [_label(option, number) for number, option in enumerate(question.options, 1)]
+        if len(labels) <= MOST_LABELS and all(len(label) <= LONGEST_LABEL for label in labels):
+            return InlineKeyboardMarkup([[button(label, place)] for place, label in enumerate(labels)])
+        return InlineKeyboardMarkup(_rows([button(str(n + 1), n) for n in range(min(len(labels), MOST_BUTTONS))]))
+    if question.url:
+        links = link_buttons(question.url, lang)
+        return InlineKeyboardMarkup([*links, [button(sentence("telegram", "done", lang), 0)]])
+    return None
+
+
+def link_buttons(url: str, lang: str) -> list[list[InlineKeyboardButton]]:
+    """Return a row with a button that opens a page; none for what is no page."""
+    return [[InlineKeyboardButton(sentence("telegram", "open", lang), url=url)]] if is_web(url) else []
+
+
+def without_links(markup: InlineKeyboardMarkup) -> InlineKeyboardMarkup | None:
+    """Return the buttons that send something back."""
+    rows = [[one for one in row if one.callback_data] for row in markup.inline_keyboard]
+    return InlineKeyboardMarkup([row for row in rows if row]) if any(rows) else None
+
+
+def _label(option: Mapping[str, str], number: int) -> str:
+    return f"{number}. {' '.join(clean(option['label']).split())}"
+
+
+def _rows(buttons: Sequence[InlineKeyboardButton]) -> list[Sequence[InlineKeyboardButton]]:
+    return [buttons[begin : begin + IN_A_ROW] for begin in range(0, len(buttons), IN_A_ROW)]

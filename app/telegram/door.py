@@ -1,0 +1,125 @@
+"""What a Telegram chat meets: turns that are played and shown, and messages that nobody asked for."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+
+from app.assistant import Assistant, Turn
+from app.assistant.reminder_clock import Ring, Unreachable
+from app.telegram.place import DOOR, Place, chat_of
+from app.telegram.queues import Chats
+from app.telegram.receipts import Receipts
+from app.telegram.screen import Showing
+from app.telegram.sender import Gone, Sender
+from prompts import sentence
+
+LOG = logging.getLogger(__name__)
+TYPING_EVERY = 4.0
+"""Seconds; Telegram shows for five that somebody is typing."""
+
+
+class Door:
+    """Carry turns to the assistant, and what it says to the chat; `lang` is spoken where nothing else is known."""
+
+    def __init__(self, assistant: Assistant, sender: Sender, *, lang: str, dialogs: Mapping[str, str]) -> None:
+        self.assistant, self.sender, self.dialogs = assistant, sender, dialogs
+        self.chats = Chats()
+        self.reached: Callable[[str], None] = lambda thread: None
+        """Is told of each thread whose user writes."""
+        self._lang = lang
+
+    async def tell(self, thread: str, text: str) -> bool:
+        """Say something unasked; False if the thread is not of this door, or it does not reach its chat."""
+        chat = chat_of(thread)
+        if chat is None:
+            return False
+        try:
+            return await self.sender.say(chat, text)
+        except Gone:
+            LOG.warning("chat %s cannot be written to", chat)
+            return False
+
+    async def remind(self, ring: Ring) -> None:
+        """Tell a reminder, and write down that it was told; one that was written down has arrived before.
+
+        Raises:
+            Unreachable: it did not reach the chat.
+        """
+        known = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
+        if not known and not await self.tell(ring.thread, ring.text):
+            raise Unreachable
+        await self.assistant.tell(ring.thread, ring.text, ring.id)
+
+    async def recover(self) -> None:
+        """Take up the messages that were received and not answered before the process ended."""
+        for info in await self.assistant.threads():
+            if (chat := chat_of(info.thread)) is None:
+                continue
+            for turn in await self.assistant.unanswered(info.thread, DOOR):
+                self.attend(Place(chat), partial(self.play, chat, turn))
+
+    def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something for a chat when what came before is done; say sorry if it fails."""
+        self.chats.add(place.chat, partial(self._attempt, place, work))
+
+    async def lang(self, place: Place) -> str:
+        """Return the language of this door's own sentences in a chat."""
+        state = await self.assistant.state(place.thread) or {}
+        return str(state.get("lang") or place.lang or self._lang)
+
+    async def remark(self, place: Place, key: str, **variables: object) -> None:
+        """Say a sentence of `telegram.toml`.
+
+        Raises:
+            Gone: the chat cannot be written to.
+        """
+        text = sentence("telegram", key, await self.lang(place), **variables)
+        await self.sender.say(place.chat, text, is_markdown=False)
+
+    async def play(self, chat: int, turn: Turn) -> None:
+        """Play a turn to its end and show it; to its end also when the chat cannot be shown anything any more.
+
+        Raises:
+            Gone: the chat cannot be written to.
+        """
+        gone: Gone | None = None
+        receipts = Receipts(self.assistant.memory.store, turn.thread)
+        await receipts.read()
+        lang = partial(self.lang, Place(chat))
+        showing = Showing(self.sender, receipts, chat, turn.user or turn.thread, lang)
+        async with self._typing(chat), aclosing(self.assistant.play(turn)) as events:
+            async for event in events:
+                if gone:
+                    continue
+                try:
+                    await showing.show(event)
+                except Gone as found:
+                    gone = found
+        await receipts.clear()
+        if gone:
+            raise gone
+
+    async def _attempt(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except Gone:
+            raise
+        except Exception:
+            LOG.exception("chat %s: something went wrong", place.chat)
+            await self.remark(place, "sorry")
+
+    @asynccontextmanager
+    async def _typing(self, chat: int) -> AsyncIterator[None]:
+        task = asyncio.create_task(self._type(chat))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _type(self, chat: int) -> None:
+        while True:
+            await self.sender.typing(chat)
+            await asyncio.sleep(TYPING_EVERY)

@@ -1,0 +1,146 @@
+"""Markdown for Telegram: plain text with entities, cut into pages that fit into one message each."""
+
+import logging
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from telegram import MessageEntity
+from telegramify_markdown import RenderConfig, convert
+
+from app.plain_text import clean, numbers_kept
+
+LOG = logging.getLogger(__name__)
+LIMIT = 4096
+"""UTF-16 units of one message."""
+MOST_ENTITIES = 100
+SEPARATORS = ("\n\n", "\n", " ")
+# The converter drops what looks like HTML; a character of the same width stands in for "<" meanwhile.
+STAND_IN = "\ue000"
+_ADDRESS = re.compile(r"(?:https?|tg)://|mailto:|tel:", re.IGNORECASE)
+_JOINED = "\u200d\ufe0f"
+
+
+@dataclass(frozen=True)
+class Page:
+    """The text of one message and its formatting."""
+
+    text: str
+    entities: tuple[MessageEntity, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Span:
+    """An entity by its characters, not its UTF-16 units."""
+
+    begin: int
+    end: int
+    entity: MessageEntity
+
+
+def pages(text: str, *, is_markdown: bool = True) -> list[Page]:
+    """Return a text as messages; none for a blank one. A text that cannot be formatted stays as it is."""
+    text = clean(text)
+    entities: Sequence[MessageEntity] = ()
+    if is_markdown:
+        try:
+            text, entities = _formatted(text)
+        except Exception as failure:
+            # Whatever a model writes has to arrive; how it looks comes second.
+            LOG.warning("an answer is sent without formatting (%s)", type(failure).__name__)
+    return list(_split(text, entities))
+
+
+def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
+    style = RenderConfig.isolated()
+    signs = style.markdown_symbol
+    signs.heading_level_1 = signs.heading_level_2 = signs.heading_level_3 = signs.heading_level_4 = ""
+    signs.unordered_list_item, signs.task_uncompleted = "•", "⬜"
+    marked = re.sub(r"(?<!\\)<", STAND_IN, text)
+    shown, found = convert(numbers_kept(marked), config=style)
+    entities = [
+        MessageEntity(one.type, one.offset, one.length, url=_plain(one.url), language=_plain(one.language))
+        for one in found
+        if one.type != MessageEntity.TEXT_LINK or _ADDRESS.match(one.url or "")
+    ]
+    return shown.replace(STAND_IN, "<"), _nested(entities)
+
+
+def _nested(entities: Sequence[MessageEntity]) -> list[MessageEntity]:
+    """Return the entities without those that cross another's edge, which Telegram does not allow."""
+    kept: list[MessageEntity] = []
+    around: list[int] = []
+    for one in sorted(entities, key=lambda one: (one.offset, -one.length)):
+        while around and around[-1] <= one.offset:
+            around.pop()
+        end = one.offset + one.length
+        if not around or end <= around[-1]:
+            around.append(end)
+            kept.append(one)
+    return kept
+
+
+def _plain(text: str | None) -> str | None:
+    return text and text.replace(STAND_IN, "<")
+
+
+def _split(text: str, entities: Sequence[MessageEntity]) -> Iterator[Page]:
+    units = [0, *accumulate(2 if letter > "\uffff" else 1 for letter in text)]
+    spans = [
+        _Span(bisect_left(units, one.offset), bisect_left(units, one.offset + one.length), one) for one in entities
+    ]
+    # What is longer than a message has to be cut anyway.
+    whole = [span for span in spans if span.entity.length <= LIMIT]
+    begin = 0
+    while begin < len(text):
+        end = bisect_right(units, units[begin] + LIMIT) - 1
+        if end < len(text):
+            end = _cut(text, begin, end, whole)
+        first, last = _trimmed(text, begin, end)
+        if first < last:
+            yield Page(text[first:last], _within(spans, units, first, last))
+        begin = end
+
+
+def _cut(text: str, begin: int, end: int, whole: Sequence[_Span]) -> int:
+    """Return where a page that may reach to `end` should end: between paragraphs, lines, words, at worst in one."""
+
+    def holder(place: int) -> int:
+        return min((span.begin for span in whole if span.begin < place < span.end), default=place)
+
+    for floor in (begin + (end - begin) // 2, begin):
+        for separator in SEPARATORS:
+            stop = end
+            while (found := text.rfind(separator, floor, stop)) >= 0:
+                place = found + len(separator)
+                if holder(place) == place:
+                    return place
+                stop = place - 1
+    if begin < holder(end) < end:
+        return holder(end)
+    while end > begin + 1 and (unicodedata.combining(text[end]) or {text[end], text[end - 1]} & set(_JOINED)):
+        end -= 1
+    return end
+
+
+def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
+    """Return the part of a page that is not blank at its edges; an indentation stays."""
+    end = begin + len(text[begin:end].rstrip())
+    while begin < end and text[begin] == "\n":
+        begin += 1
+    return begin, end
+
+
+def _within(spans: Sequence[_Span], units: Sequence[int], first: int, last: int) -> tuple[MessageEntity, ...]:
+    """Return the entities of a page, those that reach over its edges clipped."""
+    found = []
+    for span in spans:
+        begin, end = max(span.begin, first), min(span.end, last)
+        if begin < end:
+            offset, length = units[begin] - units[first], units[end] - units[begin]
+            one = span.entity
+            found.append(MessageEntity(one.type, offset, length, url=one.url, language=one.language))
+    return tuple(found[:MOST_ENTITIES])

@@ -1,0 +1,93 @@
+"""The events of one turn, shown in a Telegram chat; what a chat cannot show comes as text."""
+
+from collections.abc import Awaitable, Callable
+
+from telegram import InlineKeyboardMarkup, MessageEntity
+
+from agents.events import RETRY, Error, Event, Interrupt, Message
+from agents.events.views import Document, Link, Notice, Table, View
+from app.listing import columns
+from app.plain_text import clean
+from app.telegram.buttons import keyboard, link_buttons
+from app.telegram.pages import LIMIT, Page
+from app.telegram.receipts import Receipts
+from app.telegram.sender import Sender
+from prompts import sentence
+
+WIDEST = 36
+"""Columns of a table that a phone shows without breaking its lines."""
+LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
+
+Lang = Callable[[], Awaitable[str]]
+
+
+class Showing:
+    """Show the events of a user's turn, each once, also after a restart."""
+
+    def __init__(self, sender: Sender, receipts: Receipts, chat: int, user: str, lang: Lang) -> None:
+        self._sender, self._receipts, self._chat, self._user, self._lang = sender, receipts, chat, user, lang
+        self._question: Interrupt | None = None
+
+    async def show(self, event: Event) -> None:
+        """Show one event, or leave it out.
+
+        Raises:
+            Gone: the chat cannot be written to.
+        """
+        question, self._question = self._question, None
+        if isinstance(event, Interrupt):
+            # Its words, and whether they have been sent before, are those of the message that follows.
+            self._question = event
+        elif isinstance(event, Message) and event.shown and question is None:
+            # The view before it was it.
+            pass
+        elif not self._receipts.take(event):
+            await self._send(event, question)
+            await self._receipts.add(event)
+
+    async def _send(self, event: Event, question: Interrupt | None) -> None:
+        match event:
+            case Message(text=text) if question:
+                buttons = keyboard(question, self._user, await self._lang())
+                await self._sender.say(self._chat, text, is_markdown=False, keyboard=buttons)
+            case Message(text=text, interrupted=interrupted):
+                await self._sender.say(self._chat, text)
+                if interrupted:
+                    await self._say(sentence("telegram", "stopped", await self._lang()))
+            case View():
+                await self._draw(event)
+            case Error(code=code, text=text) if code != RETRY:
+                await self._say(text)
+
+    async def _draw(self, view: View) -> None:
+        match view:
+            case Document(title=title, content=content):
+                if not await self._sender.hand(self._chat, title, content):
+                    await self._say(content)
+            case Table() if page := grid(view):
+                await self._sender.show(self._chat, [page])
+            case Link(url=url):
+                buttons = link_buttons(url, await self._lang())
+                await self._say(view.text(), InlineKeyboardMarkup(buttons) if buttons else None)
+            case Notice(message=message, level=level):
+                await self._say(f"{LEVELS[level]} {message}")
+            case _:
+                await self._say(view.text())
+
+    async def _say(self, text: str, buttons: InlineKeyboardMarkup | None = None) -> None:
+        await self._sender.say(self._chat, text, is_markdown=False, keyboard=buttons)
+
+
+def grid(view: Table) -> Page | None:
+    """Return a table in columns of letters of one width; None where a phone would break its lines."""
+    numbered = (("#", *view.columns), *((str(number), *row) for number, row in enumerate(view.rows, 1)))
+    lines = columns(numbered)
+    title = f"{clean(view.title)}\n" if view.title else ""
+    before, whole = _units(title), "\n".join(lines)
+    if max(map(len, lines)) > WIDEST or before + _units(whole) > LIMIT:
+        return None
+    return Page(title + whole, (MessageEntity(MessageEntity.PRE, before, _units(whole)),))
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "replace")) // 2

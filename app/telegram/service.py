@@ -1,0 +1,143 @@
+"""The Telegram door: long polling, one turn at a time per chat, many chats at once.
+
+A message is acknowledged when it is in the inbox; what is left unanswered at the end is taken up at the next start.
+"""
+
+import asyncio
+import logging
+import signal
+from argparse import Namespace
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+
+from rich.console import Console
+from rich.text import Text
+from telegram.error import Conflict, InvalidToken, NetworkError, RetryAfter, TelegramError
+from telegram.ext import Updater
+
+from agents.errors import ConfigError
+from app.assistant import Assistant
+from app.assistant.reminder_clock import ringing
+from app.composition import open_assistant, report
+from app.logs import log_on_stderr
+from app.settings import Settings
+from app.telegram.bot import ServiceBot, silent_libraries
+from app.telegram.door import Door
+from app.telegram.operator_notes import delivering
+from app.telegram.place import PREFIX
+from app.telegram.sender import Sender
+from app.telegram.slash_commands import offer_menus
+from app.telegram.updates import WANTED, Inbox
+from prompts import sentence
+
+LOG = logging.getLogger(__name__)
+PATIENCE = 10.0
+"""Seconds that answers in the making have at the end."""
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 30.0
+REFUSED = "TELEGRAM_BOT_TOKEN: Telegram does not accept it (see .env.example)"
+
+
+async def serve(options: Namespace, settings: Settings) -> int:
+    """Answer messages until SIGTERM or SIGINT; return the exit code.
+
+    The first signal lets running answers end, a second one does not.
+
+    Raises:
+        ConfigError: there is no token, or Telegram does not accept it.
+    """
+    secret = settings.telegram_bot_token
+    if secret is None:
+        raise ConfigError("TELEGRAM_BOT_TOKEN is not set (see .env.example)")
+    token = secret.get_secret_value()
+    with log_on_stderr(detailed=True, content=settings.log_content, secret=token), _until_signalled() as signalled:
+        try:
+            async with open_assistant(settings) as assistant:
+                bot = ServiceBot(token, settings.telegram_api_url.rstrip("/"))
+                async with open_door(assistant, bot, settings):
+                    listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)
+                    Console(stderr=True, highlight=False).print(Text(listening, "dim"))
+                    await bot.refused()
+                    raise ConfigError(REFUSED)
+        except asyncio.CancelledError:
+            if not signalled:
+                raise
+    return 0
+
+
+@asynccontextmanager
+async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -> AsyncIterator[Door]:
+    """Answer messages and deliver reminders during the block; at its end wait for the answers in the making.
+
+    Raises:
+        ConfigError: Telegram does not accept the token.
+    """
+    dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
+    door = Door(assistant, Sender(bot), lang=settings.app_lang, dialogs=dialogs)
+
+    with silent_libraries():
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(bot.shutdown)
+            await _connect(bot)
+            updater = Updater(bot, Inbox(door, name=bot.username, allowed=settings.telegram_allowed_users))
+            await stack.enter_async_context(updater)
+            stack.push_async_callback(door.chats.close, PATIENCE)
+            await offer_menus(bot, settings.app_lang)
+            await door.recover()
+            clock = await stack.enter_async_context(ringing(assistant.memory, door.remind, threads=f"{PREFIX}*"))
+            door.reached = clock.reached
+            if (chat := settings.help_operator_chat) is not None:
+                notes = assistant.memory.notes
+                await stack.enter_async_context(delivering(notes, bot, chat, settings.app_lang))
+            stack.push_async_callback(_stop_polling, updater)
+            await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=_note)
+            yield door
+
+
+async def _stop_polling(updater: Updater) -> None:
+    # A token that is no longer valid has ended the polling already, and would be complained of again.
+    with suppress(TelegramError):
+        if updater.running:
+            await updater.stop()
+
+
+async def _connect(bot: ServiceBot) -> None:
+    """Reach Telegram for the first time, however long that takes."""
+    wait = FIRST_WAIT
+    while True:
+        try:
+            return await bot.initialize()
+        except InvalidToken:
+            # Not "from": the library's own words contain the token.
+            raise ConfigError(REFUSED) from None
+        except (NetworkError, RetryAfter) as failure:
+            _note(failure)
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, LONGEST_WAIT)
+
+
+def _note(failure: TelegramError) -> None:
+    if isinstance(failure, Conflict):
+        LOG.error("another process asks for the messages of the same bot")
+    else:
+        LOG.warning("no messages from Telegram (%s); trying again", type(failure).__name__)
+
+
+@contextmanager
+def _until_signalled() -> Iterator[list[bool]]:
+    """Cancel the running task at SIGTERM and SIGINT, and note it in the list."""
+    task = asyncio.current_task()
+    assert task is not None
+    loop, signalled = asyncio.get_running_loop(), list[bool]()
+
+    def stop() -> None:
+        signalled.append(True)
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    try:
+        yield signalled
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)

@@ -1,0 +1,61 @@
+"""Taps on buttons: those of a question answer it once, for the one it was put to."""
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from telegram import CallbackQuery, Message
+from telegram.error import TelegramError
+
+from agents.events import Interrupt
+from agents.memory.inbox import Letter
+from agents.questions import CHOICE, mark
+from app.telegram.buttons import Tap
+from app.telegram.door import Door
+from app.telegram.place import Place
+from prompts import sentence
+
+
+async def take(door: Door, place: Place, query: CallbackQuery, tap: Tap, *, is_late: bool = False) -> None:
+    """Store what a tap says as a message of the user, once, and have it answered; a stale one gets a remark.
+
+    Raises:
+        sqlite3.Error: it could not be stored.
+    """
+    transcript, lang = door.assistant.memory.transcript, await door.lang(place)
+    turn = place.turn(None, id=f"{place.thread}#{tap.mark}", source=CHOICE)
+    if tap.asked != (place.user or place.thread):
+        door.chats.start(answer(query, sentence("telegram", "not_yours", lang)))
+    elif await transcript.letter(turn.thread, turn.id):
+        door.chats.start(settle(query))
+    elif text := await _said(door, place, tap, lang):
+        await transcript.accept(Letter(turn.thread, turn.id, turn.user or turn.thread, text, turn.source))
+        door.attend(place, partial(door.play, place.chat, replace(turn, text=text)))
+        door.chats.start(settle(query))
+    elif door.chats.is_busy(place.chat) and not is_late:
+        # Whether it is open shows when the turn that is being played is over.
+        door.attend(place, partial(take, door, place, query, tap, is_late=True))
+    else:
+        door.chats.start(settle(query, sentence("telegram", "too_late", lang)))
+
+
+async def settle(query: CallbackQuery, remark: str | None = None) -> None:
+    """Take the buttons away that were tapped; where Telegram finds that too late, nothing is lost."""
+    await answer(query, remark)
+    # Of a message that is too old Telegram tells no more than that it was.
+    if isinstance(query.message, Message):
+        with suppress(TelegramError):
+            await query.edit_message_reply_markup()
+
+
+async def answer(query: CallbackQuery, remark: str | None = None) -> None:
+    """Tell Telegram that the tap has arrived, and the user what came of it."""
+    with suppress(TelegramError):
+        await query.answer(remark)
+
+
+async def _said(door: Door, place: Place, tap: Tap, lang: str) -> str | None:
+    """Return what the user says by the tap; None if its question is not open."""
+    pending = (await door.assistant.state(place.thread) or {}).get("pending")
+    question = Interrupt(**pending[0]) if pending else None
+    return tap.says(question, lang) if question and mark(question.id) == tap.mark else None

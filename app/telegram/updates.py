@@ -1,0 +1,127 @@
+"""What comes from Telegram: let in or refused, stored before it is acknowledged, and put into its chat's queue.
+
+Edited messages are not asked for: what was answered stays answered, and Telegram also reports edits nobody made.
+"""
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections import deque
+from contextlib import suppress
+from functools import partial
+
+from telegram import CallbackQuery, Message, Update
+from telegram.error import TelegramError
+
+from agents.memory.inbox import Letter
+from app.slash_commands import parse
+from app.telegram import slash_commands
+from app.telegram.addressed import addressed, place_of
+from app.telegram.buttons import Tap
+from app.telegram.door import Door
+from app.telegram.place import Place
+from app.telegram.sender import Gone
+from app.telegram.taps import settle, take
+
+LOG = logging.getLogger(__name__)
+WANTED = (Update.MESSAGE, Update.CALLBACK_QUERY)
+REFUSE_EVERY = 3600.0
+REMEMBERED = 1000
+
+
+class Inbox(asyncio.Queue[object]):
+    """Take updates from the poller, which acknowledges an update only after `put` has returned."""
+
+    def __init__(self, door: Door, *, name: str, allowed: frozenset[int]) -> None:
+        super().__init__()
+        self._door, self._name, self._allowed = door, name, allowed
+        self._seen: deque[int | str] = deque(maxlen=REMEMBERED)
+        self._refused: dict[int, float] = {}
+
+    async def put(self, item: object) -> None:
+        """Take an update in, once.
+
+        Raises:
+            TelegramError: it could not be stored; the poller will bring it again.
+        """
+        if not isinstance(item, Update) or item.update_id in self._seen:
+            return
+        try:
+            await self._take(item)
+        except sqlite3.Error as failure:
+            LOG.error("an update could not be stored (%s); it is asked for again", type(failure).__name__)
+            raise TelegramError("not stored") from failure
+        except Exception:
+            # One update that is not understood must not keep the others waiting for ever.
+            LOG.exception("update %s: something went wrong", item.update_id)
+        self._seen.append(item.update_id)
+
+    async def _take(self, update: Update) -> None:
+        query, user = update.callback_query, update.effective_user
+        message = query.message if query else update.message
+        if message is None or user is None or user.is_bot:
+            return
+        place = place_of(message, user)
+        text = addressed(message, self._name) if isinstance(message, Message) and not query else None
+        if text is None and not query:
+            return
+        if self._allowed and user.id not in self._allowed:
+            self._refuse(place, user.id)
+            return
+        self._door.reached(place.thread)
+        if query:
+            await self._tap(place, query)
+        elif isinstance(message, Message) and text is not None:
+            await self._read(place, message, text)
+
+    async def _read(self, place: Place, message: Message, text: str) -> None:
+        if call := parse(text):
+            self._command(place, *call)
+        else:
+            await self._hear(place, message, text)
+
+    async def _tap(self, place: Place, query: CallbackQuery) -> None:
+        if tap := Tap.read(query.data or ""):
+            await take(self._door, place, query, tap)
+            return
+        self._door.chats.start(settle(query))
+        if call := parse(query.data or ""):
+            self._command(place, *call)
+
+    def _command(self, place: Place, name: str, argument: str) -> None:
+        if name == "stop":
+            # It must not wait for what it is to stop.
+            self._door.chats.start(self._stop(place))
+        else:
+            self._door.attend(place, partial(slash_commands.run, self._door, place, name, argument))
+
+    async def _stop(self, place: Place) -> None:
+        with suppress(Gone):
+            await slash_commands.run(self._door, place, "stop", "")
+
+    async def _hear(self, place: Place, message: Message, text: str) -> None:
+        if message.effective_attachment:
+            if not self._is_of_album(message):
+                self._door.attend(place, partial(self._door.remark, place, "only_text"))
+        elif text.strip():
+            turn = place.turn(text)
+            transcript = self._door.assistant.memory.transcript
+            if await transcript.letter(turn.thread, turn.id) is None:
+                await transcript.accept(Letter(turn.thread, turn.id, turn.user or turn.thread, text, turn.source))
+                self._door.attend(place, partial(self._door.play, place.chat, turn))
+
+    def _is_of_album(self, message: Message) -> bool:
+        """Tell whether another part of the message's album came before."""
+        album = message.media_group_id
+        if album is None or album in self._seen:
+            return album is not None
+        self._seen.append(album)
+        return False
+
+    def _refuse(self, place: Place, user: int) -> None:
+        now = time.monotonic()
+        self._refused = {one: at for one, at in self._refused.items() if now - at < REFUSE_EVERY}
+        if user not in self._refused:
+            self._refused[user] = now
+            self._door.attend(place, partial(self._door.remark, place, "stranger", id=user))

@@ -1,0 +1,1 @@
+"""The terminal: the line editor, the screens and the drawing of views."""

@@ -1,0 +1,151 @@
+"""Events for the eye of a reader: JSON lines for a script, plain text for a pipe, Markdown for a terminal."""
+
+import asyncio
+import json
+import time
+from typing import TextIO
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from agents.events import RETRY, Error, Event, Interrupt, Message, Token, ToolStart, TurnStart
+from agents.events.views import Notice, View
+from agents.state import SUPERVISOR
+from app.plain_text import clean
+from app.sentences import say
+from app.terminal.tty import Canvas
+from app.terminal.views import asked, drawn, markdown
+
+FRAME = 1 / 15
+SLOWEST_FRAME = 1.0
+
+
+class JsonLines:
+    """Show every event as one JSON object a line."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def show(self, event: Event) -> None:
+        """Write the event."""
+        self._stream.write(json.dumps(event.plain(), ensure_ascii=False, default=str) + "\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Do nothing: every line stands for itself."""
+
+
+class PlainText:
+    """Show what the assistant says on one stream, and remarks about it on another."""
+
+    def __init__(self, answers: TextIO, remarks: TextIO, lang: str) -> None:
+        self._answers = answers
+        self._remarks = remarks
+        self._lang = lang
+
+    def show(self, event: Event) -> None:
+        """Write a message, a view, or a remark on an error."""
+        match event:
+            case Message(text=text, interrupted=interrupted):
+                self._write(self._answers, text)
+                if interrupted:
+                    self._write(self._remarks, f"⏹ {say('stopped', self._lang)}")
+            case Notice(message=text):
+                self._write(self._remarks, text)
+            case Error(code=code, text=text) if code != RETRY:
+                self._write(self._remarks, text)
+
+    def close(self) -> None:
+        """Do nothing: every message was complete."""
+
+    def _write(self, stream: TextIO, text: str) -> None:
+        if text:
+            stream.write(clean(text).rstrip("\n") + "\n")
+            stream.flush()
+
+
+class LiveMarkdown:
+    """Show an answer as Markdown while it streams: a preview redrawn in place until its `Message` comes."""
+
+    def __init__(self, console: Console, lang: str) -> None:
+        self.lang = lang
+        self._console = console
+        self._canvas = Canvas(console)
+        self._preview = ""
+        self._speaker = SUPERVISOR
+        self._frame = FRAME
+        self._redraw: asyncio.TimerHandle | None = None
+
+    def show(self, event: Event) -> None:
+        """Show a piece of the answer, the answer, a view, an error, or what is being done meanwhile."""
+        match event:
+            case TurnStart():
+                self._waits("…")
+            case ToolStart(speaker=speaker, tool=tool) if not self._preview:
+                self._waits(f"… {speaker}: {tool}")
+            case Token(speaker=speaker, text=text):
+                self._take(speaker, text)
+            case Message(shown=False):
+                self._say(event)
+            case Interrupt():
+                self._settle(*asked(event, self.lang))
+            case View():
+                self._settle(*drawn(event))
+            case Error(code=code) if code == RETRY:
+                self._preview = ""
+                self._waits("↻ …")
+            case Error(text=text):
+                self._settle(Text(f"! {clean(text)}", "yellow"))
+
+    def close(self) -> None:
+        """Leave on the screen what was shown; a preview without its message was stopped."""
+        if self._preview:
+            self._say(Message(speaker=self._speaker, text=self._preview, interrupted=True))
+        self._cancel_redraw()
+        self._canvas.draw([])
+
+    def _take(self, speaker: str, text: str) -> None:
+        if speaker != self._speaker:
+            self._preview = ""
+        self._speaker = speaker
+        self._preview += text
+        if self._redraw is None and self._console.is_terminal:
+            self._redraw = asyncio.get_running_loop().call_later(self._frame, self._draw_preview)
+
+    def _draw_preview(self) -> None:
+        self._redraw = None
+        started = time.perf_counter()
+        self._preview_on(*_answer(self._speaker, self._preview))
+        spent = time.perf_counter() - started
+        # A long answer takes long to lay out; nine tenths of the time stay free for the conversation.
+        self._frame = min(max(FRAME, spent * 10), SLOWEST_FRAME)
+
+    def _say(self, message: Message) -> None:
+        parts = _answer(message.speaker, message.text) if message.text else []
+        stopped = [Text(f"⏹ {say('stopped', self.lang)}", "dim")] if message.interrupted else []
+        if parts or stopped:
+            self._settle(*parts, *stopped)
+        self._preview = ""
+
+    def _waits(self, text: str) -> None:
+        self._cancel_redraw()
+        self._preview_on(Text(clean(text), "dim"))
+
+    def _preview_on(self, *parts: RenderableType) -> None:
+        if self._console.is_terminal and not self._console.is_dumb_terminal:
+            self._canvas.draw(self._canvas.lines(*parts))
+
+    def _settle(self, *parts: RenderableType) -> None:
+        self._cancel_redraw()
+        self._canvas.draw([*self._canvas.lines(*parts), ""], last=True)
+
+    def _cancel_redraw(self) -> None:
+        if self._redraw is not None:
+            self._redraw.cancel()
+            self._redraw = None
+
+
+def _answer(speaker: str, text: str) -> list[RenderableType]:
+    """Name a dialog above what it says; the supervisor needs no name."""
+    named = [Text(clean(speaker), "bold cyan")] if speaker != SUPERVISOR else []
+    return [*named, markdown(text)]

@@ -1,0 +1,1 @@
+"""What the repository promises as a whole: layers, prompts, docs, settings."""

@@ -1,0 +1,54 @@
+"""Agreements between parts that no single part can see."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from agents.models import Model, Models
+from agents.models.script import Script
+from agents.speaker import Speakers
+from agents.state import SUPERVISOR
+from app.composition import SUPERVISOR_TOOLS, discover
+from tests.support.places import ROOT
+
+
+@pytest.mark.parametrize("name", ["app", "agents", "dialogs", "observers", "prompts"])
+def test_a_package_is_our_own(name: str) -> None:
+    """Another distribution also imports as `agents`; each of our packages resolves below the repository."""
+    found = importlib.import_module(name).__file__
+    assert found is not None
+    assert Path(found).is_relative_to(ROOT)
+
+
+def test_the_supervisors_tools_and_dialogs_can_be_inspected() -> None:
+    """Tools and dialog-tools are registered separately, and both lists can be read."""
+    speakers, observers = discover()
+
+    assert [tool.name for tool in SUPERVISOR_TOOLS] == ["current_time", "abilities", "change_language"]
+    assert {name: dialog.tool for name, dialog in speakers.dialogs.items()} == {
+        "planner": "plan_things",
+        "profile": "get_acquainted",
+    }
+    assert sorted(observers) == ["finished", "intent", "supervisor"]
+
+
+def test_a_speaker_is_found_by_name_and_by_tool() -> None:
+    """The supervisor and the dialogs are looked up alike; an unknown tool belongs to nobody."""
+    speakers, _ = discover()
+
+    assert speakers[SUPERVISOR].is_supervisor
+    assert speakers["planner"] is speakers.by_tool("plan_things")
+    assert speakers.by_tool("gamble") is None
+    assert Speakers(speakers.supervisor).successor("planner") is None
+
+
+def test_each_role_has_its_model() -> None:
+    """A role takes its own model, else the default; the fallback stands behind every one."""
+    script = Script()
+    one, two, three = (Model(name, script.models([name]).default.chat) for name in ("one", "two", "three"))
+    models = Models(default=one, roles={"profile": two}, fallback=three)
+
+    assert [model.name for model in models.chain("profile")] == ["two", "three"]
+    assert [model.name for model in models.chain("planner")] == ["one", "three"]
+    assert [model.name for model in Models(one).chain("observer")] == ["one"]

@@ -1,0 +1,104 @@
+"""What CONTRIBUTING promises a newcomer, tried in a copy of the repository."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+
+PACKAGES = ("app", "agents", "dialogs", "observers", "prompts")
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """Return a copy of the application."""
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def block(beginning: str) -> str:
+    """Return the code block of CONTRIBUTING that begins with a line."""
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
+    return next(found for found in blocks if found.startswith(beginning))
+
+
+def run(house: Path, *arguments: str) -> str:
+    """Run the application in the copy, on a database of its own."""
+    environment = {**os.environ, "DATABASE_URL": f"sqlite:///{house}/try.db", "LLM_MODEL": "local:rules"}
+    done = subprocess.run(
+        [sys.executable, "-m", "app", *arguments], cwd=house, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_dialog_is_two_files(house: Path) -> None:
+    """A dialog file and its prompt are all it takes; the supervisor hands over to it."""
+    (house / "dialogs/travel.py").write_text(block('"""Trips."""'))
+    (house / "prompts/en/dialogs/travel.md").write_text("You plan trips.")
+
+    found = json.loads(run(house, "check", "--json"))
+    assert [dialog["name"] for dialog in found["dialogs"]] == ["planner", "profile", "travel"]
+    assert found["faults"] == []
+    events = [json.loads(line) for line in run(house, "ask", "travel", "--thread", "t", "--json").splitlines()]
+    assert events[-1]["dialog"] == "travel"
+
+
+@pytest.mark.slow
+def test_an_observer_is_two_files(house: Path) -> None:
+    """An observer file and its prompt are all it takes; a dialog names it."""
+    (house / "observers/mood.py").write_text(block('"""Sees that'))
+    (house / "prompts/en/observers/mood.md").write_text("Is the user angry? Answer angry or calm.")
+    planner = house / "dialogs/planner.py"
+    planner.write_text(
+        planner.read_text().replace('resume="never"', 'observers=["supervisor", "mood"], resume="never"')
+    )
+
+    found = json.loads(run(house, "check", "--json"))
+    assert {"name": "mood", "checks": ["pre_check"], "languages": ["en"]} in found["observers"]
+    assert "mood.pre_check" in run(house, "graph")
+
+
+@pytest.mark.slow
+def test_a_translation_is_a_file(house: Path) -> None:
+    """A prompt in a new language counts at once, and what is missing falls back."""
+    (house / "prompts/de/dialogs").mkdir(parents=True)
+    shutil.copy(house / "prompts/en/supervisor.md", house / "prompts/de/supervisor.md")
+    (house / "prompts/de/dialogs/planner.md").write_text("Du führst die Liste der Aufgaben.")
+
+    planner = json.loads(run(house, "check", "--json"))["dialogs"][0]
+    assert planner["languages"] == ["en", "de", "ru"]
+
+
+@pytest.mark.slow
+def test_a_missing_prompt_is_found_at_start(house: Path) -> None:
+    """A dialog without its prompt does not start; the last line tells its developer which file to write."""
+    (house / "dialogs/travel.py").write_text(block('"""Trips."""'))
+    environment = {**os.environ, "DATABASE_URL": f"sqlite:///{house}/try.db"}
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "ask", "hi"], cwd=house, env=environment, capture_output=True, text=True
+    )
+
+    assert done.returncode == 2
+    assert "prompts/en/dialogs/travel.md is missing" in done.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_tool_that_contradicts_itself_is_named(house: Path) -> None:
+    """Traits that cannot be are told in one line that names the tool, whoever has it."""
+    clock = house / "agents/tools/clock.py"
+    text = clock.read_text("utf-8").replace("\n@tool", '\n@traits(effect="write", key=("hour",))\n@tool', 1)
+    clock.write_text(f"{text}\n".replace("from prompts", "from agents.toolkit.traits import traits\nfrom prompts", 1))
+    done = subprocess.run([sys.executable, "-m", "app", "check"], cwd=house, capture_output=True, text=True)
+
+    assert done.returncode == 2
+    told = "python -m app: tool current_time: its key names arguments it does not have: hour\n"
+    assert (done.stdout, done.stderr) == ("", told)

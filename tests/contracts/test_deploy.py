@@ -1,0 +1,101 @@
+"""What is deployed: the files name what exists."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from configparser import ConfigParser
+from typing import Any, cast
+
+from app.cli import command_line
+from app.cli.inspect import USAGE
+from tests.support.places import ROOT
+
+
+def read(name: str) -> str:
+    """Return a file of the repository."""
+    return (ROOT / name).read_text("utf-8")
+
+
+def instructions(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the instructions of a Dockerfile with their arguments, continued lines joined."""
+    plain = "\n".join(line for line in read(name).splitlines() if not line.startswith("#"))
+    for line in plain.replace("\\\n", " ").splitlines():
+        if line.strip():
+            word, _, rest = line.strip().partition(" ")
+            yield word, rest.strip()
+
+
+def stages() -> list[list[tuple[str, str]]]:
+    """Return the instructions of the Dockerfile by stage."""
+    found: list[list[tuple[str, str]]] = []
+    for word, rest in instructions("Dockerfile"):
+        if word == "FROM":
+            found.append([])
+        found[-1].append((word, rest))
+    return found
+
+
+def commands() -> set[str]:
+    """Return the commands of the command line."""
+    (actions,) = (action for action in command_line._parser()._actions if action.choices)
+    return set(cast(Any, actions.choices))
+
+
+def test_the_image_copies_what_exists() -> None:
+    """Every COPY names a path of the repository or of the stage before, and `.dockerignore` lets it in."""
+    let_in = {line[1:] for line in read(".dockerignore").splitlines() if line.startswith("!")}
+    built = {rest.split()[-1] for word, rest in stages()[0] if word == "RUN" and "-m venv" in rest}
+    copied = [rest.split() for stage in stages() for word, rest in stage if word == "COPY"]
+    for *sources, _ in copied:
+        if sources[0].startswith("--from="):
+            assert set(sources[1:]) <= built
+        else:
+            assert all((ROOT / source).exists() for source in sources)
+            assert set(sources) <= let_in
+    assert {source for *sources, _ in copied for source in sources} >= set(packages())
+
+
+def packages() -> list[str]:
+    """Return the packages of the application."""
+    return list(tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["root_packages"])
+
+
+def test_the_image_is_small_and_has_no_root() -> None:
+    """Two stages of the Python that the project needs; the last switches to a user before it runs a known command."""
+    first, last = stages()
+    wanted = tomllib.loads(read("pyproject.toml"))["project"]["requires-python"].removeprefix(">=")
+    assert first[0][1].startswith(f"python:{wanted}-slim AS ")
+    assert last[0][1] == f"python:{wanted}-slim"
+    words = [word for word, _ in last]
+    assert words.index("USER") < words.index("CMD")
+    assert "RUN" not in words[words.index("USER") :]
+    assert not any(word == "ENV" and ("KEY" in rest or "TOKEN" in rest) for stage in stages() for word, rest in stage)
+    python, module, app, command = json.loads(last[-1][1])
+    assert (python, module, app) == ("python", "-m", "app")
+    assert command in commands()
+
+
+def test_the_composition_keeps_the_data() -> None:
+    """The database lies in a volume that the composition declares and the image prepares."""
+    text = read("compose.yaml")
+    (volume, folder) = re.search(r"- (\w+):(/\w+)\n", text).groups()  # type: ignore[union-attr]
+    assert re.search(rf"^volumes:\n  {volume}:", text, re.MULTILINE)
+    assert f"DATABASE_URL: sqlite:///{folder}/" in text
+    assert ("VOLUME", folder) in stages()[1]
+    assert f"DATABASE_URL=sqlite:///{folder}/" in read("Dockerfile")
+
+
+def test_the_unit_runs_a_command_there_is() -> None:
+    """Started in its folder, as a user of its own; its exit codes are the command line's."""
+    unit = ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
+    unit.read_string(read("docs/deploy/dialog-supervisor.service"))
+    service = unit["Service"]
+    *python, command = service["ExecStart"].split()
+    assert python == [f"{service['WorkingDirectory']}/.venv/bin/python", "-m", "app"]
+    assert command in commands()
+    assert int(service["SuccessExitStatus"]) == command_line.TERMINATED
+    assert int(service["RestartPreventExitStatus"]) == USAGE
+    assert service["User"] != "root"
+    assert f"/var/lib/{service['StateDirectory']}/" in read("docs/deploy/dialog-supervisor.service")

@@ -1,0 +1,231 @@
+"""Discovery: dialogs and observers are found by file name, and what breaks a rule is told at the start."""
+
+import importlib
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import dialogs
+import observers
+import prompts
+from agents.errors import ContractError
+from agents.tools.clock import current_time
+from app.cli import command_line
+from app.composition import discover, report
+from app.settings import Settings
+from dialogs import Dialog
+from prompts import PromptError
+
+Plant = Callable[..., None]
+BODY = 'tool="break_it", description="Used for breaking things."'
+
+
+@pytest.fixture
+def plant(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Plant]:
+    """Put a file beside the dialogs or the observers; afterwards it never was there."""
+    planted: list[tuple[ModuleType, str]] = []
+
+    def put(package: ModuleType, source: str, name: str = "broken") -> None:
+        folder = tmp_path / package.__name__
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.py").write_text(f'"""Planted by a test."""\n{source}\n', "utf-8")
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+        importlib.invalidate_caches()
+        planted.append((package, name))
+
+    yield put
+    for package, name in planted:
+        sys.modules.pop(f"{package.__name__}.{name}", None)
+        vars(package).pop(name, None)
+
+
+@pytest.fixture
+def settings() -> Settings:
+    """Settings that owe nothing to the environment."""
+    return Settings(llm_model="local:rules", observer_model=None, role_models={}, fallback_model=None)
+
+
+def a_dialog(body: str) -> str:
+    """Return the source of a dialog."""
+    return f"from pydantic import create_model\nfrom dialogs import Dialog\ndialog = Dialog({body})"
+
+
+def find() -> dict[str, Dialog]:
+    """Find the dialogs as the application does."""
+    return dialogs.discover(prompts.languages(), observers.discover(prompts.languages()))
+
+
+def test_file_names_are_names() -> None:
+    """Every file is one dialog or one observer, called like the file."""
+    speakers, watching = discover()
+    assert sorted(speakers.dialogs) == ["planner", "profile"]
+    assert [speaker.name for speaker in speakers.dialogs.values()] == list(speakers.dialogs)
+    assert list(watching) == ["finished", "intent", "supervisor"]
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        (
+            'tool="break_it", description="Used for breaking.", tools=[print]',
+            "must be tools .* <built-in function print>",
+        ),
+        ('tool="break it", description="Used for breaking."', "Dialog.tool must be a plain name .* 'break it'"),
+        ('tool="break_it", description="Breaks things."', "must begin with 'Used for ', found 'Breaks things.'"),
+        (f'{BODY}, resume="perhaps"', "Dialog.resume must be one of .*'ask'.* found 'perhaps'"),
+        (f"{BODY}, form=create_model('Order', number=int, why=(str, ''))", "Order.*'not known yet': number$"),
+        (f'{BODY}, observers=["supervisor", "weather"]', "observers that do not exist: weather"),
+    ],
+)
+def test_a_dialog_that_breaks_a_rule_is_named(plant: Plant, body: str, rule: str) -> None:
+    """The application does not start; the message says which file breaks which rule."""
+    plant(dialogs, a_dialog(body))
+    with pytest.raises(ContractError, match=rule) as broken:
+        find()
+    assert "dialogs/broken.py" in str(broken.value)
+
+
+@pytest.mark.parametrize(("source", "found"), [("", "None"), ("dialog = 'a dialog'", "'a dialog'")])
+def test_a_file_without_a_dialog_is_named(plant: Plant, source: str, found: str) -> None:
+    """A file among the dialogs that defines none is a mistake."""
+    plant(dialogs, source)
+    with pytest.raises(ContractError) as broken:
+        find()
+    assert str(broken.value) == f"dialogs/broken.py must define `dialog = Dialog(...)`, found {found}"
+
+
+@pytest.mark.parametrize(("source", "rest"), [
+    ("dialog = Dialog(", "line 2: SyntaxError: '(' was never closed"),
+    ("import nowhere", "line 2: ModuleNotFoundError: No module named 'nowhere'"),
+    ("dialog = [][1]", "line 2: IndexError: list index out of range"),
+    ("from langchain_core.tools import tool\n@tool\ndef mine(x: str) -> str:\n    return x",
+     "line 3: ValueError: Function must have a docstring if description not provided."),
+    ("import json\njson.loads('')", "line 3: JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+])  # fmt: skip
+def test_a_file_that_cannot_be_loaded_is_named(
+    plant: Plant, capsys: pytest.CaptureFixture[str], source: str, rest: str
+) -> None:
+    """Whatever Python says against it is one line with the place, at every command, and exit code 2."""
+    plant(dialogs, source)
+    with pytest.raises(ContractError) as broken:
+        find()
+    assert str(broken.value) == f"dialogs/broken.py, {rest}"
+    assert command_line.main(["graph"]) == 2
+    assert capsys.readouterr() == ("", f"python -m app: dialogs/broken.py, {rest}\n")
+    assert command_line.main(["check"]) == 2
+    assert rest in capsys.readouterr().out
+
+
+def test_a_module_that_a_dialog_imports_is_named(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A mistake in a file of tools is told of that file, not of the dialog that has them."""
+    monkeypatch.setattr("agents.discovery.ROOT", tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "planted_tools.py").write_text("from math import pie\n", "utf-8")
+    plant(dialogs, "import planted_tools")
+    with pytest.raises(ContractError, match=r"^planted_tools\.py, line 1: ImportError: cannot import name 'pie'"):
+        find()
+
+
+def test_a_file_without_an_observer_is_named(plant: Plant) -> None:
+    """A file among the observers that defines none is a mistake."""
+    plant(observers, "")
+    with pytest.raises(ContractError, match=r"observers/broken\.py must define `observer = Observer\(\.\.\.\)`"):
+        observers.discover(prompts.languages())
+
+
+def test_an_observer_that_checks_nothing_is_named(plant: Plant) -> None:
+    """An observer that looks neither before nor after an answer is a mistake."""
+    plant(observers, "from observers import Observer\nobserver = Observer()")
+    with pytest.raises(ContractError, match="needs a pre_check or a post_check") as broken:
+        observers.discover(prompts.languages())
+    assert "observers/broken.py" in str(broken.value)
+
+
+def test_a_dialog_without_a_prompt_is_found_at_the_start(plant: Plant) -> None:
+    """A prompt is not missed in the middle of a conversation."""
+    plant(dialogs, a_dialog(BODY))
+    with pytest.raises(PromptError, match=r"prompts/en/dialogs/broken\.md is missing"):
+        find()
+
+
+def test_an_observer_without_a_prompt_is_found_at_the_start(plant: Plant) -> None:
+    """The same for observers."""
+    plant(
+        observers,
+        "from agents.verdict import STAY\nfrom observers import Observer\n"
+        "async def check(scene):\n    return STAY\nobserver = Observer(pre_check=check)",
+    )
+    with pytest.raises(PromptError, match=r"prompts/en/observers/broken\.md is missing"):
+        observers.discover(prompts.languages())
+
+
+def test_a_dialog_reads_well() -> None:
+    """`str(dialog)` says at a glance how it is called, what for, and with what."""
+
+    class Order(BaseModel):
+        number: int | None = None
+        why: str = ""
+
+    plain = Dialog(tool="break_it", description="Used for breaking things.", resume="never")
+    full = Dialog(tool="mend_it", description="Used for mending.", tools=[current_time], form=Order, version=2)
+    assert str(plain) == "break_it (v1): Used for breaking things. [no tools; resume: never]"
+    assert str(full) == "mend_it (v2): Used for mending. [current_time, fills number, why; resume: ask]"
+
+
+def test_the_report_lists_everything_with_its_languages(settings: Settings) -> None:
+    """`python -m app check` shows what was found, and in which languages it speaks."""
+    found = report(settings)
+    assert found["faults"] == []
+    assert {dialog["name"] for dialog in found["dialogs"]} == {"planner", "profile"}
+    assert {one["name"]: one["checks"] for one in found["observers"]} == {
+        "finished": ["pre_check", "post_check"],
+        "intent": ["post_check"],
+        "supervisor": ["pre_check"],
+    }
+    entries: list[dict[str, Any]] = [*found["dialogs"], *found["observers"], *found["tools"]]
+    assert {entry["name"]: entry["languages"] for entry in entries if entry["languages"] != ["en", "ru"]} == {}
+    assert found["models"] == {"default": "local:rules"}
+
+
+def test_the_report_describes_a_dialog(settings: Settings) -> None:
+    """A dialog is reported with its tools, observers, form and policies."""
+    profile = next(dialog for dialog in report(settings)["dialogs"] if dialog["name"] == "profile")
+    assert profile["description"].startswith("Used for getting to know the user")
+    assert {name: value for name, value in profile.items() if name != "description"} == {
+        "name": "profile",
+        "tool": "get_acquainted",
+        "tools": ["show_profile", "export_profile"],
+        "observers": ["supervisor", "finished", "intent"],
+        "form": ["experience", "skills", "interests", "work"],
+        "resume": "ask",
+        "version": 1,
+        "languages": ["en", "ru"],
+    }
+
+
+def test_the_report_shows_what_is_not_translated(
+    plant: Plant, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A dialog that only English has a prompt for is no fault, and its languages tell."""
+    monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
+    (prompts.FOLDER / "en" / "dialogs" / "untranslated.md").write_text("You break things.", "utf-8")
+    plant(dialogs, a_dialog(BODY), "untranslated")
+    found = report(settings)
+    assert found["faults"] == []
+    assert [dialog["languages"] for dialog in found["dialogs"] if dialog["name"] == "untranslated"] == [["en"]]
+
+
+def test_faults_are_reported_together(plant: Plant, settings: Settings) -> None:
+    """A broken file and a wrong setting are both told; nothing is raised."""
+    plant(dialogs, "")
+    found = report(settings.model_copy(update={"llm_model": "nobody:nothing"}))
+    assert len(found["faults"]) == 2
+    assert "nobody:nothing" in found["faults"][0]
+    assert "dialogs/broken.py" in found["faults"][1]
+    assert found["dialogs"] == []

@@ -1,0 +1,89 @@
+"""What the documents say is so."""
+
+import itertools
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from app.settings import Settings
+from tests.support import screenshots
+from tests.support.places import ROOT
+
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+
+def read(name: str) -> str:
+    """Return a file of the repository."""
+    return (ROOT / name).read_text("utf-8")
+
+
+def test_the_drawing_is_true() -> None:
+    """The README shows the graph as `python -m app graph` draws it."""
+    drawn = subprocess.run([sys.executable, "-m", "app", "graph"], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert f"```mermaid\n{drawn.stdout.strip()}\n```" in read("README.md")
+
+
+def test_every_setting_is_explained() -> None:
+    """`.env.example` has every setting, each with a comment above it, and no other."""
+    lines = read(".env.example").splitlines()
+    named = [line.partition("=")[0] for line in lines if re.match("[A-Z_]+=", line)]
+
+    assert sorted(named) == sorted(name.upper() for name in Settings.model_fields)
+    for above, line in itertools.pairwise(lines):
+        assert not re.match("[A-Z_]+=", line) or above.startswith("# "), line
+
+
+def test_the_example_holds_the_defaults() -> None:
+    """Copying `.env.example` to `.env` changes nothing."""
+    assert Settings(_env_file=ROOT / ".env.example") == Settings(_env_file=None)
+
+
+def test_every_dependency_earns_its_place() -> None:
+    """`docs/decisions.md` says what each dependency is for."""
+    wanted = tomllib.loads(read("pyproject.toml"))["project"]["dependencies"]
+
+    for requirement in wanted:
+        assert re.split("[>=<]", requirement)[0] in read("docs/decisions.md")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    """A link to a file of the repository names one that exists."""
+    for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
+        assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_make_targets_exist(document: Path) -> None:
+    """A `make` target that a document names has a rule."""
+    for target in re.findall(r"`make (\w+)", document.read_text("utf-8")):
+        assert re.search(rf"^{target}:", read("Makefile"), re.MULTILINE), target
+
+
+@pytest.mark.slow
+def test_the_screenshots_can_be_drawn_again(tmp_path: Path) -> None:
+    """`python -m tests.support.screenshots` draws each picture of the README, and needs nothing else."""
+    screenshots.main(tmp_path)
+
+    drawn = sorted(path.name for path in tmp_path.iterdir())
+    assert drawn == sorted(path.name for path in screenshots.FOLDER.iterdir())
+    assert drawn == sorted(re.findall(r"\(docs/screens/(.*?)\)", read("README.md")))
+    for folder, name in itertools.product((tmp_path, screenshots.FOLDER), drawn):
+        text = (folder / name).read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert "profile" in text, name
+        assert "://" not in text, name
+        assert "@import" not in text, name
+
+
+def test_the_repository_names_no_machine() -> None:
+    """No pinned file carries an index address, no file a path of the machine it was made on."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.splitlines():
+        text = (ROOT / name).read_text("utf-8") if (ROOT / name).is_file() else ""
+        assert str(ROOT) + "/" not in text, name
+        assert "--index" + "-url" not in text, name

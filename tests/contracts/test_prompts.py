@@ -1,0 +1,173 @@
+"""Prompts: every language says the same, every text renders, and what is missing is named."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import pytest
+
+import prompts
+from agents.help.pages import look_up
+from prompts import FALLBACK, PromptError, card, phrase, prompt, table, variables
+from tests.support import prompt_snapshot
+
+Write = Callable[[str, str], None]
+TRANSLATIONS = [lang for lang in prompts.languages() if lang != FALLBACK]
+WORD_KEYS = ("contractions", "numbers")
+"""Sections whose keys are words of the language itself."""
+
+
+PASSING = {"tools/hand_back", "tools/find_tools", "tools/call_tool"}
+"""Tools that no user asks for: their English cards would be empty."""
+
+
+def files(lang: str, suffix: str) -> set[str]:
+    """Return the files of a language, by their names without the suffix."""
+    folder = prompts.FOLDER / lang
+    return {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob(f"*{suffix}")}
+
+
+def texts(lang: str) -> list[str]:
+    """Return the prompts of a language; a tool's card is not one."""
+    return sorted(name for name in files(lang, ".md") if not name.startswith("tools/"))
+
+
+def wanted(entries: dict[str, Any], place: str = "") -> Iterator[tuple[str, set[str]]]:
+    """Yield every entry of a table with the variables that its text wants."""
+    for key, entry in entries.items():
+        if isinstance(entry, dict) and key not in WORD_KEYS:
+            yield from wanted(entry, f"{place}{key}.")
+        else:
+            yield f"{place}{key}", set(Template(entry).get_identifiers()) if isinstance(entry, str) else set()
+
+
+EVERY_TEXT = [(lang, name) for lang in prompts.languages() for name in texts(lang)]
+EVERY_TABLE = [
+    (lang, name) for lang in TRANSLATIONS for name in sorted(files(lang, ".toml") & files(FALLBACK, ".toml"))
+]
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Write:
+    """Let prompts be read from an empty folder; what is called writes a file into it."""
+    monkeypatch.setattr(prompts, "FOLDER", tmp_path)
+
+    def write(name: str, text: str) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+    return write
+
+
+@pytest.mark.parametrize("suffix", [".md", ".toml"])
+@pytest.mark.parametrize("lang", TRANSLATIONS)
+def test_a_language_has_the_same_files_as_english(lang: str, suffix: str) -> None:
+    """Nothing is left untranslated, and nothing exists in a translation only."""
+    assert files(lang, suffix) - PASSING == files(FALLBACK, suffix)
+
+
+@pytest.mark.parametrize(("lang", "name"), EVERY_TEXT)
+def test_a_translation_wants_the_same_variables(lang: str, name: str) -> None:
+    """Who fills a prompt in need not know which language it is in."""
+    assert variables(name, lang) == variables(name, FALLBACK)
+
+
+@pytest.mark.parametrize(("lang", "name"), EVERY_TABLE)
+def test_a_translated_table_has_the_same_entries(lang: str, name: str) -> None:
+    """Tables have the same keys in every language, and their sentences the same variables."""
+    assert dict(wanted(table(name, lang))) == dict(wanted(table(name, FALLBACK)))
+
+
+@pytest.mark.parametrize(("lang", "name"), EVERY_TEXT)
+def test_every_prompt_renders(lang: str, name: str) -> None:
+    """A prompt that is given its variables has them in its text, and no dollar sign is left."""
+    values = {variable: f"<{variable}>" for variable in variables(name, lang)}
+    text = prompt(name, lang, **values)
+    assert text
+    assert "$" not in text
+    assert all(value in text for value in values.values())
+
+
+@pytest.mark.parametrize("lang", prompts.languages())
+def test_every_sentence_renders(lang: str) -> None:
+    """A sentence that is given its variables is never left with a dollar sign."""
+    sentences = {key: text for key, text in table("texts", lang).items() if isinstance(text, str)}
+    for key, names in wanted(sentences):
+        assert "$" not in phrase(key, lang, **dict.fromkeys(names, "…")), key
+
+
+@pytest.mark.parametrize("lang", prompts.languages())
+def test_every_card_has_examples(lang: str) -> None:
+    """A tool's card shows how people ask for it; in a translation it also describes the tool."""
+    for name in files(lang, ".md") - set(texts(lang)):
+        description, examples = card(name.removeprefix("tools/"), lang)
+        assert examples or name in PASSING, name
+        assert description or lang == FALLBACK, name
+
+
+def test_the_help_pages_answer_in_russian() -> None:
+    """A Russian question finds the section on it."""
+    assert "OPENAI_API_KEY" in (look_up("как подключить модель", "ru") or "")
+    assert "forget" in (look_up("как удалить мои данные", "ru") or "")
+
+
+def test_a_missing_translation_falls_back_to_english(folder: Write) -> None:
+    """Prompts, tables and single sentences that a language lacks are taken from English."""
+    folder("en/greeting.md", "Hello, $user.")
+    folder("en/texts.toml", 'bye = "Bye."\nthanks = "Thanks."')
+    folder("ru/texts.toml", 'bye = "Пока."')
+    folder("en/forms/talk.toml", 'label = "talk"')
+    assert prompt("greeting", "ru", user="Ann") == "Hello, Ann."
+    assert variables("greeting", "ru") == {"user"}
+    assert (phrase("bye", "ru"), phrase("thanks", "ru")) == ("Пока.", "Thanks.")
+    assert table("forms/talk", "ru") == {"label": "talk"}
+    assert prompts.languages("greeting") == ["en"]
+
+
+def test_a_translation_is_preferred(folder: Write) -> None:
+    """English only serves where a language has no text of its own."""
+    folder("en/dialogs/welcome.md", "Welcome.")
+    folder("ru/dialogs/welcome.md", "Добро пожаловать.")
+    assert prompt("dialogs/welcome", "ru") == "Добро пожаловать."
+    assert prompts.languages("dialogs/welcome") == ["en", "ru"]
+
+
+def test_a_missing_prompt_is_named() -> None:
+    """Who asks for a prompt that no language has reads which file to write."""
+    with pytest.raises(PromptError, match=r"prompts/en/dialogs/nobody\.md is missing"):
+        prompt("dialogs/nobody", "ru")
+    with pytest.raises(PromptError, match=r"prompts/en/texts\.toml has no sentence 'nothing'"):
+        phrase("nothing", "ru")
+
+
+def test_a_missing_variable_is_named() -> None:
+    """Who leaves a variable out reads which one, and which file wants it."""
+    with pytest.raises(PromptError, match=r"prompts/ru/form\.md needs the variable \$missing"):
+        prompt("form", "ru", known="{}")
+    with pytest.raises(PromptError, match=r"prompts/ru/texts\.toml.*'recap'.*\$question"):
+        phrase("recap", "ru", title="", known="")
+
+
+@pytest.mark.parametrize("value", ["{name}", "{}", "$now", "${now}", "$$", "costs $5", r"\1", "100 %s"])
+def test_inserted_values_are_left_as_they_are(value: str) -> None:
+    """Braces and dollar signs in what users and models said are never read as variables."""
+    assert f"Now: {value}" in prompt("closing", "en", now=value)
+    assert value in phrase("note_paused", "en", dialog=value, known="", reason="-")
+
+
+@pytest.mark.parametrize("name", sorted(prompt_snapshot.stored()))
+def test_what_a_speaker_is_told_was_reviewed(name: str) -> None:
+    """The composed prompts are those in `tests/prompts`; `python -m tests.support.prompt_snapshot` writes them anew."""
+    assert prompt_snapshot.snapshots()[name] == prompt_snapshot.stored()[name]
+
+
+def test_every_speaker_has_a_snapshot() -> None:
+    """Each speaker has a snapshot in each language, and none is left of those that are gone."""
+    assert prompt_snapshot.snapshots().keys() == prompt_snapshot.stored().keys()
+
+
+def test_a_snapshot_does_not_depend_on_the_day() -> None:
+    """The present time, the only part of a prompt that changes by itself, is left out."""
+    assert all("…" in text and not prompt_snapshot.NOW.search(text) for text in prompt_snapshot.snapshots().values())

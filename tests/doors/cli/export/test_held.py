@@ -1,0 +1,114 @@
+"""Conversations that were really held become tests that pass in a clean copy."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.test_contributing import PACKAGES
+from tests.support.places import ROOT
+
+TALK = {
+    "en": (
+        "yes please",
+        'I\'m a nurse, I know "first aid" and Spanish',
+        "speak English please",
+        "yes",
+        "add milk and bread to my list",
+        "no, go on",
+        "I like hiking",
+    ),
+    "ru": ("да, давай", "я медсестра", "говори по-русски", "да", "добавь молоко в список", "всё, спасибо"),
+}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Return a copy of the application with its tests' foundation, and nothing else."""
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tests/traces").mkdir(parents=True)
+    for name in ("pyproject.toml", "tests/__init__.py", "tests/conftest.py", "tests/traces/__init__.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def talk(path: Path, *texts: str, lang: str) -> str:
+    """Hold a conversation with local:rules through the command line and return it as a test."""
+    environment = {"DATABASE_URL": f"sqlite:///{path}", "LLM_MODEL": "local:rules", "APP_LANG": lang, "PATH": ""}
+    whole = {"cwd": ROOT, "env": environment, "capture_output": True, "text": True, "check": True}
+    app = [sys.executable, "-m", "app"]
+    subprocess.run([*app, "chat"], input="\n".join(texts), **whole)  # type: ignore[call-overload]
+    done = subprocess.run([*app, "export", "--thread", "me", "--as-test"], **whole)  # type: ignore[call-overload]
+    assert done.stderr == ""
+    return str(done.stdout)
+
+
+def passes(copy: Path, **environment: str) -> bool:
+    """Say whether the tests of a copy pass."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=copy, env={**os.environ, **environment}, capture_output=True, text=True)
+    assert "1 passed" in done.stdout or "1 failed" in done.stdout, done.stdout
+    return done.returncode == 0
+
+
+REMINDED = {
+    "en": (
+        "remind me to call mom tomorrow at 9 and to water the plants every Monday",
+        "make it ten minutes later",
+        "set a timer for 1 second",
+        "let's get acquainted",
+        "show my reminders",
+        "delete the second one",
+        "my time zone is Asia/Tokyo",
+    ),
+    "ru": (
+        "напомни завтра в 9 позвонить маме и в 18 покормить кота",
+        "перенеси второе на 7 вечера",
+        "поставь таймер на 1 секунду",
+        "давай познакомимся",
+        "покажи напоминания",
+        "удали второе",
+        "мой часовой пояс Asia/Tokyo",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", ["en", "ru"])
+def test_a_conversation_with_reminders_becomes_a_test(
+    copy: Path, tmp_path_factory: pytest.TempPathFactory, lang: str
+) -> None:
+    """It passes on any day and in any place, though each reminder had a date, and the dialogs changed hands."""
+    source = talk(tmp_path_factory.mktemp("held") / "held.db", *REMINDED[lang], lang=lang)
+    (copy / "tests/traces/test_exported.py").write_text(source, "utf-8")
+    assert source.count("planner.add_reminder(") == 3
+    assert "planner.change_reminder(" in source
+    assert "supervisor -> profile\n" in source
+    assert all(said in source for said in REMINDED[lang])
+    # There is always another day in one of the two than in the other.
+    assert passes(copy, TZ="Pacific/Kiritimati")
+    assert passes(copy, TZ="Etc/GMT+12")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", ["en", "ru"])
+def test_a_real_conversation_becomes_a_test(copy: Path, tmp_path_factory: pytest.TempPathFactory, lang: str) -> None:
+    """Exported as it was held without a key, it passes in a clean copy; it fails once the graph behaves otherwise."""
+    source = talk(tmp_path_factory.mktemp("held") / "held.db", *TALK[lang], lang=lang)
+    (copy / "tests/traces/test_exported.py").write_text(source, "utf-8")
+
+    for said in TALK[lang]:
+        assert said in source.replace("\\", "")
+    assert "supervisor -> profile\n" in source
+    assert "planner.add_todos(" in source
+    for command in (["check"], ["format", "--check"]):
+        subprocess.run([sys.executable, "-m", "ruff", *command, "-q", "tests"], cwd=copy, check=True)
+    assert passes(copy)
+
+    dialog = copy / "dialogs/profile.py"
+    dialog.write_text(dialog.read_text("utf-8").replace("remember=True", 'remember=True,\n    resume="never"'), "utf-8")
+    assert not passes(copy)

@@ -1,0 +1,78 @@
+"""Exports to be read and processed, and the records behind them."""
+
+import json
+import re
+
+import pytest
+
+from agents.errors import UsageError
+from agents.models.script import Call
+from agents.replay.record import LARGEST
+from tests.conftest import Chat
+from tests.support.exports import MEET, Captured, exported, turns
+
+
+async def test_the_record_has_an_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the first turns of a thread are recorded, and none that is very long: the file stays small."""
+    monkeypatch.setattr("agents.memory.transcript.RECORDED", 2)
+    chat.expects(supervisor=["x " * LARGEST, Call("abilities", {"x": "y" * LARGEST}), "Well.", "Hm."])
+    await chat.says("Tell me a lot", "And do a lot", "Once more")
+
+    assert [turn.status for turn in await turns(chat)] == ["done", "large", ""]
+
+
+async def test_a_record_is_forgotten_with_its_thread(chat: Chat) -> None:
+    """Nothing of the record stays in the database's files."""
+    chat.expects(supervisor=[Call("abilities", {"pomegranate": 1}), "Done."])
+    await chat.says("Do it")
+    assert b"pomegranate" in chat.path.read_bytes()
+    async with chat.assistant() as assistant:
+        assert await assistant.forget("ann")
+        assert await assistant.records("ann") == []
+
+    assert b"pomegranate" not in b"".join(file.read_bytes() for file in chat.path.parent.iterdir())
+
+
+async def test_the_events_of_a_record_stay_inside(chat: Chat) -> None:
+    """No door is shown what a model replied; it is shown what is said."""
+    chat.expects(supervisor=["Hello."])
+    await chat.says("Hi")
+
+    assert "model.reply" not in {event.type for event in chat.events}
+
+
+async def test_a_conversation_can_be_read(chat: Chat, capsys: Captured) -> None:
+    """Markdown tells who said what and when, and at the end what the dialogs found out."""
+    chat.expects(supervisor=[MEET], profile=["What\ndo you do?", Call("fill_form", {"skills": ["a", "b"]}), "I see."])
+    await chat.says("Hi", "A nurse")
+
+    await exported(chat)
+
+    out = capsys.readouterr().out
+    assert re.match(r"# Conversation “ann”\n\n\*\*you\*\* · \d{4}-\d\d-\d\d \d\d:\d\d\n\n> Hi\n\n\*\*profile\*\*", out)
+    assert "\n\n> What\n> do you do?\n\n" in out
+    assert out.endswith("> I see.\n\n## Forms\n\n### profile\n\n- skills: a, b\n")
+
+
+async def test_a_conversation_can_be_processed(chat: Chat, capsys: Captured) -> None:
+    """JSON counts turns from 0, times in ms, and tells where each text came from."""
+    chat.expects(supervisor=["Hello.", "I see."])
+    await chat.says(None, "A nurse")
+
+    await exported(chat, format="json")
+
+    found = json.loads(capsys.readouterr().out)
+    contents = found["contents"]
+    assert [(one["role"], one["content"], one["turn_id"]) for one in contents] == [
+        ("assistant", "Hello.", 0),
+        ("user", "A nurse", 1),
+        ("assistant", "I see.", 1),
+    ]
+    assert [one["metadata"]["source"] for one in contents] == ["greeting", "message", "llm"]
+    assert all(one["timestamp"] > 1_700_000_000_000 for one in contents)
+
+
+async def test_an_unknown_thread_cannot_be_exported(chat: Chat) -> None:
+    """A name that nobody talked under is an error of the caller."""
+    with pytest.raises(UsageError, match="there is no thread 'ann'"):
+        await exported(chat)

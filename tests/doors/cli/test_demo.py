@@ -1,0 +1,60 @@
+"""`demo`: what it promises to show is there, in every language."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prompts import languages, table
+from tests.support.places import ROOT
+
+SEEN = (
+    r"supervisor -> profile",
+    r"fill_form\(",
+    r"switch -> planner \(observer\)",
+    r"add_todos\(",
+    r"switch -> profile \(free\) · the user took the switch back",
+    r"profile is paused",
+    r"change_language\(",
+    r"switch -> profile \(free\) · the user accepted",
+    r"profile is finished",
+    r"list_todos\(\)",
+)
+
+
+def played(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Play it in another folder's environment, where nothing is set up."""
+    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": f"sqlite:///{folder}/mine.db", "COLUMNS": "500"}
+    command = [sys.executable, "-m", "app", "demo", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", languages())
+def test_everything_promised_is_shown(tmp_path: Path, lang: str) -> None:
+    """Take-over, switch, undo, pause, resume and tools happen in this order; nothing goes wrong or stays."""
+    shown = played(tmp_path, "--lang", lang, "--trace")
+
+    assert re.search(".*".join(SEEN), shown.stderr, re.DOTALL), shown.stderr
+    assert "error" not in shown.stderr
+    for step in table("demo", lang)["steps"]:
+        assert step["shows"] in shown.stdout
+        assert f"> {step.get('says', '')}" in shown.stdout
+    assert shown.stdout.rstrip().endswith(table("demo", lang)["closing"][-20:])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_it_needs_nothing(tmp_path: Path) -> None:
+    """Without --trace nothing goes to stderr."""
+    assert played(tmp_path).stderr == ""
+
+
+@pytest.mark.parametrize("lang", languages())
+def test_every_language_plays_the_same(lang: str) -> None:
+    """Each language has its own words for every step."""
+    assert len(table("demo", lang)["steps"]) == len(table("demo", "en")["steps"])
+    assert lang == "en" or table("demo", lang)["opening"] != table("demo", "en")["opening"]

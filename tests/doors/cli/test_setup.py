@@ -1,0 +1,217 @@
+"""`setup`: servers are found, a model is tried for real, and `.env` is written with care."""
+
+import asyncio
+import json
+from argparse import Namespace
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import pytest
+from dotenv import dotenv_values
+
+from agents.errors import ConfigError, UsageError
+from app.cli.setup import setup
+from app.env_file import read_env, write_env
+from app.settings import Settings
+from tests.support.loopback import listening
+from tests.support.odd_provider import HEAD, Chunk, call, words
+
+Captured = pytest.CaptureFixture[str]
+CALLS = call("current_time", "{}")
+
+
+@dataclass
+class Server:
+    """A server of models: it lists them, and answers with `reply`, or with a status."""
+
+    models: Sequence[str] = ("tiny",)
+    reply: Sequence[Chunk] = tuple(CALLS)
+    status: int = 200
+    keys: list[str] = field(default_factory=list)
+    port: int = 0
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Self]:
+        """Listen on a port of its own."""
+        async with listening(self._serve) as address:
+            self.port = int(address.rpartition(":")[2])
+            yield self
+
+    @property
+    def url(self) -> str:
+        """The address of the endpoint."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        self.keys += [line.split()[-1] for line in head.splitlines() if line.lower().startswith("authorization:")]
+        if head.startswith("GET /v1/models"):
+            listed = json.dumps({"data": [{"id": model} for model in self.models]})
+            writer.write(f"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{listed}".encode())
+        elif self.status != 200:
+            body = '{"error": {"message": "no"}}'
+            head = f"HTTP/1.1 {self.status} No\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+            writer.write(f"{head}\r\nConnection: close\r\n\r\n{body}".encode())
+        else:
+            writer.write(HEAD + b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in self.reply))
+            writer.write(b"data: [DONE]\n\n")
+        await writer.drain()
+        writer.close()
+
+
+class Person:
+    """Gives prepared answers, and remembers what was asked, and what in secret."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+        self.secret: list[str] = []
+
+    async def __call__(self, question: str, secret: bool) -> str:
+        """Answer a question."""
+        (self.secret if secret else self.asked).append(question)
+        return self.answers.pop(0)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, with nothing set."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("LLM_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "APP_LANG"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+async def run(person: Person | None = None, places: Sequence[Server] = (), **options: str | bool) -> int:
+    """Run the command, with these servers on this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        known = [(f"Server {number}", server.port) for number, server in enumerate(places, 1)]
+        patch.setattr("app.cli.model_servers.PLACES", known)
+        wanted = Namespace(**{"model": None, "base_url": None, "yes": False, **options})
+        return await setup(wanted, Settings(), person)
+
+
+async def test_a_server_of_this_machine_is_found_and_written(home: Path, capsys: Captured) -> None:
+    """Choose the second server and one of its models; it is tried, and `.env` leads there."""
+    async with Server().open() as first, Server(("small", "large")).open() as second:
+        person = Person("7", "2", "medium", "large")
+        assert await run(person, [first, Server(port=1), second]) == 0
+
+    told = capsys.readouterr().out
+    assert f"2  Server 3 · {second.url} · models: small, large" in told
+    assert "There is no 7." in told
+    assert "There is no 'medium'." in told
+    assert "It answers and calls tools: ready." in told
+    assert dotenv_values(home / ".env") == {"LLM_MODEL": "openai:large", "OPENAI_BASE_URL": second.url}
+    assert (home / ".env").stat().st_mode & 0o777 == 0o600
+    assert first.keys == []
+
+
+async def test_another_provider_is_asked_for(home: Path, capsys: Captured) -> None:
+    """Nobody answers here: address, key and model are asked for, the key in secret, and nothing shows it."""
+    async with Server().open() as server:
+        person = Person(server.url, "sk-secret", "tiny")
+        assert await run(person, [Server(port=1)]) == 0
+
+    assert len(person.secret) == 1
+    told = capsys.readouterr()
+    assert "None answers here." in told.out
+    assert "sk-secret" not in told.out + told.err + "".join(person.asked)
+    assert server.keys == ["sk-secret"]
+    assert dotenv_values(home / ".env")["OPENAI_API_KEY"] == "sk-secret"
+
+
+@pytest.mark.parametrize(
+    ("server", "code", "told"),
+    [
+        (Server(status=401), 76, "The key was refused."),
+        (Server(status=429), 75, "The provider is busy"),
+        (Server(status=404), 77, "No answer"),
+        (Server(reply=[]), 75, "The provider is busy"),
+    ],
+)
+async def test_a_model_that_does_not_answer_is_not_written(
+    home: Path, capsys: Captured, server: Server, code: int, told: str
+) -> None:
+    """The verdict says why, the exit code too; scripts get no file, and a person may insist."""
+    async with server.open():
+        assert await run(model="tiny", base_url=server.url, yes=True) == code
+        assert not (home / ".env").exists()
+        assert await run(Person("", "n"), model="tiny", base_url=server.url) == code
+        assert await run(Person("", "y"), model="tiny", base_url=server.url) == 0
+    assert told in capsys.readouterr().out
+
+
+async def test_a_model_that_calls_no_tools_is_told(capsys: Captured) -> None:
+    """It can be set up, but whoever does so knows that dialogs may not begin."""
+    async with Server(reply=words("It is ten.")).open() as server:
+        assert await run(model="tiny", base_url=server.url, yes=True) == 0
+    assert "did not call the tool" in capsys.readouterr().out
+
+
+async def test_openai_needs_a_key(capsys: Captured) -> None:
+    """Without an address and a key nothing is asked over the network."""
+    assert await run(model="gpt", yes=True) == 1
+    assert "needs a key" in capsys.readouterr().out
+
+
+async def test_other_settings_stay(home: Path, capsys: Captured) -> None:
+    """Comments and other lines are kept; a value is replaced only when that was agreed to."""
+    before = "# mine\nAPP_LANG=ru\nexport LLM_MODEL=openai:old\n\nLLM_MODEL='openai:older'  \nX=1"
+    (home / ".env").write_text(before)
+    async with Server().open() as server:
+        assert await run(Person("", "n"), model="tiny", base_url=server.url) == 1
+        assert (home / ".env").read_text() == before
+        assert await run(Person("", "y"), model="tiny", base_url=server.url) == 0
+    assert (home / ".env").read_text() == (
+        f"# mine\nAPP_LANG=ru\n\nLLM_MODEL=openai:tiny\nX=1\nOPENAI_BASE_URL={server.url}\n"
+    )
+
+
+async def test_the_environment_counts_more(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """A variable of the shell that would win over the file is named."""
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    async with Server().open() as server:
+        assert await run(model="tiny", base_url=server.url, yes=True) == 0
+    assert "Mind: LLM_MODEL in the environment" in capsys.readouterr().out
+
+
+async def test_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pipe without --yes, or with --yes and no model, it says what is needed."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    with pytest.raises(UsageError, match="nobody to ask"):
+        await run()
+    with pytest.raises(UsageError, match="--model NAME"):
+        await run(yes=True)
+
+
+async def test_a_folder_that_cannot_be_written_to(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operator is told which file and why."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    async with Server().open() as server:
+        with pytest.raises(ConfigError, match=r"\.env: Permission denied"):
+            await run(model="tiny", base_url=server.url, yes=True)
+
+
+@pytest.mark.parametrize("value", ["plain-1.0:x", "with space", "it's", 'say "x"', "a#b", "back\\slash", "", "ключ"])
+def test_values_come_back_as_they_were(home: Path, value: str) -> None:
+    """What is written is read alike by this command and by the settings."""
+    write_env(home / ".env", {"X": value})
+    assert dotenv_values(home / ".env")["X"] == read_env(home / ".env")["X"] == value
+
+
+def test_a_file_that_is_a_link_stays_one(home: Path) -> None:
+    """The file behind the link is replaced, and nobody else may read it."""
+    (home / "real").write_text("A=1\n")
+    (home / ".env").symlink_to("real")
+    write_env(home / ".env", {"B": "2"})
+    assert (home / ".env").is_symlink()
+    assert (home / "real").read_text() == "A=1\nB=2\n"
+    assert (home / "real").stat().st_mode & 0o777 == 0o600

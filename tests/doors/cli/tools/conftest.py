@@ -1,0 +1,35 @@
+"""A copy of the prompts, and a shop among the tools."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agents.speaker import Speakers
+from app import composition
+from observers import Observer
+from prompts import card_file, languages
+from tests.support import shop_tools
+
+
+@pytest.fixture(autouse=True)
+def at_home(house: Path) -> None:
+    """Leave the prompts and the database of the project alone."""
+
+
+@pytest.fixture
+def with_shop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the planner the tools of a shop, and them their cards."""
+    discover = composition.discover
+
+    def discover_more() -> tuple[Speakers, dict[str, Observer]]:
+        speakers, watching = discover()
+        planner = speakers.dialogs["planner"]
+        more = replace(planner, tools=[*planner.tools, *shop_tools.TOOLS])
+        return replace(speakers, dialogs={**speakers.dialogs, "planner": more}), watching
+
+    monkeypatch.setattr("app.cli.tools.discover", discover_more)
+    for one in shop_tools.TOOLS:
+        for lang in languages():
+            card_file(one.name, lang).write_text("- do it\n", "utf-8")
+    shop_tools.RETURNS.clear()

@@ -1,0 +1,88 @@
+"""Tools that block: they hold up neither the conversation nor the end of the process."""
+
+import contextvars
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langchain_core.tools import tool
+
+from agents.models.script import Call
+from agents.speaker import Speakers
+from agents.toolkit.function import beside
+from prompts import phrase
+from tests.conftest import Chat
+from tests.support.places import ROOT
+
+LATE = """
+import asyncio, time
+from agents.toolkit.function import beside
+
+async def main():
+    try:
+        async with asyncio.timeout(0.1):
+            await beside(lambda: time.sleep(3600))()
+    except TimeoutError:
+        print("given up")
+
+asyncio.run(main())
+"""
+LANG = contextvars.ContextVar("lang", default="none")
+RELEASED = threading.Event()
+
+
+@tool
+def wait(word: str) -> str:
+    """Wait, and block."""
+    RELEASED.wait(60)
+    return word
+
+
+@tool
+def leave(word: str) -> str:
+    """End in a way in which no tool should."""
+    raise {"exit": SystemExit(3), "stop": StopIteration(), "error": ValueError("no")}[word]
+
+
+@pytest.fixture(autouse=True)
+def waiting(chat: Chat) -> Any:
+    """Give the planner these tools alone; whoever waits is released in the end."""
+    RELEASED.clear()
+    planner = replace(chat.speakers.dialogs["planner"], tools=[wait, leave])
+    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+    yield
+    RELEASED.set()
+
+
+async def test_a_blocking_tool_is_given_up(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After its time the model is told, and the turn ends though the function still runs."""
+    monkeypatch.setattr("agents.toolkit.tool_node.TIMEOUT", 0.2)
+    chat.expects(supervisor=[Call("plan_things", {"brief": "x"})], planner=[Call("wait", {"word": "a"}), "No."])
+    trace = await chat.says("Wait for me")
+
+    assert phrase("tool_failed", "en", tool="wait") in trace
+    assert trace.endswith("planner: No.")
+    assert [one.daemon for one in threading.enumerate() if one.name == "tool wait"] == [True]
+
+
+@pytest.mark.parametrize("word", ["exit", "stop", "error"])
+async def test_a_blocking_tool_that_raises_has_failed(chat: Chat, word: str) -> None:
+    """Whatever it raises in its thread, the process and the turn go on."""
+    chat.expects(supervisor=[Call("plan_things", {"brief": "x"})], planner=[Call("leave", {"word": word}), "No."])
+    assert f"! {phrase('tool_failed', 'en', tool='leave')}" in await chat.says("Leave now")
+
+
+async def test_a_blocking_tool_knows_its_turn() -> None:
+    """What is known to the turn is known in the thread, which is not the loop's."""
+    LANG.set("ru")
+    assert await beside(lambda: (LANG.get(), threading.current_thread() is threading.main_thread()))() == ("ru", False)
+
+
+@pytest.mark.slow
+def test_the_process_ends_without_waiting_for_it() -> None:
+    """A function that sleeps for an hour keeps no process alive once its call was given up."""
+    done = subprocess.run([sys.executable, "-c", LATE], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("given up\n", "")

@@ -1,0 +1,57 @@
+"""`python -m app tools`: what is listed and shown, and which line tells a fault of the caller."""
+
+import json
+
+import pytest
+
+from prompts import card, card_file
+from tests.support.tools_command import Captured, run
+
+
+def test_tools_are_listed(capsys: Captured) -> None:
+    """Every tool stands in a line with whose it is and how it may be used, or in a JSON list."""
+    assert "get_acquainted    supervisor                    hand-over  read    en, ru\n" in run(capsys)
+    listed = {entry.pop("name"): entry for entry in json.loads(run(capsys, "--json"))}
+    assert listed["fill_form"]["owners"] == ["profile"]
+    assert set(listed["add_todos"]) == {"owners", "kind", "effect", "languages"}
+
+
+def test_a_tool_is_shown_whole(capsys: Captured) -> None:
+    """A card shows facts, schemas and the texts of every language; as JSON wherever --json is said."""
+    text = run(capsys, "show", "export_profile")
+    assert "- export my profile as {format}" in text
+    assert f"\n  - {card('export_profile', 'ru')[1][0]}\n" in text
+    for order in (["show", "export_profile", "--json"], ["--json", "show", "export_profile"]):
+        shown = json.loads(run(capsys, *order))
+        assert shown["parameters"]["required"] == ["format"]
+        assert set(shown["examples"]) == {"en", "ru"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["try", "nothing"], "'nothing'"),
+        (["try", "plan_things"], "passes the conversation on"),
+        (["try", "list_todos", "user=bob"], "takes no 'user'; it takes: nothing"),
+        (["try", "add_todos", "milk"], "name=value"),
+        (["try", "delete_todos", "numbers=[1]", "numbers=[2]"], "once"),
+        (["try", "delete_todos", "numbers=one"], "written as JSON"),
+        (["try", "delete_todos", "numbers=[0]"], "greater than or equal to 1"),
+        (["try", "delete_todos"], "needs numbers"),
+        (["try", "export_profile", "format=xml"], "'markdown' or 'json'"),
+        (["show", "nothing"], "'nothing'"),
+        (["edit", "nothing", "--lang", "en"], "'nothing'"),
+        (["edit", "add_todos", "--lang", "qq"], "qq"),
+        (["edit", "add_todos", "--lang", "en"], "$EDITOR"),
+        (["edit", "add_todos", "--lang", "en", "--add-example", "add {thing}"], "{thing}"),
+        (["edit", "add_todos", "--lang", "en", "--add-example", "Add {items}"], "2 times"),
+        (["edit", "add_todos", "--lang", "en", "--remove-example", "sing"], "no example 'sing'"),
+        (["edit", "add_todos", "--lang", "en", "--description", "Add.\n- add it"], "dash"),
+        (["dance"], "dance"),
+    ],
+)
+def test_a_fault_of_the_caller_is_one_line(capsys: Captured, arguments: list[str], word: str) -> None:
+    """Unknown tools, wrong arguments and cards that would break a rule are told in one line, with exit 2."""
+    before = card_file("add_todos", "en").read_bytes()
+    assert word.replace("$EDITOR", "editor") in run(capsys, *arguments, code=2)
+    assert card_file("add_todos", "en").read_bytes() == before

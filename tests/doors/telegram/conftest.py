@@ -1,0 +1,65 @@
+"""The Telegram door, end to end: people write through a Bot API server, the assistant answers over HTTP."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from agents.models import Models
+from agents.models.script import Script
+from agents.speaker import Speakers
+from app.settings import Settings
+from app.telegram import service
+from app.telegram.bot import ServiceBot
+from app.telegram.door import Door
+from tests.support.scripted_assistant import ROLES, stage
+from tests.support.shop_tools import with_shop
+from tests.support.telegram_people import Open
+from tests.support.telegram_server import TOKEN, BotApi
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BotApi]:
+    """A Bot API server; a request that it forbids fails the test."""
+    api = BotApi()
+    async with api.serving():
+        yield api
+    assert api.violations == []
+
+
+@pytest.fixture
+def script() -> Script:
+    """Lay out what the models say."""
+    return Script()
+
+
+@pytest.fixture
+def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
+    """Open the door on a database file that stays; `allowed` are the ids of those who may talk."""
+
+    def unchanged(speakers: Speakers) -> Speakers:
+        return speakers
+
+    @asynccontextmanager
+    async def opened(
+        models: Models | None = None,
+        allowed: Sequence[int] = (),
+        change: Callable[[Speakers], Speakers] = unchanged,
+    ) -> AsyncIterator[Door]:
+        settings = Settings(_env_file=None, telegram_allowed_users=frozenset(allowed))
+        bot = ServiceBot(TOKEN, world.url)
+        async with (
+            stage(tmp_path / "telegram.db", models or script.models(ROLES), change=change) as assistant,
+            service.open_door(assistant, bot, settings) as one,
+        ):
+            yield one
+
+    return opened
+
+
+@pytest.fixture
+def shop(door: Open) -> Open:
+    """Open the door of an assistant with a shop."""
+    return partial(door, change=with_shop)

@@ -1,0 +1,81 @@
+"""Who is answered in Telegram, and what: strangers, groups, those who have blocked the bot."""
+
+import pytest
+
+from tests.support.scripted_assistant import ROLES, script_lines
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
+from tests.support.telegram_server import BOT, BotApi
+
+
+async def test_a_blocked_bot_goes_quiet(door: Open, world: BotApi, caplog: pytest.LogCaptureFixture) -> None:
+    """Who blocks the bot is written to no more; the turn is stored, and the log tells no words of it."""
+    world.blocked.add(ANN)
+    async with door(Echo().models(ROLES)) as one:
+        world.says(ANN, "a secret word")
+        world.says(BOB, "hello")
+        assert await world.until_sent(BOB, 1) == ["hello"]
+        await world.until(lambda: "sendMessage" in world.methods())
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        assert await script_lines(one.assistant, f"telegram-{ANN}") == [
+            "user: a secret word",
+            "supervisor: a secret word",
+        ]
+    assert f"chat {ANN} cannot be written to" in caplog.text
+    assert "secret" not in caplog.text
+
+
+async def test_a_stranger_is_refused_once(door: Open, world: BotApi) -> None:
+    """Who is not on the list hears so once an hour; nothing of it reaches the assistant."""
+    async with door(Echo().models(ROLES), allowed=[ANN]) as one:
+        for text in ("let me in", "/start", "/history", "please"):
+            world.says(BOB, text)
+        world.says(ANN, "hello")
+        assert await world.until_sent(ANN, 1) == ["hello"]
+        await world.until(lambda: not one.chats.is_busy(BOB))
+        assert [info.thread for info in await one.assistant.threads()] == [f"telegram-{ANN}"]
+    assert len(world.texts(BOB)) == 1
+    assert str(BOB) in world.texts(BOB)[0]
+
+
+async def test_a_strangers_tap_does_nothing(door: Open, world: BotApi) -> None:
+    """A button that was forwarded, or made up, is refused like a message."""
+    buttons = {"inline_keyboard": [[{"text": "Yes", "callback_data": "/forget yes"}]]}
+    async with door(Echo().models(ROLES), allowed=[ANN]) as one:
+        world.says(ANN, "keep this")
+        await world.until_sent(ANN, 1)
+        world.taps({**world.sent[0], "chat": {"id": BOB, "type": "private"}, "reply_markup": buttons}, "Yes")
+        assert str(BOB) in (await world.until_sent(BOB, 1))[0]
+        # An answer is sent before its turn is over.
+        await world.until(lambda: not one.chats.is_busy(ANN) and not one.chats.is_busy(BOB))
+        assert await one.assistant.history(f"telegram-{ANN}")
+    assert "answerCallbackQuery" not in world.methods()
+
+
+async def test_what_is_no_text_is_told(door: Open, world: BotApi) -> None:
+    """A voice message gets a sentence, an album gets one; a service message gets none."""
+    sound = {"file_id": "1", "file_unique_id": "1", "duration": 3}
+    photo = [{"file_id": "2", "file_unique_id": "2", "width": 9, "height": 9}]
+    async with door(Echo().models(ROLES)):
+        world.says(ANN, voice=sound)
+        world.says(ANN, photo=photo, media_group_id="7", caption="look")
+        world.says(ANN, photo=photo, media_group_id="7")
+        world.says(ANN, pinned_message={"message_id": 1, "date": 0, "chat": {"id": ANN, "type": "private"}})
+        world.bring({"edited_message": world.says(ANN, "hello")})
+        texts = await world.until_sent(ANN, 3)
+    assert texts == ["I can only read text so far. Please put it into words."] * 2 + ["hello"]
+    assert (
+        "edited_message" not in next(call for method, call in world.calls if method == "getUpdates")["allowed_updates"]
+    )
+
+
+async def test_in_a_group_it_answers_when_it_is_meant(door: Open, world: BotApi) -> None:
+    """A mention, a reply to it and a command are meant for it; talk among people and another bot's command are not."""
+    own = {"message_id": 1, "date": 0, "chat": {"id": GROUP, "type": "supergroup"}, "from": BOT, "text": "?"}
+    async with door(Echo().models(ROLES)) as one:
+        world.says(GROUP, "shall we eat?", user=ANN)
+        world.says(GROUP, "/help@other_bot", user=ANN)
+        world.says(GROUP, "/roll 6", user=ANN)
+        world.says(GROUP, "@sue_bot, hello", user=ANN)
+        world.says(GROUP, "yes", user=BOB, reply_to_message=own)
+        assert await world.until_sent(GROUP, 2) == ["hello", "yes"]
+        assert [info.user for info in await one.assistant.threads()] == [f"telegram-{BOB}"]

@@ -1,0 +1,81 @@
+"""What goes wrong between the bot and Telegram: it is waited out, told in friendly words, and logged without any."""
+
+import asyncio
+import logging
+
+import pytest
+
+from agents.errors import ConfigError
+from app.telegram import sender
+from tests.support.scripted_assistant import ROLES
+from tests.support.telegram_people import ANN, Echo, Open
+from tests.support.telegram_server import TOKEN, BotApi, refusal
+
+
+async def test_flood_control_and_failures_are_waited_out(
+    door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message that Telegram delays or fails on is sent again, later, and in order."""
+    monkeypatch.setattr(sender, "FIRST_WAIT", 0.01)
+    async with door() as one:
+        world.fail("sendMessage", refusal(429, "Too Many Requests: retry after 1", retry_after=1))
+        world.fail("sendMessage", refusal(502, "Bad Gateway"))
+        begun = asyncio.get_running_loop().time()
+        await asyncio.gather(one.tell(f"telegram-{ANN}", "one"), one.tell(f"telegram-{ANN}", "two"))
+        assert asyncio.get_running_loop().time() - begun >= 1
+    assert world.texts(ANN) == ["one", "two"]
+
+
+async def test_what_telegram_refuses_comes_without_formatting(door: Open, world: BotApi) -> None:
+    """A page whose entities are refused is sent as plain text; one that is refused for good is let go."""
+    async with door() as one:
+        world.fail("sendMessage", refusal(400, "Bad Request: can't parse entities"))
+        assert await one.tell(f"telegram-{ANN}", "a **b**")
+        world.fail("sendMessage", refusal(400, "Bad Request: message is too long"))
+        assert await one.tell(f"telegram-{ANN}", "gone")
+        assert await one.tell(f"telegram-{ANN}", "here")
+    assert world.texts(ANN) == ["a b", "here"]
+    assert "entities" not in world.sent[0]
+
+
+async def test_an_update_it_cannot_read_deafens_nobody(
+    door: Open, world: BotApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A malformed update is left out with a line in the log; those after it are answered."""
+    async with door(Echo().models(ROLES)):
+        world.bring({"message": {"text": "a secret word"}}, is_valid=False)
+        world.says(ANN, "hello")
+        assert await world.until_sent(ANN, 1) == ["hello"]
+    assert "cannot be read" in caplog.text
+    assert "secret" not in caplog.text
+
+
+async def test_a_failure_is_told_in_friendly_words(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When something breaks the user hears a sentence, and the chat goes on."""
+    async with door(Echo().models(ROLES)) as one:
+
+        async def broken(thread: str) -> None:
+            raise RuntimeError("a secret word")
+
+        monkeypatch.setattr(one.assistant, "history", broken)
+        world.says(ANN, "/history")
+        world.says(ANN, "hello")
+        texts = await world.until_sent(ANN, 2)
+    assert texts == ["Something went wrong on my side. Please try again.", "hello"]
+
+
+async def test_the_token_is_never_logged(
+    door: Open, world: BotApi, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the addresses of requests nor a refused token show it, at any level."""
+    caplog.set_level(logging.DEBUG)
+    async with door(Echo().models(ROLES)):
+        world.says(ANN, "a secret word")
+        await world.until_sent(ANN, 1)
+    world.token = "another"
+    with pytest.raises(ConfigError, match="TELEGRAM_BOT_TOKEN") as refused:
+        async with door():
+            raise AssertionError("a door without a token")
+    assert TOKEN not in caplog.text + str(refused.value)
+    assert refused.value.__suppress_context__
+    assert "secret" not in caplog.text

@@ -1,0 +1,121 @@
+"""Markdown in Telegram: every kind looks as it should, nothing is lost, every message fits."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.telegram.pages import LIMIT, Page, pages
+from tests.support.telegram_limits import request_faults
+
+Shown = list[tuple[str, str]]
+KINDS: list[tuple[str, str, Shown]] = [
+    ("a **b** *c* ~~d~~", "a b c d", [("bold", "b"), ("italic", "c"), ("strikethrough", "d")]),
+    ("# Голова 😀\nтело", "Голова 😀\nтело", [("bold", "Голова 😀"), ("underline", "Голова 😀")]),
+    ("- a\n  - b\n    1. c", "• a\n  • b\n    1. c", []),
+    ("- [x] done\n- [ ] open", "✅ done\n⬜ open", []),
+    ("> тихо\n> идёт", "тихо\nидёт", [("blockquote", "тихо\nидёт")]),
+    ("[here](https://a.b/c_(d))", "here", [("https://a.b/c_(d)", "here")]),
+    ("[here](javascript:alert(1))", "here", []),
+    ("`a < b` and a<b, b>c", "a < b and a<b, b>c", [("code", "a < b")]),
+    ("```python\nif a<b: pass\n```", "if a<b: pass", [("pre", "if a<b: pass")]),
+    ("|имя|n|\n|---|--:|\n|Анна|1|", "имя  | n\n-----+--\nАнна | 1", [("pre", "имя  | n\n-----+--\nАнна | 1")]),
+    ("5 * 3 * 2, snake_case_name, **unclosed `marks", "5 * 3 * 2, snake_case_name, **unclosed `marks", []),
+    ("<div>\nkept\n</div>", "<div>\nkept\n</div>", []),
+    ("one\ntwo", "one\ntwo", []),
+    ("a\x1b[31m\ud800b", "ab", []),
+]
+
+
+def faults(page: Page) -> list[str]:
+    """Return what Telegram would refuse of a page."""
+    entities: list[Any] = [entity.to_dict() for entity in page.entities]
+    return request_faults("sendMessage", {"chat_id": 1, "text": page.text, "entities": entities})
+
+
+def shown(text: str) -> tuple[str, Shown]:
+    """Return the only page of a text: its text, and each entity's kind with what it covers."""
+    (page,) = pages(text)
+    assert faults(page) == []
+    raw = page.text.encode("utf-16-le")
+    spans = [(one, raw[2 * one.offset : 2 * (one.offset + one.length)].decode("utf-16-le")) for one in page.entities]
+    return page.text, [(one.type if one.url is None else one.url, part) for one, part in spans]
+
+
+@pytest.mark.parametrize(("text", "plain", "entities"), KINDS)
+def test_every_kind_of_markdown(text: str, plain: str, entities: Shown) -> None:
+    """Marks become formatting; what is no mark stays as it was written."""
+    found, spans = shown(text)
+    assert found == plain
+    assert sorted(spans) == sorted(entities)
+
+
+def test_more_marks_than_a_message_may_have() -> None:
+    """Beyond a hundred entities the text stays and the formatting goes."""
+    (page,) = pages("**a** b " * 300)
+    assert faults(page) == []
+    assert page.text == ("a b " * 300).strip()
+    assert len(page.entities) == 100
+
+
+def test_a_blank_text_is_no_message() -> None:
+    """Telegram refuses an empty message, so there is none."""
+    assert [pages(text) for text in ("", " \n\n ", "```\n```")] == [[], [], []]
+
+
+def test_plain_text_stays_plain() -> None:
+    """What is not Markdown keeps its stars."""
+    assert pages("/help  **what**", is_markdown=False) == [Page("/help  **what**")]
+
+
+def test_a_cut_falls_between_paragraphs() -> None:
+    """A page ends where a paragraph ends, if it is at least half full there."""
+    first, second = "a " * 1500 + "a", "b " * 1000 + "b"
+    assert [page.text for page in pages(f"{first}\n\n{second}")] == [first, second]
+
+
+def test_a_code_block_that_fits_is_not_cut() -> None:
+    """A block of code begins on a new page rather than break."""
+    code = "\n".join(f"line {number}" for number in range(300))
+    before, after = pages(f"{'words ' * 400}\n```py\n{code}\n```")
+    assert before.entities == ()
+    assert [(one.type, one.length, one.language) for one in after.entities] == [("pre", len(after.text), "py")]
+    assert after.text == code
+
+
+def test_a_code_block_that_does_not_fit_stays_code() -> None:
+    """A block longer than a message is cut between lines, and each part is code."""
+    code = "\n".join(f"line {number} 😀" for number in range(1000))
+    found = pages(f"```py\n{code}\n```")
+    assert "\n".join(page.text for page in found) == code
+    assert all([one.type for one in page.entities] == ["pre"] for page in found)
+
+
+def test_a_word_longer_than_a_message_is_cut_between_characters() -> None:
+    """Pairs of surrogates and joined emoji stay together."""
+    found = pages("👩\u200d🚀" * 2000)
+    assert all(page.text.startswith("👩") and page.text.endswith("🚀") for page in found)
+    assert sum(len(page.text) for page in found) == 6000
+
+
+MARKS = ("**", "*", "_", "`", "```\n", "```py\n", "> ", "# ", "- ", "1. ", "~~", "||", "---\n", "\\", "$x$")
+LAYOUT = ("\n", "\n\n", " ", "|a|b|\n|-|-|\n|1|2|\n", "[x](", "http://a.b)", "<b>")
+WORDS = ("слово ", "word ", "😀", "a" * 300)
+PIECES = st.sampled_from([*MARKS, *LAYOUT, *WORDS])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(PIECES, max_size=60).map("".join))
+def test_whatever_a_model_writes_can_be_sent(text: str) -> None:
+    """No mixture of marks makes a message that Telegram refuses."""
+    assert [fault for page in pages(text) for fault in faults(page)] == []
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sampled_from(["слово ", "b\n", "\n\n", "😀", "a" * 999, "e\u0301"]), max_size=60).map("".join))
+def test_a_split_loses_nothing(text: str) -> None:
+    """All that is not blank is on some page, in order, and every page fits."""
+    found = pages(text, is_markdown=False)
+    assert "".join("".join(page.text.split()) for page in found) == "".join(text.split())
+    assert all(len(page.text.encode("utf-16-le")) <= 2 * LIMIT for page in found)

@@ -1,0 +1,104 @@
+"""The Telegram door begins and ends at any time: nothing is lost, nothing is answered twice."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.models.script import Script
+from app.settings import Settings
+from app.telegram import service
+from app.telegram.bot import ServiceBot
+from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
+from tests.support.telegram_people import ANN, PLAN, Echo, Open, until_stored
+from tests.support.telegram_server import TOKEN, BotApi
+
+
+async def test_a_restart_answers_what_was_left_once(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages that a stopped process left unanswered are answered by the next one, and only once."""
+    script.gates["supervisor"] = Gate(0)
+    script.add(supervisor=["never finished"])
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    async with door() as one:
+        first = world.says(ANN, "one")
+        world.says(ANN, "two")
+        await world.until(lambda: script.asked)
+        await until_stored(one, f"telegram-{ANN}", 2)
+    async with door(Echo().models(ROLES)) as one:
+        assert await world.until_sent(ANN, 2) == ["one", "two"]
+        world.bring({"message": first})
+        world.says(ANN, "three")
+        assert await world.until_sent(ANN, 3) == ["one", "two", "three"]
+        ids = [line.message_id for line in await one.assistant.history(f"telegram-{ANN}")]
+        assert ids[0] == f"telegram-{ANN}-{first['message_id']}"
+
+
+async def test_an_answer_in_the_making_is_still_sent_at_the_end(door: Open, world: BotApi) -> None:
+    """A door that closes waits for the answers that are being made, and begins no others."""
+    async with door(Echo(delays={"supervisor": 0.2}).models(ROLES)) as one:
+        world.says(ANN, "one")
+        world.says(ANN, "two")
+        await until_stored(one, f"telegram-{ANN}", 2)
+    assert world.texts(ANN) == ["one"]
+
+
+async def test_a_token_that_is_revoked_ends_the_door(tmp_path: Path, world: BotApi) -> None:
+    """A bot whose token is no longer accepted does not wait for messages for ever."""
+    bot, settings = ServiceBot(TOKEN, world.url), Settings(_env_file=None)
+    async with (
+        stage(tmp_path / "telegram.db", Echo().models(ROLES)) as assistant,
+        service.open_door(assistant, bot, settings),
+    ):
+        world.token = "another"
+        world.says(ANN, "hello")
+        await asyncio.wait_for(bot.refused(), 5)
+    assert world.sent == []
+
+
+async def test_an_answer_that_arrived_is_not_sent_again(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that ends between sending an answer and storing the turn leaves no second copy of it."""
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    script.add(supervisor=[PLAN], planner=["What shall I put down?"])
+
+    async def never(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    async with door() as one:
+        monkeypatch.setattr(one.assistant.memory.transcript, "close", never)
+        world.says(ANN, "something for the week")
+        assert await world.until_sent(ANN, 1) == ["What shall I put down?"]
+        await until_stored(one, f"telegram-{ANN}", 1)
+    async with door(Echo().models(ROLES)) as one:
+        world.says(ANN, "/help")
+        await world.until_sent(ANN, 2)
+        assert await script_lines(one.assistant, f"telegram-{ANN}") == [
+            "user: something for the week",
+            "planner: What shall I put down?",
+        ]
+    assert len(world.texts(ANN)) == 2
+
+
+async def test_nothing_is_acknowledged_before_it_is_stored(
+    door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the database fails, Telegram keeps the message and brings it again."""
+    async with door(Echo().models(ROLES)) as one:
+        accept, acknowledged = one.assistant.memory.transcript.accept, list[int]()
+
+        async def failing(letter: Any) -> Any:
+            acknowledged.append(world.offset)
+            if len(acknowledged) == 1:
+                raise sqlite3.OperationalError("disk full")
+            return await accept(letter)
+
+        monkeypatch.setattr(one.assistant.memory.transcript, "accept", failing)
+        message = world.says(ANN, "hello")
+        assert await world.until_sent(ANN, 1) == ["hello"]
+        assert all(offset <= message["message_id"] for offset in acknowledged[:2])
+        await world.until(lambda: world.offset > message["message_id"])

@@ -1,0 +1,109 @@
+"""Views, pages and forms in Telegram: what is sent for them, within the limits of its buttons."""
+
+from typing import Any
+
+import pytest
+
+from agents.events import Interrupt
+from agents.events.views import CardList, Entry, Link, Notice, Player, Table
+from agents.models.script import Call, Script
+from app.telegram.buttons import IN_A_ROW, MOST_BUTTONS, Tap, keyboard
+from app.telegram.receipts import Receipts
+from app.telegram.screen import Showing
+from tests.support.shop_tools import BEGIN
+from tests.support.telegram_limits import request_faults
+from tests.support.telegram_people import ANN, Open, labels
+from tests.support.telegram_server import BotApi, refusal
+
+
+async def test_a_page_has_a_button_and_one_for_done(shop: Open, world: BotApi, script: Script) -> None:
+    """A page opens by a button; "done" goes on. What Telegram will not link to still can be answered."""
+    script.add(supervisor=BEGIN, planner=[[Call("sign_in"), Call("sign_in")], "Welcome."])
+    async with shop():
+        world.says(ANN, "Sign me in")
+        await world.until_sent(ANN, 1)
+        assert labels(world.sent[0]) == [["Open"], ["Done"]]
+        assert world.sent[0]["reply_markup"]["inline_keyboard"][0][0]["url"] == "https://shop.example/sign-in"
+        world.fail("sendMessage", refusal(400, "Bad Request: inline keyboard button URL is invalid"))
+        world.taps(world.sent[0], "Done")
+        await world.until_sent(ANN, 2)
+        assert labels(world.sent[1]) == [["Done"]]
+        assert "https://shop.example/sign-in" in world.sent[1]["text"]
+        world.taps(world.sent[1], "Done")
+        assert (await world.until_sent(ANN, 3))[2] == "Welcome."
+
+
+async def test_a_form_is_filled_in_words(shop: Open, world: BotApi, script: Script) -> None:
+    """A form has no buttons: its fields are named, and a line for each fills them."""
+    script.add(supervisor=BEGIN, planner=[Call("ask_address"), "Thanks."])
+    async with shop():
+        world.says(ANN, "Fetch it")
+        assert (await world.until_sent(ANN, 1))[0].endswith("street:\nzip:")
+        assert "reply_markup" not in world.sent[0]
+        world.says(ANN, "street: Elm Street 5\nzip: 8001")
+        assert (await world.until_sent(ANN, 2))[1] == "Thanks."
+
+
+async def test_cards_stand_for_the_answer(shop: Open, world: BotApi, script: Script) -> None:
+    """A view is sent once and its words are not sent after it."""
+    script.add(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "You have one."])
+    async with shop() as one:
+        world.says(ANN, "What did I order?")
+        await world.until_sent(ANN, 1)
+        await world.until(lambda: not one.chats.is_busy(ANN))
+    assert world.texts(ANN) == ["Orders\n1. Red hat — 15 EUR"]
+
+
+async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:
+    """A small table is in letters of one width, a wide one in numbered lines; links have buttons, notices a sign."""
+    small = Table(title="Stations", columns=["Name", "Land"], rows=[["Джаз 😀", "RU"], ["Paradise", "US"]])
+    wide = Table(columns=["Name"], rows=[["x" * 50]])
+    cards = CardList(entries=[Entry("Hat", url="https://shop.example/hat")])
+    views = [
+        small,
+        wide,
+        cards,
+        Link(title="Sign in", url="https://shop.example/"),
+        Notice(message="No.", level="error"),
+    ]
+    async with shop() as one:
+        receipts = Receipts(one.assistant.memory.store, f"telegram-{ANN}")
+
+        async def lang() -> str:
+            return "en"
+
+        showing = Showing(one.sender, receipts, ANN, "ann", lang)
+        for view in [*views, Player(title="Song", state="playing", position=5)]:
+            await showing.show(view)
+    assert world.texts(ANN) == [
+        "Stations\n#  Name      Land\n1  Джаз 😀   RU\n2  Paradise  US",
+        f"1. Name: {'x' * 50}",
+        "1. Hat — https://shop.example/hat",
+        "Sign in: https://shop.example/",
+        "❗ No.",
+        "▶ Song 0:05",
+    ]
+    assert world.sent[0]["entities"] == [{"type": "pre", "offset": 9, "length": 49}]
+    assert labels(world.sent[3]) == [["Open"]]
+
+
+@pytest.mark.parametrize(("number", "length"), [(3, 4), (3, 400), (11, 4), (500, 4)])
+def test_buttons_are_within_telegrams_limits(number: int, length: int) -> None:
+    """Few short options have buttons of their own, others numbers; never too many, and no data too long."""
+    options = [{"id": str(n), "label": "ф" * length} for n in range(number)]
+    question = Interrupt(id="call_" + "x" * 500, kind="selector", prompt="?", options=options)
+    found = keyboard(question, f"telegram-{2**52}", "en")
+    assert found is not None
+
+    sent: dict[str, Any] = {"chat_id": 1, "text": "?", "reply_markup": found.to_dict()}
+    rows = [[one["text"] for one in row] for row in sent["reply_markup"]["inline_keyboard"]]
+    assert request_faults("sendMessage", sent) == []
+    assert sum(map(len, rows)) == min(number, MOST_BUTTONS)
+    assert max(map(len, rows)) <= IN_A_ROW
+    assert (rows[0][0] == "1") is (number > 10 or length > 40)
+
+
+@pytest.mark.parametrize("data", ["", "-", "/forget yes", "=", "=a:b:c", "=a:1", "=a:²:c", "=a:1:b:c"])
+def test_other_data_is_no_tap(data: str) -> None:
+    """What a strange client sends back is not taken for an answer."""
+    assert Tap.read(data) is None

@@ -1,0 +1,204 @@
+"""The REPL: keys in, a conversation out."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+from rich.console import Console
+
+from agents.events import Interrupt, Message
+from agents.memory.typed_file import TypedFile
+from agents.models.script import Call
+from app.terminal.completion import Answers
+from app.terminal.prompt_line import CommandCompleter
+from app.terminal.repl import Repl
+from app.terminal.typed_history import Typed
+from app.visit import Visit
+from tests.conftest import Chat
+from tests.support.fake_assistant import StandIn, line, says
+from tests.support.shop_tools import with_shop
+
+ENTER, ALT_ENTER, CTRL_C, CTRL_D, UP = "\r", "\x1b\r", "\x03", "\x04", "\x1b[A"
+SAID = [line("user", "hi")]
+
+OPTIONS = [{"id": "a", "label": "Blue shoes", "detail": "60 EUR"}, {"id": "b", "label": "Red hat"}]
+ASKED = Interrupt(id="1", kind="selector", prompt="Which order?", options=OPTIONS)
+
+
+@pytest.fixture
+def keys() -> Iterator[PipeInput]:
+    """Give the REPL a keyboard."""
+    with create_pipe_input() as keyboard:
+        yield keyboard
+
+
+async def talk(
+    stand_in: StandIn,
+    keys: PipeInput,
+    *typed: str,
+    dialogs: Sequence[str] = ("profile",),
+    history: Typed | None = None,
+) -> tuple[str, Visit]:
+    """Type these keys at the REPL, one after the other; return what was shown, and the visit."""
+    screen = StringIO()
+    console = Console(file=screen, width=80)
+    visit = Visit(stand_in.assistant, "me", dialogs=dict.fromkeys(dialogs, "gets to know you"))
+    repl = Repl(visit, "en", console=console, history=history or InMemoryHistory(), terminal=(keys, DummyOutput()))
+    running = asyncio.ensure_future(repl.run())
+    for text in typed:
+        keys.send_text(text)
+        # A lone Escape would be taken for the beginning of what follows.
+        await asyncio.sleep(0.05)
+    assert await asyncio.wait_for(running, 5) == 0
+    return screen.getvalue(), visit
+
+
+async def test_a_new_thread_greets_first(keys: PipeInput) -> None:
+    """In a new thread the assistant speaks before the first prompt."""
+    stand_in = StandIn(says("Welcome"), says("Nice"))
+    shown, _ = await talk(stand_in, keys, "I am Ann" + ENTER, CTRL_D)
+    assert [turn.text for turn in stand_in.heard] == [None, "I am Ann"]
+    assert shown.index("Welcome") < shown.index("Nice")
+
+
+async def test_a_dialog_is_named_when_it_speaks(keys: PipeInput) -> None:
+    """The supervisor needs no name, a dialog shows its own."""
+    stand_in = StandIn(says("One"), says("Two", "profile"), lines=SAID)
+    shown, _ = await talk(stand_in, keys, "a" + ENTER, "b" + ENTER, CTRL_D)
+    assert "supervisor" not in shown
+    assert re.search(r"profile\s+Two", shown)
+
+
+async def test_a_message_may_have_several_lines(keys: PipeInput) -> None:
+    """A trailing backslash and Alt-Enter begin a new line, Enter sends."""
+    stand_in = StandIn(says("Fine"), lines=SAID)
+    await talk(stand_in, keys, "one\\" + ENTER, "two", ALT_ENTER, "three" + ENTER, ENTER, CTRL_D)
+    assert [turn.text for turn in stand_in.heard] == ["one\ntwo\nthree"]
+
+
+async def test_ctrl_c_clears_the_line_and_twice_leaves(keys: PipeInput) -> None:
+    """Ctrl-C at the prompt throws the line away; a second one soon after leaves, if nothing was sent in between."""
+    stand_in = StandIn(says("Fine"), says("Good"), lines=SAID)
+    typed = ["wrong", CTRL_C, "right" + ENTER, CTRL_C, "yes" + ENTER, CTRL_C, CTRL_C]
+    shown, _ = await talk(stand_in, keys, *typed)
+    assert [turn.text for turn in stand_in.heard] == ["right", "yes"]
+    assert "See you" in shown
+
+
+async def test_what_was_typed_comes_back_in_the_next_visit(keys: PipeInput, tmp_path: Path) -> None:
+    """The arrow up brings back messages and commands of earlier visits, several lines at once."""
+    history = Typed(TypedFile(tmp_path / "typed"), lambda: "me")
+    await talk(StandIn(says("Ok"), lines=SAID), keys, "one", ALT_ENTER, "two" + ENTER, CTRL_D, history=history)
+    stand_in = StandIn(says("Fine"), lines=SAID)
+    later = Typed(TypedFile(tmp_path / "typed"), lambda: "me")
+    await talk(stand_in, keys, "/state" + ENTER, UP, UP, UP + ENTER, CTRL_D, history=later)
+    assert [turn.text for turn in stand_in.heard] == ["one\ntwo"]
+
+
+async def test_slash_commands_are_not_messages(keys: PipeInput) -> None:
+    """Commands answer at once; a path or an unknown command never becomes one by mistake."""
+    stand_in = StandIn(says("A path"), lines=SAID)
+    typed = [f"/{name}{ENTER}" for name in ("help", "state", "history", "threads", "dialogs", "nonsense")]
+    shown, _ = await talk(stand_in, keys, *typed, "/etc/passwd?" + ENTER, "/quit" + ENTER)
+    assert [turn.text for turn in stand_in.heard] == ["/etc/passwd?"]
+    for text in ("/trace", "paused", "you: hi", "THREAD", "gets to know you", "There is no /nonsense"):
+        assert text in shown
+
+
+async def test_lang_trace_and_new_change_the_visit(keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:
+    """/lang, /trace and /new hold for the turns that follow."""
+    monkeypatch.setattr("app.slash_commands.languages", lambda: ["en", "ru"])
+    stand_in = StandIn(says("Fine"), lines=SAID)
+    typed = ["/lang ru", "/lang qq", "/trace", "/new work", "hi"]
+    shown, visit = await talk(stand_in, keys, *(text + ENTER for text in typed), CTRL_D)
+    turn = stand_in.heard[0]
+    assert (turn.lang, turn.thread, turn.user) == ("ru", "work", "me")
+    assert visit.traced
+    assert "языка qq нет" in shown
+    assert "До встречи" in shown
+
+
+async def test_go_asks_for_a_dialog(keys: PipeInput) -> None:
+    """/go names a dialog, or lets the assistant go on by itself."""
+    stand_in = StandIn(says("Here"), says("Well"), lines=SAID)
+    shown, _ = await talk(stand_in, keys, *(t + ENTER for t in ("/go profile", "/go", "/go away")), CTRL_D)
+    assert [(turn.text, turn.source) for turn in stand_in.heard] == [
+        ("profile", "command"),
+        (None, "command"),
+    ]
+    assert "There is no dialog away" in shown
+
+
+async def test_commands_and_what_may_follow_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The beginning of a command is completed, and behind it a dialog, a language or a thread; nothing else is."""
+    monkeypatch.setattr("app.slash_commands.languages", lambda: ["en", "ru"])
+    visit = Visit(StandIn(lines=SAID).assistant, "me", dialogs={"planner": "your day", "profile": "you"})
+    completer = CommandCompleter(visit, lambda: "en")
+
+    async def found(typed: str) -> list[str]:
+        asked = completer.get_completions_async(Document(typed), CompleteEvent())
+        return [typed[: len(typed) + one.start_position] + one.text async for one in asked]
+
+    assert await found("/h") == ["/help", "/history"]
+    assert await found("/go ") == ["/go planner", "/go profile"]
+    assert await found("/go PR") == ["/go profile"]
+    assert await found("/lang r") == ["/lang ru"]
+    assert await found("/new ") == ["/new me"]
+    for typed in ("h", "/start", "/stop ", "/nonsense ", "/state ", "/go\n"):
+        assert await found(typed) == []
+
+
+async def test_a_question_is_open_until_it_is_answered(keys: PipeInput) -> None:
+    """It is drawn with its numbers, the toolbar says that it waits, and its answers are completed."""
+    stand_in = StandIn(
+        [ASKED, Message(speaker="planner", text="-", shown=True)], says("Fine"), lines=[line("user", "hi")]
+    )
+    shown, visit = await talk(stand_in, keys, "back" + ENTER, CTRL_D)
+    assert "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat\n" in re.sub(r" +\n", "\n", shown)
+    completer = Answers(visit, lambda: "en")
+
+    def found(typed: str) -> list[str]:
+        return [one.text for one in completer.get_completions(Document(typed), CompleteEvent())]
+
+    assert found("") == ["Blue shoes", "Red hat"]
+    assert found("re") == found("2") == ["Red hat"]
+    assert found("green") == []
+    visit.question = replace(
+        ASKED, options=[], fields=[{"name": "a", "label": "Street"}, {"name": "b", "label": "Zip"}]
+    )
+    assert found("street: Elm Street 5\nz") == ["Zip: "]
+    await visit.play(visit.turn("2"))
+    assert found("re") == []
+
+
+async def test_a_question_waits_for_the_next_visit(chat: Chat, keys: PipeInput) -> None:
+    """Between a question and its answer the process may end: the next visit shows it, and a number answers it."""
+    chat.speakers = with_shop(chat.speakers)
+    chat.expects(
+        supervisor=["Welcome.", Call("plan_things", {"brief": "send something back"})],
+        planner=[Call("choose_order"), "Sent back."],
+    )
+    before, after = StringIO(), StringIO()
+    for screen, typed in ((before, "I want to return something"), (after, "2")):
+        async with chat.assistant() as assistant:
+            place: dict[str, Any] = {
+                "console": Console(file=screen),
+                "history": InMemoryHistory(),
+                "terminal": (keys, DummyOutput()),
+            }
+            repl = Repl(Visit(assistant, "me"), "en", **place)
+            # What is typed ahead waits for the prompt behind the answer.
+            keys.send_text(typed + ENTER + CTRL_D)
+            assert await asyncio.wait_for(repl.run(), 20) == 0
+    assert "Which order?" in before.getvalue()
+    assert re.search(r"Which order\?\s+1\. Blue shoes.*Sent back\.", after.getvalue(), re.DOTALL)

@@ -1,0 +1,162 @@
+"""The graph for LangGraph's server and Studio, loaded from its file and opened for each run as the server does."""
+
+import json
+import os
+import runpy
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from langgraph_sdk.runtime import _ExecutionRuntime, _ReadRuntime
+
+from agents.errors import ConfigError, UsageError
+from agents.memory import open_memory
+from app.studio import ChatGraph
+from tests.support.http_service import Answer, Service
+from tests.support.places import ROOT
+from tests.support.remote_files import library
+
+CAKES = {
+    "services": {"bakery": {"url": "BAKERY", "internal": True}},
+    "tools": [
+        {
+            "name": "order_cake",
+            "speaker": "supervisor",
+            "description": "Order a cake. kind: what cake.",
+            "examples": {"en": ["order a {kind} cake", "a {kind} cake, please"], "ru": ["закажи торт {kind}"]},
+            "method": "POST",
+            "path": "/cakes",
+            "parameters": {"kind": {"in": "body"}},
+            "key": ["kind"],
+            "result": {"message": "Cake no. {no} is ordered."},
+        }
+    ],
+}
+CONFIG: RunnableConfig = {"configurable": {"thread_id": "t"}}
+
+
+class Server:
+    """What LangGraph's server does for the graph that `langgraph.json` names."""
+
+    def __init__(self) -> None:
+        (named,) = json.loads((ROOT / "langgraph.json").read_text("utf-8"))["graphs"].values()
+        path, _, name = named.partition(":")
+        self._factory = runpy.run_path(str(ROOT / path), run_name="loaded")[name]
+        self.saver, self.store = InMemorySaver(), InMemoryStore()
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[ChatGraph]:
+        """Make the graph for a run."""
+        async with self._factory(_ExecutionRuntime(access_context="threads.create_run", store=self.store)) as made:
+            yield made.copy(update={"checkpointer": self.saver, "store": self.store})
+
+    @asynccontextmanager
+    async def look(self) -> AsyncIterator[ChatGraph]:
+        """Make the graph for who only looks at it."""
+        async with self._factory(_ReadRuntime(access_context="assistants.read", store=self.store)) as made:
+            yield made.copy(update={"checkpointer": self.saver, "store": self.store})
+
+    async def talk(self, text: str | None) -> list[tuple[str | None, str]]:
+        """Say something in a run of its own and return who answered what."""
+        messages = [HumanMessage(text)] if text else []
+        async with self.run() as graph:
+            outcome = await graph.ainvoke(cast(Any, {"messages": messages}), CONFIG)
+        said = outcome["messages"]
+        last = max((place for place, one in enumerate(said) if one.type == "human"), default=-1)
+        return [(message.name, message.text) for message in said[last + 1 :]]
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """A server with settings of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    monkeypatch.setenv("APP_LANG", "en")
+    return Server()
+
+
+async def test_studio_can_talk(server: Server) -> None:
+    """The assistant speaks first, a dialog takes over and keeps the conversation and its language, turn after turn."""
+    assert (await server.talk(None))[0][1].startswith("Hello!")
+    assert (await server.talk("давай познакомимся"))[0][0] == "profile"
+    ((speaker, text),) = await server.talk("я медсестра")
+    assert speaker == "profile"
+    assert text.startswith("Записано: опыт — медсестра")
+    assert [speaker for speaker, _ in await server.talk("добавь в список молоко")] == ["planner"]
+    assert "молоко" in (await server.talk("покажи мой список"))[0][1]
+
+
+async def test_studio_promises_no_reminder(server: Server) -> None:
+    """Nothing rings there, so the user is told instead; to-dos and the time zone work, and nothing breaks."""
+    for text in (
+        "remind me of the tea in 20 minutes",
+        "show my reminders",
+        "delete reminder 1",
+        "set a timer for 5 min",
+    ):
+        said = " ".join(text for _, text in await server.talk(text))
+        assert "Nothing can ring here" in said, said
+    assert "milk" in (await server.talk("add milk to my list"))[0][1]
+    assert "Europe/Berlin" in (await server.talk("my time zone is Europe/Berlin"))[0][1]
+
+
+async def test_studio_does_a_write_once(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools of services are there, and a write with a key is done once in all runs; `forget` knows of it."""
+    (tmp_path / "cakes.yaml").write_text(yaml.safe_dump(CAKES))
+    monkeypatch.setenv("REMOTE_TOOLS", str(tmp_path / "cakes.yaml"))
+    async with Service.open(Answer({"no": 7})) as bakery:
+        text = (tmp_path / "cakes.yaml").read_text().replace("BAKERY", bakery.url)
+        (tmp_path / "cakes.yaml").write_text(text)
+        for _ in range(2):
+            assert ("supervisor", "Cake no. 7 is ordered.") in await server.talk("order a plum cake")
+    assert [asked.body for asked in bakery.asked] == [{"kind": "plum"}]
+    async with open_memory("sqlite:///var/dialogs.db") as memory:
+        assert await memory.forget("t") is True
+
+
+@pytest.mark.slow
+async def test_studio_has_the_tools_of_servers(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server's session lasts as long as a run; who only looks at the graph starts none."""
+    monkeypatch.setenv("LIBRARY_SHELF", "A1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    body, path = library(), tmp_path / "servers.yaml"
+    for name in ("nap", "collapse", "freeze"):
+        del body["servers"]["library"]["tools"][name]
+    path.write_text(yaml.safe_dump(body, allow_unicode=True))
+    monkeypatch.setenv("MCP_SERVERS", str(path))
+    assert "Emma" in (await server.talk("what is new at the library"))[0][1]
+    path.write_text(path.read_text().replace(sys.executable, "no-such-command"))
+    async with server.look() as graph:
+        assert graph.get_graph().nodes
+    with pytest.raises(ConfigError, match="cannot be reached"):
+        await server.talk("hi")
+
+
+async def test_studio_shows_the_drawing(server: Server, tmp_path: Path) -> None:
+    """The nodes of the conversation can be seen from outside, without a database."""
+    async with server.look() as graph:
+        assert "planner.tools" in graph.get_graph(xray=True).draw_mermaid().replace("\\2e", ".")
+    assert os.listdir(tmp_path) == []
+
+
+async def test_studio_needs_a_store(server: Server) -> None:
+    """Without a place for what is known of a person it says so."""
+    async with server.run() as graph:
+        with pytest.raises(UsageError, match="store"):
+            await graph.copy(update={"store": None}).ainvoke(cast(Any, {"messages": [HumanMessage("hi")]}), CONFIG)
+
+
+async def test_settings_are_read_when_the_graph_is_made(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading the file does nothing; a wrong setting is told by the factory."""
+    monkeypatch.setenv("LLM_MODEL", "nonsense")
+    with pytest.raises(ConfigError, match="nonsense"):
+        async with server.look():
+            pass

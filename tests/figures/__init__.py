@@ -1,0 +1,1 @@
+"""Counts and figures that the docs claim."""

@@ -1,0 +1,137 @@
+"""What the benchmarks beside the peers rest on: packages of their own, tables and charts that are written whole."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks.contestant import OURS, Contestant
+from benchmarks.publishing import marked, publish
+from benchmarks.shares import package
+from benchmarks.taken import Run, Taken
+from tests.support.places import ROOT
+
+PEERS = ("langchain", "langgraph-supervisor", "langgraph-swarm")
+
+
+def pinned(name: str) -> set[str]:
+    """Return the packages that a file of requirements pins."""
+    return set(re.findall(r"^([\w.-]+)==", (ROOT / name).read_text("utf-8"), re.MULTILINE))
+
+
+def test_nobody_needs_the_peers_to_run_or_test_the_application() -> None:
+    """They are pinned for the benchmarks alone."""
+    assert not set(PEERS) & (pinned("requirements.txt") | pinned("requirements-dev.txt"))
+    assert set(PEERS) <= pinned("requirements-bench.txt")
+    assert pinned("requirements.txt") < pinned("requirements-bench.txt")
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]["bench"]
+    assert {re.split("[>=<]", requirement)[0] for requirement in declared} == set(PEERS)
+
+
+def test_only_the_adapters_import_the_peers() -> None:
+    """Whoever counts or measures the application alone does without them."""
+    names = {name.replace("-", "_") for name in PEERS}
+    files = [
+        file
+        for folder in ("app", "agents", "dialogs", "observers", "prompts")
+        for file in (ROOT / folder).rglob("*.py")
+    ]
+    alone = [ROOT / "benchmarks" / f"{name}.py" for name in ("counts", "growth", "wait", "performing", "shares")]
+    for file in [*files, *alone]:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not names & {module.partition(".")[0] for module in modules}, file
+
+
+def test_the_page_has_its_tables_and_charts() -> None:
+    """Every pair of marks in `docs/benchmarks.md` holds a table or a line, and every chart can be read."""
+    text = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    held = re.findall(r"<!-- (\w+): written by make bench -->\n(.*?)<!-- end of \1 -->", text, re.DOTALL)
+    assert [name for name, _ in held] == ["run", "ratios", "prompts", "growth", "bytes", "crowd", "profile"]
+    assert all(table.strip() for _, table in held)
+    charts = re.findall(r"\(charts/(\w+\.svg)\)", text)
+    assert sorted(charts) == sorted(path.name for path in (ROOT / "docs" / "charts").iterdir())
+    for chart in charts:
+        assert ElementTree.parse(ROOT / "docs" / "charts" / chart).getroot().tag.endswith("svg")
+
+
+def measured(name: str, durability: str, turns: int) -> Taken:
+    """Make up what was measured of a contestant."""
+    counted = {"calls": 42, "observers": 0, "characters": 1000.0 * turns, "repeated": 0.8}
+    return Taken(
+        Contestant(name, durability),  # type: ignore[arg-type]
+        cpu_ms=[10 + turn / 10 for turn in range(turns)],
+        bytes=[1000 * (turn + 1) for turn in range(turns)],
+        counted=counted,
+        cached=counted,
+        per_second=[50.0],
+        crowd_cpu_ms=[20.0],
+        shares={"application": 0.1, "langgraph": 0.9},
+    )
+
+
+@pytest.fixture
+def run() -> Run:
+    """Make up a run in which a peer was stopped early."""
+    names = [(OURS, "sync"), (OURS, "exit"), ("langgraph-swarm", "async"), ("langgraph-swarm", "exit")]
+    taken = [measured(*one, 500) for one in names]
+    stopped = measured("langgraph-supervisor", "async", 120)
+    return Run({"python": "3.11"}, [0.5, 1.5], [*taken, stopped])
+
+
+def test_a_run_is_published_between_the_marks(run: Run, tmp_path: Path) -> None:
+    """Tables and charts are written, twice the same; what is written by hand stays."""
+    (tmp_path / "benchmarks.md").write_text((ROOT / "docs" / "benchmarks.md").read_text("utf-8"), "utf-8")
+    publish(run, tmp_path)
+    once = (tmp_path / "benchmarks.md").read_text("utf-8")
+    publish(run, tmp_path)
+    assert (tmp_path / "benchmarks.md").read_text("utf-8") == once
+    assert "| langgraph-supervisor | async | 11.15 | 19.95 |  |" in once
+    assert "| langgraph-swarm | exit | 2.00 | 18.00 |" in once
+    assert "python 3.11; load average 0.5 before and 1.5 after" in once
+    assert "## By hand" in once
+    for chart in ("cpu", "bytes", "characters", "throughput"):
+        assert ElementTree.parse(tmp_path / "charts" / f"{chart}.svg").getroot().tag.endswith("svg")
+
+
+def test_a_run_is_read_as_it_was_saved(run: Run, tmp_path: Path) -> None:
+    """Tables can be written anew without measuring again."""
+    run.save(tmp_path / "run.json")
+    assert Run.load_from(tmp_path / "run.json") == run
+
+
+def test_marks_that_are_missing_are_named() -> None:
+    """A table without a place is an error, not a loss."""
+    with pytest.raises(ValueError, match="<!-- growth"):
+        marked("no marks here", "growth", "table")
+
+
+def test_a_contestant_is_out_by_time_or_bytes(run: Run) -> None:
+    """What would take hours or gigabytes is stopped."""
+    one = run.taken[0]
+    assert not one.is_out
+    one.bytes.append(2_000_000_000)
+    assert one.is_out
+    one.bytes.pop()
+    one.cpu_ms.append(60_000)
+    assert one.is_out
+
+
+@pytest.mark.parametrize(
+    ("file", "owner"),
+    [
+        ("/x/agents/memory/store.py", "application"),
+        ("/x/benchmarks/instant.py", "benchmarks"),
+        ("/x/lib/python3.11/site-packages/langgraph/pregel/main.py", "langgraph"),
+        ("/x/lib/python3.11/site-packages/langchain/agents/factory.py", "other"),
+        ("/x/lib/python3.11/asyncio/events.py", "asyncio"),
+        ("<frozen abc>", "other"),
+    ],
+)
+def test_time_goes_to_the_package_of_a_file(file: str, owner: str) -> None:
+    """The profile's shares are by package."""
+    assert package(file) == owner

@@ -1,0 +1,77 @@
+"""A provider that sends nonsense, or hangs up behind the headers: the reply is asked for again."""
+
+from pathlib import Path
+
+import pytest
+
+from app.logs import log_on_stderr
+from tests.support import odd_provider
+from tests.support.endpoint_talk import TEXT, errors, talk, turn
+from tests.support.odd_provider import HEAD, Provider
+from tests.support.scripted_assistant import said
+
+CHUNKED = HEAD.replace(b"Connection: close", b"Transfer-Encoding: chunked")
+SIZED = HEAD.replace(b"Connection: close", b"Content-Length: 500")
+PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<html>hey"
+NONSENSE = [
+    "null",
+    "[]",
+    '"x"',
+    "7",
+    "{{{",
+    "{}",
+    '{"choices": null}',
+    '{"choices": 3}',
+    '{"choices": [null]}',
+    '{"choices": [{"index": 0, "delta": null}]}',
+    '{"choices": [{"index": 0, "delta": {"content": 5}}]}',
+    '{"choices": [{"index": 0, "delta": {"content": {"a": 1}}}]}',
+    '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": 5}}]}',
+    '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [null]}}]}',
+    '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [{"index": 0}]}}]}',
+    '{"choices": [], "usage": 5}',
+    '{"choices": [], "usage": {"prompt_tokens": "many"}}',
+]
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("chunk", NONSENSE)
+@pytest.mark.parametrize("before", [0, 1])
+async def test_nonsense_is_asked_for_again(tmp_path: Path, chunk: str, before: int) -> None:
+    """Whatever comes in place of a piece of a reply, the user gets the next whole reply, and no half of this one."""
+    garbled = [*odd_provider.words("Half")[1 : 1 + before], chunk]
+    async with Provider.open(garbled, odd_provider.words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "hi")
+        assert errors(events) == ["model_retry"]
+        assert said(events) == [TEXT]
+
+
+async def test_nonsense_is_not_quoted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What a provider sent in place of a reply is in no line of the log, nor in a library's warning."""
+    garbled = ['{"choices": [{"index": 0, "delta": {"content": {"a": "secret"}}}]}']
+    async with Provider.open(garbled, odd_provider.words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
+        with log_on_stderr(detailed=True):
+            assert said(await turn(assistant, "hi")) == [TEXT]
+    printed = capfd.readouterr().err
+    assert "broken reply" in printed
+    assert "secret" not in printed
+
+
+async def test_lasting_nonsense_is_told(tmp_path: Path) -> None:
+    """After three requests the user is told that the model cannot answer now; the thread goes on."""
+    async with (
+        Provider.open(*[["null"]] * 3, odd_provider.words(TEXT)) as server,
+        talk(tmp_path, server.url) as assistant,
+    ):
+        assert errors(await turn(assistant, "hi")) == ["model_retry", "model_retry", "busy"]
+        assert said(await turn(assistant, "and now?")) == [TEXT]
+
+
+@pytest.mark.parametrize("answer", [HEAD, CHUNKED, SIZED, PAGE], ids=["close", "chunked", "sized", "page"])
+async def test_who_hangs_up_behind_the_headers_is_asked_again(tmp_path: Path, answer: bytes) -> None:
+    """A connection that is lost before the first word, or a page in place of a stream, is a broken reply."""
+    async with Provider.open(answer, odd_provider.words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "hi")
+        assert errors(events) == ["model_retry"]
+        assert said(events) == [TEXT]
+        assert len(server.bodies) == 2

@@ -1,0 +1,164 @@
+"""Tool calls over HTTP: never run in halves, never lost, explained to the model when they are wrong."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llmock.pytest_plugin import LLMock
+from llmock.scenarios import StreamFault, ToolFault
+
+from agents.events import ToolEnd
+from tests.support import odd_provider
+from tests.support.endpoint_talk import (
+    PLAN,
+    SPEAKER,
+    STREAM,
+    bodies,
+    calls,
+    calm,
+    errors,
+    heard,
+    says,
+    talk,
+    tools,
+    turn,
+)
+from tests.support.odd_provider import Chunk, Provider
+from tests.support.scripted_assistant import said, todos
+
+# The client library keeps one connection pool for each address, and a pool belongs to one event loop.
+pytestmark = pytest.mark.asyncio(loop_scope="package")
+
+
+@pytest.mark.parametrize("kind", ["truncate", "disconnect"])
+async def test_a_tool_never_runs_with_half_its_arguments(mock: LLMock, tmp_path: Path, kind: Any) -> None:
+    """Wherever the stream of a tool call ends early, it is asked for again and the tool runs once, whole."""
+    mock.add(PLAN, says("What shall I put down?"))
+    wishes = [f"milk {number}, bread and butter" for number in range(1, 7)]
+    async with talk(tmp_path, mock.base_url()) as assistant:
+        await turn(assistant, "something for the week")
+        for chunks, wish in enumerate(wishes, 1):
+            again = calls("add_todos", items=[wish])
+            mock.add(StreamFault(kind, after_chunks=chunks, match=STREAM), again, again, says("Noted. What else?"))
+            events = await turn(assistant, f"put down {wish}")
+            assert errors(events) == ["model_retry"]
+            assert tools(events) == [("add_todos", True)]
+            assert said(events) == ["Noted. What else?"]
+        assert await todos(assistant) == wishes
+        # Every piece of the call came before the last cut; only the word that it was all was missing.
+        assert max(record.chunks_sent for record in mock.requests if record.fault) == len(wishes)
+    mock.assert_resilient()
+
+
+async def test_a_tool_call_that_is_always_cut_is_never_run(mock: LLMock, tmp_path: Path) -> None:
+    """A tool call that never arrives whole ends in an error; later it runs once."""
+    wish = calls("add_todos", items=["milk, bread and butter"])
+    mock.add(PLAN, says("What shall I put down?"))
+    async with talk(tmp_path, mock.base_url()) as assistant:
+        await turn(assistant, "something for the week")
+        mock.add(StreamFault("disconnect", after_chunks=4, times=3, match=STREAM), wish, wish, wish)
+        events = await turn(assistant, "put down milk, bread and butter")
+        assert errors(events) == ["model_retry", "model_retry", "busy"]
+        assert tools(events) == []
+        assert await todos(assistant) == []
+        mock.add(wish, says("Noted."))
+        assert said(await turn(assistant, "once more, please")) == ["Noted."]
+        assert await todos(assistant) == ["milk, bread and butter"]
+    mock.assert_resilient()
+
+
+@pytest.mark.parametrize(("times", "seen"), [(1, ["model_retry"]), (3, ["model_retry", "model_retry", "busy"])])
+async def test_arguments_that_are_not_json(mock: LLMock, tmp_path: Path, times: int, seen: list[str]) -> None:
+    """A call whose arguments are no JSON is asked for again, three times at most, and never run as it is."""
+    wish = calls("add_todos", items=["milk"])
+    mock.add(PLAN, says("What shall I put down?"))
+    async with talk(tmp_path, mock.base_url()) as assistant:
+        await turn(assistant, "something for the week")
+        mock.add(
+            ToolFault("malformed_arguments", times=times, match=SPEAKER), *[wish] * min(times + 1, 3), says("Noted.")
+        )
+        events = await turn(assistant, "put down milk")
+        assert errors(events) == seen
+        assert tools(events) == ([("add_todos", True)] if times == 1 else [])
+        calm(mock).add(says("Here again."))
+        assert said(await turn(assistant, "and now?")) == ["Here again."]
+        assert await todos(assistant) == (["milk"] if times == 1 else [])
+    mock.assert_resilient()
+
+
+@pytest.mark.parametrize("args", ['["milk"]', '"milk"', "null", "milk", '{"items": ["milk"'])
+async def test_arguments_that_are_no_object(tmp_path: Path, args: str) -> None:
+    """JSON that is no object is no better: the call is asked for again."""
+    plan, wish = odd_provider.call("plan_things", "{}", "a"), odd_provider.call("add_todos", '{"items": ["milk"]}', "b")
+    replies = [plan, odd_provider.call("add_todos", args, "b"), wish, odd_provider.words("Noted.")]
+    async with Provider.open(*replies) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "put down milk")
+        assert errors(events) == ["model_retry"]
+        assert said(events) == ["Noted."]
+        assert await todos(assistant) == ["milk"]
+
+
+async def test_arguments_that_do_not_fit_are_explained_to_the_model(mock: LLMock, tmp_path: Path) -> None:
+    """The model is told what is wrong with its arguments, and tries again."""
+    mock.add(PLAN, calls("add_todos", items="milk"), calls("add_todos", items=["milk"]), says("Noted."))
+    async with talk(tmp_path, mock.base_url()) as assistant:
+        events = await turn(assistant, "put down milk")
+        assert tools(events) == [("add_todos", False), ("add_todos", True)]
+        assert errors(events) == []
+        assert said(events) == ["Noted."]
+        assert await todos(assistant) == ["milk"]
+    told = heard(bodies(mock)[2], "tool")
+    assert len(told) == 1
+    assert "items: Input should be a valid list" in told[0]
+    mock.assert_resilient(strict=True)
+
+
+async def test_an_unknown_tool_is_explained_to_the_model(mock: LLMock, tmp_path: Path) -> None:
+    """The model is told that there is no such tool and which ones there are."""
+    mock.add(calls("order_pizza", size=3), says("That I cannot do."), says("Gladly."))
+    async with talk(tmp_path, mock.base_url()) as assistant:
+        events = await turn(assistant, "a pizza, please")
+        assert tools(events) == [("order_pizza", False), ("assistant_help", True)]
+        assert said(events) == ["That I cannot do."]
+        assert said(await turn(assistant, "thanks")) == ["Gladly."]
+    told = heard(bodies(mock)[1], "tool")
+    assert "order_pizza" in told[0]
+    assert "current_time" in told[0]
+    mock.assert_resilient(strict=True)
+
+
+@pytest.mark.parametrize("call_id", [None, "call_0"])
+async def test_calls_without_ids_of_their_own(tmp_path: Path, call_id: str | None) -> None:
+    """A server that gives no ids to tool calls, or all the same one, loses no work."""
+    plan = odd_provider.call("plan_things", '{"brief": "to-dos"}', call_id)
+    milk, bread = (odd_provider.call("add_todos", json.dumps({"items": [item]}), call_id) for item in ("milk", "bread"))
+    noted = odd_provider.words("Noted. What else?")
+    async with Provider.open(plan, milk, noted, bread, noted) as server, talk(tmp_path, server.url) as assistant:
+        for text in ("put down milk", "bread"):
+            assert said(await turn(assistant, text)) == ["Noted. What else?"]
+        assert await todos(assistant) == ["milk", "bread"]
+        last = server.bodies[-1]["messages"]
+        asked = [call["id"] for message in last for call in message.get("tool_calls", [])]
+        assert asked == [message["tool_call_id"] for message in last if message["role"] == "tool"]
+        assert len(set(asked)) == 2
+
+
+@pytest.mark.parametrize("ids", [("a", "b"), ("a", "a"), (None, None)])
+async def test_two_calls_in_one_reply(tmp_path: Path, ids: tuple[str | None, str | None]) -> None:
+    """Calls of one reply run side by side; both do their work and no number is given twice."""
+    both = [
+        {"index": place, "id": call_id, "type": "function", "function": {"name": "add_todos", "arguments": args}}
+        for place, (args, call_id) in enumerate(zip(('{"items": ["milk"]}', '{"items": ["bread"]}'), ids, strict=True))
+    ]
+    replies: list[Sequence[Chunk]] = [
+        odd_provider.call("plan_things", "{}"),
+        [odd_provider.delta(role="assistant", tool_calls=both), odd_provider.end("tool_calls")],
+        odd_provider.words("Noted."),
+    ]
+    async with Provider.open(*replies) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "put down milk and bread")
+        told = [event.object for event in events if isinstance(event, ToolEnd)]
+        assert told[-1] == "1. milk\n2. bread"
+        assert await todos(assistant) == ["milk", "bread"]

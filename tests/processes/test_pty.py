@@ -1,0 +1,228 @@
+"""The REPL on a real terminal, with real signals."""
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.pseudo_terminal import PROMPT, Terminal
+
+SLOW_TALK = """
+import sys
+from app.cli import command_line
+from app.cli import talk
+from tests.support.fake_assistant import StandIn, line, says
+count = says(" ".join(f"word{number}" for number in range(100)))
+talk.open_assistant = StandIn(count, says("Fine"), lines=[line("user", "hi")], pace=0.03).open
+sys.exit(command_line.main(["chat"]))
+"""
+CHAT = ("-m", "app", "chat")
+CTRL_C, CTRL_D, CTRL_R, CTRL_X, CTRL_E, UP, TAB = "\x03", "\x04", "\x12", "\x18", "\x05", "\x1b[A", "\t"
+FINE_ART = "\x1b[3", "\x1b[9", "\x1b[38;", "\x1b[0;3"
+"""How sequences begin that set a colour."""
+
+pytestmark = pytest.mark.slow
+Open = Callable[..., Terminal]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    """Open terminals on the same folder, and close them at the end."""
+    terminals: list[Terminal] = []
+
+    def opened(*program: str, **more: Any) -> Terminal:
+        terminals.append(Terminal(tmp_path, *program, **more))
+        return terminals[-1]
+
+    yield opened
+    for terminal in terminals:
+        terminal.close()
+
+
+def leave(terminal: Terminal) -> None:
+    """Leave with Ctrl-D at the prompt."""
+    terminal.type(CTRL_D)
+    terminal.wait_for("See you")
+    assert terminal.ends() == 0
+
+
+def test_the_repl_on_a_real_terminal(opened: Open) -> None:
+    """Greeting, take-over, toolbar, Ctrl-C at the prompt and Ctrl-D work with the built-in model."""
+    terminal = opened(*CHAT)
+    terminal.wait_for("thread me")
+    terminal.wait_for(PROMPT)
+    terminal.sees("supervisor · thread me")
+    terminal.type("yes please\r")
+    terminal.wait_for(PROMPT)
+    terminal.sees("profile · thread me")
+    terminal.sees("> yes please\nprofile\nWhat do you do")
+    # Ctrl-D leaves on an empty line only, so Ctrl-C must have cleared it.
+    terminal.type(f"half a line{CTRL_C}{CTRL_D}")
+    terminal.wait_for("See you")
+    assert terminal.ends() == 0
+
+
+def test_an_answer_streams_and_ctrl_c_stops_it(opened: Open) -> None:
+    """Words are shown as they come; Ctrl-C keeps those that were shown, says so, and the talk goes on."""
+    terminal = opened("-c", SLOW_TALK)
+    terminal.wait_for(PROMPT)
+    terminal.type("count\r")
+    terminal.wait_for("word5")
+    assert "word99" not in terminal.all_written
+    terminal.type(CTRL_C)
+    terminal.wait_for("⏹ stopped")
+    assert "word0 word1" in terminal.text
+    assert "word99" not in terminal.all_written
+    terminal.wait_for(PROMPT)
+    terminal.type("and now?\r")
+    terminal.wait_for("Fine")
+    terminal.wait_for(PROMPT)
+    leave(terminal)
+
+
+def test_what_is_typed_during_an_answer_waits(opened: Open) -> None:
+    """Keys pressed while an answer streams do not show in it, and stand at the next prompt."""
+    terminal = opened("-c", SLOW_TALK)
+    terminal.wait_for(PROMPT)
+    terminal.type("count\r")
+    terminal.wait_for("word5")
+    terminal.type("patience")
+    terminal.wait_for("word99")
+    assert "patience" not in terminal.all_written
+    terminal.sees("> patience")
+
+
+def test_the_window_changes_while_an_answer_streams(opened: Open) -> None:
+    """The answer goes on in the new width, and stands there once."""
+    terminal = opened("-c", SLOW_TALK)
+    terminal.wait_for(PROMPT)
+    terminal.type("count\r")
+    terminal.wait_for("word20")
+    terminal.resize(120, 24)
+    terminal.wait_for("word50")
+    terminal.resize(100, 30)
+    terminal.wait_for(PROMPT)
+    words = [word for line in terminal.lines for word in line.split() if word.startswith("word")]
+    assert words == [f"word{number}" for number in range(100)]
+    assert 80 < max(map(len, terminal.lines)) <= 100
+
+
+def test_what_was_typed_comes_back_in_the_next_run(opened: Open, tmp_path: Path) -> None:
+    """Arrow up and Ctrl-R find what was typed before; only its owner may read the file."""
+    first = opened(*CHAT)
+    first.wait_for(PROMPT)
+    first.type("what time is it?\r")
+    first.wait_for(PROMPT)
+    first.type("/state\r")
+    first.wait_for(PROMPT)
+    leave(first)
+
+    second = opened(*CHAT)
+    second.wait_for(PROMPT)
+    second.type(UP)
+    second.sees("> /state")
+    second.type(f"{CTRL_C}{CTRL_R}time")
+    second.sees("I-search backward: time")
+    second.sees("what time is it?")
+    second.type("\r")
+    second.sees("> what time is it?")
+    second.type("\r")
+    second.wait_for("It is ")
+    assert (tmp_path / "talk.db.typed").stat().st_mode & 0o777 == 0o600
+
+
+def test_commands_and_dialogs_are_completed(opened: Open) -> None:
+    """A slash opens the menu of commands; Tab completes one, then a dialog; Enter goes there."""
+    terminal = opened(*CHAT)
+    terminal.wait_for(PROMPT)
+    terminal.type("/")
+    terminal.sees("/dialogs")
+    terminal.type("g")
+    terminal.misses("/dialogs")
+    terminal.type(TAB)
+    terminal.sees("> /go")
+    terminal.type(" ")
+    terminal.sees("planner")
+    terminal.type("pr")
+    terminal.misses("planner")
+    terminal.sees(" profile  ")
+    terminal.type(TAB)
+    terminal.sees("> /go profile")
+    terminal.type("\r")
+    terminal.sees("profile · thread me")
+    terminal.sees("> /go profile\n")
+
+
+def test_a_paste_and_the_editor_make_one_message(opened: Open, tmp_path: Path) -> None:
+    """Pasted lines are one message, as are those of the editor that Ctrl-X Ctrl-E opens."""
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "three\\nfour" > "$1"\n')
+    editor.chmod(0o700)
+    terminal = opened(*CHAT, EDITOR=str(editor))
+    terminal.wait_for(PROMPT)
+    terminal.type("\x1b[200~one\ntwo\x1b[201~")
+    terminal.sees("> one\n… two")
+    terminal.type("\r")
+    terminal.wait_for(PROMPT)
+    terminal.type(f"{CTRL_X}{CTRL_E}")
+    terminal.sees("> three\n… four")
+    terminal.type("\r")
+    terminal.wait_for(PROMPT)
+    terminal.type("/history\r")
+    terminal.sees("you: one\n    two")
+    terminal.sees("you: three\n    four")
+
+
+def test_odd_input_is_taken(opened: Open) -> None:
+    """Bytes that are no UTF-8, wide characters and very long lines are messages like others."""
+    terminal = opened(*CHAT)
+    long = "word " * 4000
+    for keys in (b"caf\xe9 \xff", "漢字 🙂 é", f"\x1b[200~{long}\x1b[201~"):
+        terminal.wait_for(PROMPT)
+        terminal.type(keys)
+        terminal.type("\r")
+        terminal.wait_for("\x1b[?2004l")
+    terminal.wait_for(PROMPT)
+    terminal.type("/history\r")
+    terminal.wait_for("漢字 🙂 é")
+    terminal.wait_for(PROMPT)
+    leave(terminal)
+
+
+def test_no_color(opened: Open) -> None:
+    """With NO_COLOR nothing is coloured, and everything else works."""
+    terminal = opened(*CHAT, NO_COLOR="1")
+    terminal.wait_for(PROMPT)
+    terminal.type("yes please\r")
+    terminal.wait_for(PROMPT)
+    terminal.sees("profile\nWhat do you do")
+    leave(terminal)
+    assert not any(start in terminal.all_written for start in FINE_ART)
+
+
+def test_a_dumb_terminal(opened: Open) -> None:
+    """Nothing but text is written to one; Ctrl-C throws the line away, twice leaves."""
+    terminal = opened(*CHAT, TERM="dumb")
+    terminal.wait_for("\n> ")
+    terminal.type(f"nonsense{CTRL_C}")
+    terminal.wait_for("\n> ")
+    terminal.type("yes please\r")
+    terminal.wait_for("What do you do")
+    terminal.wait_for("\n> ")
+    terminal.type(CTRL_C)
+    terminal.wait_for("\n> ")
+    terminal.type(CTRL_C)
+    terminal.wait_for("See you")
+    assert terminal.ends() == 0
+    assert "\x1b" not in terminal.all_written
+
+
+def test_sigterm_at_the_prompt(opened: Open) -> None:
+    """A terminated REPL says so by its exit code and puts the terminal's modes back."""
+    terminal = opened(*CHAT)
+    terminal.wait_for(PROMPT)
+    terminal.process.send_signal(signal.SIGTERM)
+    terminal.wait_for("\x1b[?2004l")
+    assert terminal.ends() == 143

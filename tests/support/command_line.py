@@ -1,0 +1,50 @@
+"""Turns by the command line, in processes that may be killed."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+
+from app.visit import WAITING
+from tests.support.killable_process import Outcome, Request, events_of
+from tests.support.places import ROOT
+
+ENDS = (0, 2, WAITING, -signal.SIGKILL)
+"""The exit codes of a command that answers, has nothing to answer, ends with a question, or is killed."""
+
+
+async def ask(request: Request) -> Outcome:
+    """Play a turn by the command line; with `kill`, kill it so many seconds after the first event of type `since`."""
+    return await _run(request, "ask", request.text, "--message-id", request.id)
+
+
+async def resume(request: Request) -> Outcome:
+    """Answer what a tool asked by the command line; likewise."""
+    return await _run(request, "resume", "--choose", request.text)
+
+
+async def _run(request: Request, *command: str) -> Outcome:
+    known = {"LLM_MODEL": "local:rules", "DATABASE_URL": f"sqlite:///{request.database}"}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "app", *command, "--thread", request.thread, "--json"),
+        cwd=ROOT,
+        env={**os.environ, **known},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    begun = time.monotonic()
+    told = b""
+    async for line in process.stdout:
+        told += line
+        if request.kill is not None and json.loads(line)["type"] == request.since:
+            await asyncio.sleep(request.kill)
+            with suppress(ProcessLookupError):
+                process.kill()
+            break
+    told += await process.stdout.read()
+    code = await process.wait()
+    assert code in ENDS
+    return Outcome(events=events_of(told), killed=code == -signal.SIGKILL, seconds=time.monotonic() - begun)

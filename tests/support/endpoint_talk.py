@@ -1,0 +1,87 @@
+"""Talking to an assistant whose model is an endpoint that does as it is told."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from llmock.pytest_plugin import LLMock
+from llmock.scenarios import Behavior, Delay, Match, Reply, ToolCall
+from pydantic import SecretStr
+
+from agents.events import Error, Event, ToolEnd, TurnEnd
+from agents.events.models import ModelStart
+from agents.models.factory import Endpoint, make_models
+from app.assistant import Assistant
+from tests.support.scripted_assistant import open_calls, play, stage
+
+SPEAKER = Match(tools=True)
+"""Requests of the supervisor and the dialogs; observers are given no tools."""
+STREAM = Match(tools=True, stream=True)
+TEXT = "One two three four"
+SOON = 0.5
+"""Seconds: a timeout that a test can wait for."""
+LATE = 1.5
+"""Seconds: longer than that."""
+
+
+def calm(mock: LLMock) -> LLMock:
+    """Take back all that was laid out."""
+    return mock.reset().tool_mode("off").add(Reply(text="stay", times=None, match=Match(tools=False)))
+
+
+@asynccontextmanager
+async def talk(folder: Path, url: str, *, timeout: float = 10, fallback: str | None = None) -> AsyncIterator[Assistant]:
+    """Open the application with the model "openai:m" at `url`."""
+    endpoint = Endpoint(key=SecretStr("key"), base_url=url, timeout=timeout)
+    async with stage(folder / "talk.db", make_models("openai:m", {}, fallback, endpoint)) as assistant:
+        yield assistant
+
+
+def patience(fault: Behavior) -> float:
+    """Return a timeout that is short for faults that are a wait."""
+    return SOON if isinstance(fault, Delay) or getattr(fault, "kind", "") == "stall" else 10
+
+
+def says(text: str) -> Reply:
+    """Lay out an answer."""
+    return Reply(text=text, match=SPEAKER)
+
+
+def calls(name: str, **args: Any) -> Reply:
+    """Lay out a tool call."""
+    return Reply(tool_calls=(ToolCall(name, args),), match=SPEAKER)
+
+
+PLAN = calls("plan_things", brief="to-dos")
+
+
+async def turn(assistant: Assistant, text: str) -> list[Event]:
+    """Play a message; a retry is only announced when it comes, and nothing is left open at the end."""
+    events = await play(assistant, text)
+    for place, event in enumerate(events):
+        if isinstance(event, Error) and event.code == "model_retry":
+            assert isinstance(events[place + 1], ModelStart)
+    assert isinstance(events[-1], TurnEnd)
+    assert await open_calls(assistant) == []
+    return events
+
+
+def errors(events: Sequence[Event]) -> list[str]:
+    """Return the codes of what went wrong."""
+    return [event.code for event in events if isinstance(event, Error)]
+
+
+def tools(events: Sequence[Event]) -> list[tuple[str, bool]]:
+    """Return the tools that were called, and whether they did their work."""
+    return [(event.tool, event.ok) for event in events if isinstance(event, ToolEnd)]
+
+
+def bodies(mock: LLMock) -> list[dict[str, Any]]:
+    """Return what was sent for the supervisor and the dialogs."""
+    return [record.body for record in mock.requests if "tools" in record.body]
+
+
+def heard(body: dict[str, Any], role: str) -> list[str]:
+    """Return the texts of a role in a request."""
+    return [message["content"] for message in body["messages"] if message["role"] == role]

@@ -1,0 +1,103 @@
+"""An assistant that plays what a test lays out, for the doors: turn in, events out."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from agents.events import Event, Interrupt, Message, Token, TurnEnd, TurnStart
+from agents.memory.inbox import Line, ThreadInfo
+from app.assistant import Assistant, Turn
+
+AT_MS = 1_760_000_000_000
+
+
+def says(text: str, speaker: str = "supervisor") -> list[Event]:
+    """Return an answer as it streams: its words, then the message."""
+    words = [Token(speaker=speaker, text=f"{word} ") for word in text.split()]
+    return [*words, Message(speaker=speaker, text=text)]
+
+
+class StandIn:
+    """Play one list of events a turn; `pace` is the wait before each, in seconds."""
+
+    def __init__(self, *turns: Sequence[Event], lines: Sequence[Line] = (), pace: float = 0.0) -> None:
+        self.heard: list[Turn] = []
+        self.lines = list(lines)
+        self.dialog: str | None = None
+        self.typed = Path(os.devnull)
+        """Where the REPL keeps what is typed."""
+        self._turns = list(turns)
+        self._pace = pace
+        self._stopped = asyncio.Event()
+
+    @property
+    def assistant(self) -> Assistant:
+        """Return it as what the doors take it for."""
+        return cast(Assistant, self)
+
+    async def play(self, turn: Turn) -> AsyncIterator[Event]:
+        """Yield the next turn's events, numbered; nothing but a message is left when it is stopped."""
+        self.heard.append(turn)
+        self._stopped.clear()
+        events = [TurnStart(text=turn.text, source=turn.source), *self._turns.pop(0)]
+        place: dict[str, Any] = {"thread": turn.thread, "turn": len(self.heard)}
+        shown = ""
+        for seq, event in enumerate(events, 1):
+            await asyncio.sleep(self._pace)
+            if self._stopped.is_set():
+                yield Message(speaker="supervisor", text=shown, interrupted=True)
+                break
+            shown += event.text if isinstance(event, Token) else ""
+            yield replace(event, seq=seq, **place)
+        waiting = any(isinstance(event, Interrupt) for event in events)
+        about: dict[str, Any] = {"is_active": self.dialog is None, "dialog": self.dialog, "waiting": waiting}
+        yield TurnEnd(seq=len(events) + 1, **about, **place)
+
+    def reminding(self, *_: object, **__: object) -> AbstractAsyncContextManager[None]:
+        """Ring nothing."""
+        return nullcontext()
+
+    async def stop(self, thread: str) -> bool:
+        """Stop the turn that is played."""
+        self._stopped.set()
+        return True
+
+    async def state(self, thread: str) -> dict[str, Any] | None:
+        """Return a state once something was said."""
+        if not self.lines:
+            return None
+        return {"thread": thread, "is_active": True, "dialog": None, "paused": ["profile"], "turn": 2}
+
+    async def history(self, thread: str) -> list[Line]:
+        """Return the transcript that the test laid out."""
+        return self.lines
+
+    async def threads(self) -> list[ThreadInfo]:
+        """Return one thread once something was said."""
+        return [ThreadInfo("me", "ann", 2, AT_MS)] if self.lines else []
+
+    async def forget(self, thread: str) -> bool:
+        """Say whether there was something to forget."""
+        return bool(self.lines)
+
+    def drawing(self) -> str:
+        """Return a drawing."""
+        return "graph TD;"
+
+    def open(self, *_: object, **__: object) -> AbstractAsyncContextManager[Assistant]:
+        """Stand in for `open_assistant`."""
+
+        @asynccontextmanager
+        async def opened() -> AsyncIterator[Assistant]:
+            yield self.assistant
+
+        return opened()
+
+
+def line(role: str, text: str, speaker: str = "", **metadata: Any) -> Line:
+    """Return a line of a transcript."""
+    return Line(cast(Any, role), speaker, text, 1, "id", AT_MS, metadata)

@@ -1,0 +1,188 @@
+"""Processes that play one turn each and may be killed in it.
+
+`python -m tests.support.killable_process` imports the application once and then forks a process for every
+line of its standard input: a Request as JSON. It answers each with a line, an Outcome. Other modules that
+`serve` play it differently.
+"""
+
+import asyncio
+import json
+import os
+import select
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from app.assistant import Turn
+from app.composition import open_assistant
+from app.settings import Settings
+from tests.support.places import ROOT
+
+WARM = ("hello", "add milk to my list", "hello again", "get to know me", "add bread to my list")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A turn to be played; `clock` is by how many seconds the clock of its process is off.
+
+    `life` counts the processes that have been given the message.
+    """
+
+    database: str
+    thread: str
+    text: str
+    id: str
+    kill: float | None = None
+    """Seconds until SIGKILL, from the start of the process or (`begun`) from the first event of the turn."""
+    begun: bool = False
+    clock: float = 0
+    user: str | None = None
+    life: int = 0
+    step: int | None = None
+    """At which step of a process that counts its steps SIGKILL comes."""
+    since: str = "turn.start"
+    """The type of the event from which on it counts them."""
+    source: str = "message"
+
+
+Play = Callable[[Request, int], Coroutine[Any, Any, None]]
+"""Plays a request and writes its events, as lines of JSON, to a pipe."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a process told before it ended; `seconds` is how long it lived."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+    killed: bool = False
+    seconds: float = 0
+
+    @property
+    def cut(self) -> bool:
+        """Whether the kill hit a turn that had begun and was not over."""
+        kinds = [event["type"] for event in self.events]
+        return self.killed and "turn.start" in kinds and kinds[-1] != "turn.end"
+
+    @property
+    def said(self) -> list[str]:
+        """Return what was said to the user."""
+        return [event["text"] for event in self.events if event["type"] == "message"]
+
+
+class Driver:
+    """The other side: a running driver, which plays one request at a time."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    @asynccontextmanager
+    async def start(cls, module: str = "tests.support.killable_process") -> AsyncIterator[Self]:
+        """Start a module that serves, and wait until it is warm."""
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", module, cwd=ROOT, stdin=pipe, stdout=pipe, limit=2**24
+        )
+        try:
+            driver = cls(process)
+            assert await driver._line() == "ready"
+            yield driver
+        finally:
+            process.stdin.close() if process.stdin else None
+            await process.wait()
+
+    async def play(self, request: Request) -> Outcome:
+        """Play a turn in a process of its own."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(asdict(request)).encode() + b"\n")
+        return Outcome(**await self._line())
+
+    async def _line(self) -> Any:
+        assert self._process.stdout is not None
+        async with asyncio.timeout(120):
+            return json.loads(await self._process.stdout.readline())
+
+
+def serve(play: Play) -> None:
+    """Play requests, each in a process of its own, until there are no more."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, text in enumerate(WARM):
+            warm = Request(database=f"{folder}/warm.db", thread="warm", text=text, id=str(number))
+            asyncio.run(play(warm, os.open(os.devnull, os.O_WRONLY)))
+    _tell("ready")
+    for line in sys.stdin:
+        _tell(asdict(_fork(Request(**json.loads(line)), play)))
+
+
+def _tell(what: object) -> None:
+    sys.stdout.write(f"{json.dumps(what)}\n")
+    sys.stdout.flush()
+
+
+def _fork(request: Request, play: Play) -> Outcome:
+    # A thread of ours that held a lock at this moment would hold it for ever in the child.
+    assert threading.active_count() == 1
+    reading, writing = os.pipe()
+    begun = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.close(reading)
+            _set_clock(request.clock)
+            asyncio.run(play(request, writing))
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(writing)
+    told = _read(reading, child, request)
+    os.close(reading)
+    _, status = os.waitpid(child, 0)
+    killed = os.WIFSIGNALED(status)
+    assert killed or status == 0
+    return Outcome(events=events_of(told), killed=killed, seconds=time.monotonic() - begun)
+
+
+def _read(pipe: int, child: int, request: Request) -> bytes:
+    told = b""
+    deadline = None if request.kill is None or request.begun else time.monotonic() + request.kill
+    while True:
+        wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+        if not select.select([pipe], [], [], wait)[0]:
+            os.kill(child, signal.SIGKILL)
+            deadline = None
+        elif part := os.read(pipe, 2**16):
+            if request.kill is not None and request.begun and not told:
+                deadline = time.monotonic() + request.kill
+            told += part
+        else:
+            return told
+
+
+def events_of(told: bytes) -> list[dict[str, Any]]:
+    """Return the events that a process told before it ended."""
+    # What stands behind the last line break is half a line of a killed process.
+    return [json.loads(line) for line in told.split(b"\n")[:-1]]
+
+
+async def _play(request: Request, pipe: int) -> None:
+    settings = Settings(_env_file=None, llm_model="local:rules", database_url=f"sqlite:///{request.database}")
+    async with open_assistant(settings) as assistant:
+        async for event in assistant.play(Turn(thread=request.thread, text=request.text, id=request.id)):
+            os.write(pipe, json.dumps(event.plain()).encode() + b"\n")
+
+
+def _set_clock(seconds: float) -> None:
+    ticks, now = time.time_ns, time.time
+    time.time_ns = lambda: ticks() + int(seconds * 1e9)
+    time.time = lambda: now() + seconds
+
+
+if __name__ == "__main__":
+    serve(_play)

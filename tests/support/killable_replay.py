@@ -1,0 +1,46 @@
+"""Turns of a shop's recorded tasks, in processes that may be killed at any of their steps.
+
+`python -m tests.support.killable_replay` serves them.
+"""
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+from agents.memory import open_memory
+from app.assistant import Turn
+from benchmarks.replay import compose
+from tests.support.killable_process import Request, serve
+from tests.support.killable_writes import Steps, count
+from tests.support.places import DATA
+from tests.support.shop.replay_reads import Reads
+from tests.support.shop.replay_script import Clerk
+from tests.support.shop.replay_tasks import Task, tasks
+from tests.support.shop.store import FILE
+
+RETAIL = DATA / "tau_retail"
+
+
+@cache
+def known() -> tuple[dict[str, Task], Reads]:
+    """Read the tasks and the shop, once for all processes that are forked afterwards."""
+    records = json.loads((RETAIL / "db.json").read_text("utf-8"))
+    return {task.id: task for task in tasks(RETAIL / "replay_train.jsonl")}, Reads(records)
+
+
+async def play(request: Request, pipe: int) -> None:
+    """Play a turn of the task that the thread is named after."""
+    all_tasks, reads = known()
+    clerk, steps = Clerk(task=all_tasks.get(request.thread, Task("", "", [], "")), reads=reads), Steps(request.step)
+    count(steps)
+    FILE.set(Path(request.database))
+    async with open_memory(f"sqlite:///{request.database}") as memory:
+        assistant = compose(memory, clerk)
+        async for event in assistant.play(Turn(thread=request.thread, text=request.text, lang="en", id=request.id)):
+            os.write(pipe, json.dumps(event.plain()).encode() + b"\n")
+            steps.begun = (steps.begun or event.type == "tool.start") and event.type != "turn.end"
+
+
+if __name__ == "__main__":
+    serve(play)

@@ -1,0 +1,132 @@
+"""`python -m tests.support.killable_writes`: turns at a desk, in processes that may be killed at any of their steps.
+
+A step is a statement to the database, or either side of a tool's effect; steps are counted from the first event of a
+kind (`Request.since`) to the end of the turn.
+"""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+from langchain_core.messages import BaseMessage
+
+from agents.memory import open_memory
+from agents.models.script import Asked, Call, Line, Script
+from agents.speaker import Speakers
+from app.assistant import Turn
+from app.composition import discover
+from observers import Observer
+from tests.conftest import compose
+from tests.support.killable_process import Request, serve
+from tests.support.shop_tools import ask_address, choose_order
+from tests.support.write_tools import Desk
+
+CALLS: dict[str, Call] = {
+    "pay": Call("pay", {"to": "Bob", "amount": 10}),
+    "note": Call("note", {"text": "paid Bob"}),
+    "mail": Call("mail", {"text": "hi"}),
+    "return": Call("choose_order"),
+    "fetch": Call("ask_address"),
+}
+ASKING = (choose_order, ask_address)
+PACE = 0.02
+"""Seconds that a tool takes at each step."""
+_EXECUTE: Callable[..., Awaitable[Any]] = aiosqlite.Connection._execute
+
+
+class Clerk(Script):
+    """Models that pay, note, mail and ask, as they are told, all in one reply, and tell what came of it.
+
+    What the user answers to a question is noted. The weather is for the supervisor.
+    """
+
+    def __init__(self, life: int) -> None:
+        # A provider never gives the same id to two calls, nor may two lives.
+        super().__init__(asked=[Asked("nobody", [], [])] * (1000 * life))
+
+    def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
+        """Return what the role says to this."""
+        spoken = [message for message in messages if message.type != "system"]
+        heard = spoken[-1].text.lower()
+        if role == "observer":
+            return "own" if "weather" in heard else "stay"
+        if role == "supervisor":
+            return "It is sunny." if "weather" in heard else Call("plan_things", {"brief": "money"})
+        results = [*takewhile(lambda message: message.type == "tool", reversed(spoken))][::-1]
+        answers = [message.text for message in results if message.name in [tool.name for tool in ASKING]]
+        if answers:
+            return [Call("note", {"text": text}) for text in answers]
+        if results:
+            return "\n".join(message.text for message in results)
+        return [call for name, call in CALLS.items() if name in heard] or "Well."
+
+
+class Steps:
+    """Count steps, and die at one of them."""
+
+    def __init__(self, last: int | None) -> None:
+        self.last = last
+        self.begun = False
+        self.taken = 0
+
+    def take(self) -> None:
+        """Take a step."""
+        self.taken += self.begun
+        if self.last is not None and self.taken >= self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def pause(self, name: str) -> None:
+        """Take a step of a tool."""
+        await asyncio.sleep(PACE)
+        self.take()
+
+
+@cache
+def staff() -> tuple[Desk, Speakers, Mapping[str, Observer]]:
+    """Find everybody, once for all processes that are forked afterwards."""
+    desk = Desk(Path())
+    speakers, watching = discover()
+    return desk, with_questions(desk.with_desk(speakers)), watching
+
+
+def with_questions(speakers: Speakers) -> Speakers:
+    """Return the speakers, the planner with two more tools, which ask the user."""
+    planner = speakers.dialogs["planner"]
+    asking = replace(planner, tools=[*planner.tools, *ASKING], resume="ask")
+    return Speakers(speakers.supervisor, {**speakers.dialogs, "planner": asking})
+
+
+async def play(request: Request, pipe: int) -> None:
+    """Play a turn."""
+    desk, speakers, watching = staff()
+    steps = Steps(request.step)
+    count(steps)
+    desk.path, desk.step = Path(request.database), steps.pause
+    turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user, source=request.source)
+    async with open_memory(f"sqlite:///{desk.path}") as memory:
+        assistant = compose(memory, Clerk(request.life), speakers, watching)
+        async for event in assistant.play(turn):
+            os.write(pipe, json.dumps(event.plain()).encode() + b"\n")
+            steps.begun = (steps.begun or event.type == request.since) and event.type != "turn.end"
+
+
+def count(steps: Steps) -> None:
+    """Count every statement to a database as a step."""
+
+    async def counted(self: aiosqlite.Connection, *args: Any, **more: Any) -> Any:
+        steps.take()
+        return await _EXECUTE(self, *args, **more)
+
+    aiosqlite.Connection._execute = counted  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    serve(play)

@@ -1,0 +1,118 @@
+"""A small provider of chat completions over HTTP, for what big ones do not do: odd ids, odd chunks, slow words."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from tests.support.loopback import listening
+
+Chunk = dict[str, Any] | str
+"""One event of a stream: an object, or raw text in its place."""
+Reply = Sequence[Chunk] | bytes
+"""A stream, or all that is sent before the connection ends."""
+Answer = Callable[[dict[str, Any]], Reply]
+"""Chooses the reply to a request."""
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+
+
+@dataclass
+class Provider:
+    """Answer every request with the next of `replies`, a chunk every `pace` seconds; the last reply stays."""
+
+    replies: list[Reply | Answer]
+    pace: float
+    url: str = ""
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    """What it was asked."""
+    sent: int = 0
+    """How many chunks it has sent."""
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when whoever asked has gone in the middle of a reply."""
+    _sending: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, *replies: Reply | Answer, pace: float = 0) -> AsyncIterator[Self]:
+        """Listen on a port of its own."""
+        provider = cls(list(replies), pace)
+        async with listening(provider._serve) as address:
+            provider.url = f"{address}/v1"
+            yield provider
+
+    async def has_sent(self, chunks: int) -> None:
+        """Wait until so many chunks have been sent."""
+        async with asyncio.timeout(30), self._sending:
+            await self._sending.wait_for(lambda: self.sent >= chunks)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            self.bodies.append((await read_request(reader))[1])
+            reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+            chunks = reply(self.bodies[-1]) if callable(reply) else reply
+            if isinstance(chunks, bytes):
+                writer.write(chunks)
+                return
+            writer.write(HEAD)
+            for chunk in [*chunks, "[DONE]"]:
+                writer.write(f"data: {chunk if isinstance(chunk, str) else json.dumps(chunk)}\n\n".encode())
+                await writer.drain()
+                async with self._sending:
+                    self.sent += 1
+                    self._sending.notify_all()
+                await asyncio.sleep(self.pace)
+        except ConnectionError:
+            self.left.set()
+        finally:
+            writer.close()
+
+
+async def read_request(reader: asyncio.StreamReader) -> tuple[str, dict[str, Any]]:
+    """Return the head of a request, and its JSON."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
+    body: dict[str, Any] = json.loads(await reader.readexactly(int(length.partition(":")[2])))
+    return head, body
+
+
+def refuse(status: int, problem: dict[str, str]) -> bytes:
+    """Return a refusal with a status and what is wrong."""
+    text = json.dumps({"error": problem}).encode()
+    return (
+        f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
+    )
+
+
+def words(text: str) -> list[Chunk]:
+    """Return a reply of words."""
+    first, *others = text.split()
+    said = [first, *(f" {word}" for word in others)]
+    return [delta(role="assistant", content=""), *(delta(content=word) for word in said), end("stop")]
+
+
+def call(name: str, args: str, call_id: str | None = None) -> list[Chunk]:
+    """Return a reply that calls a tool, its arguments in two parts; without `call_id` the call has no id."""
+    half = len(args) // 2
+    named = {"id": call_id} if call_id else {}
+    first = {"index": 0, "type": "function", "function": {"name": name, "arguments": args[:half]}, **named}
+    second = {"index": 0, "function": {"arguments": args[half:]}}
+    return [delta(role="assistant", tool_calls=[first]), delta(tool_calls=[second]), end("tool_calls")]
+
+
+def delta(**fields: Any) -> dict[str, Any]:
+    """Return a piece of a reply."""
+    return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": fields, "finish_reason": None}]}
+
+
+def end(reason: str) -> dict[str, Any]:
+    """Return the chunk that ends a reply."""
+    return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+
+
+def usage(asked: int, answered: int, cached: int) -> dict[str, Any]:
+    """Return the chunk that tells what a reply cost, in tokens."""
+    spent = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
+    details = {"prompt_tokens_details": {"cached_tokens": cached}}
+    return {"object": "chat.completion.chunk", "choices": [], "usage": {**spent, **details}}

@@ -1,0 +1,62 @@
+"""What each speaker's model is told before the conversation, as Markdown to be reviewed.
+
+`python -m tests.support.prompt_snapshot` writes it anew to `tests/prompts/<lang>/<speaker>.md` after a change.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from agents.context import Context
+from agents.conversation.prompt import Prompting
+from agents.models.script import Script
+from agents.speaker import Speaker
+from agents.state import State
+from app.composition import discover
+from prompts import languages
+
+FOLDER = Path(__file__).parents[1] / "prompts"
+NOBODY = Context("-", "-", Script().models(["supervisor"]), zone=ZoneInfo("UTC"))
+NOW = re.compile(r"\w+ \d{4}-\d\d-\d\d \d\d:\d\d.*")
+
+
+def snapshots() -> dict[str, str]:
+    """Return the text of every snapshot, by its path below `tests/prompts`."""
+    prompting = Prompting(discover()[0])
+    speakers = [prompting.speakers.supervisor, *prompting.speakers.dialogs.values()]
+    return {f"{lang}/{one.name}.md": _composed(prompting, one, lang) for lang in languages() for one in speakers}
+
+
+def stored() -> dict[str, str]:
+    """Return the snapshots on disk, likewise."""
+    return {path.relative_to(FOLDER).as_posix(): path.read_text("utf-8") for path in FOLDER.rglob("*.md")}
+
+
+def write() -> None:
+    """Bring the snapshots on disk up to date."""
+    fresh = snapshots()
+    for gone in stored().keys() - fresh.keys():
+        (FOLDER / gone).unlink()
+    for name, text in fresh.items():
+        path = FOLDER / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+def _composed(prompting: Prompting, speaker: Speaker, lang: str) -> str:
+    heard = None if speaker.is_supervisor else "…"
+    state = State(lang=lang, heard={"id": "1", "text": heard, "source": "message"})
+    first, *_, last = prompting.messages(speaker, state, NOBODY)
+    tools = "\n".join(_described(tool["function"]) for tool in prompting.tools(speaker, lang))
+    parts = ("# Begins with", first.text, "# Tools", tools, "# Ends with", NOW.sub("…", last.text))
+    return "\n\n".join(parts) + "\n"
+
+
+def _described(tool: dict[str, Any]) -> str:
+    parameters = ", ".join(tool["parameters"]["properties"])
+    return f"- {tool['name']}({parameters}): {tool['description']}"
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,76 @@
+"""Remote tools for tests: the examples of `docs/tools.md` with the services of a test in place of the shop."""
+
+import re
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from agents.models.script import Call, Line
+from agents.speaker import Speakers
+from app.composition.remote_tools import with_remote_tools
+from app.settings import Settings
+from tests.support.http_service import Service
+from tests.support.places import ROOT
+
+BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]
+ORDERS = {
+    "orders": [
+        {"id": "0b7e-6f0a", "title": "Blue shoes", "total": {"amount": 60.0}, "secret": 1},
+        {"id": "5f0c-2d9e", "title": "Red hat", "total": {"amount": 15.0}, "secret": 2},
+    ]
+}
+FOUND = '[{"id":1,"name":"Blue shoes","price":60.0},{"id":2,"name":"Red hat","price":15.0}]'
+Open = Callable[..., AbstractAsyncContextManager[Service]]
+EMMA = '[{"id":1,"title":"Emma"}]'
+"""What the library answers for a word of that book."""
+DOCUMENT = ROOT / "docs" / "tools.md"
+
+
+def example(name: str) -> dict[str, Any]:
+    """Return the example in the document that has this key."""
+    blocks = re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL)
+    return next(found for found in map(yaml.safe_load, blocks) if name in found)
+
+
+def shop(url: str, **service: Any) -> dict[str, Any]:
+    """Return the example of HTTP tools, with the shop at another address."""
+    described = example("services")
+    described["services"]["shop"] |= {"url": f"{url}/api/v1", "internal": True, **service}
+    return described
+
+
+@asynccontextmanager
+async def opened(folder: Path, speakers: Speakers, *, http: Any = None, servers: Any = None) -> AsyncIterator[Speakers]:
+    """Yield the speakers with the tools that these files describe."""
+    settings = Settings(_env_file=None)
+    for field, body in (("remote_tools", http), ("mcp_servers", servers)):
+        if body is not None:
+            path = folder / f"{field}.yaml"
+            path.write_text(
+                body if isinstance(body, str) else yaml.safe_dump(body, allow_unicode=True, sort_keys=False), "utf-8"
+            )
+            settings = settings.model_copy(update={field: path})
+    async with with_remote_tools(settings, speakers) as found:
+        yield found
+
+
+def library(**changes: Any) -> dict[str, Any]:
+    """Return the example of the document, with this Python as the command and two tools more."""
+    body = example("servers")
+    server = body["servers"]["library"]
+    server |= {"command": sys.executable, "args": ["-m", "tests.support.mcp_server", "stdio"], "cwd": str(ROOT)}
+    server["tools"] |= {"nap": {"effect": "read"}, "collapse": {"effect": "read"}, "freeze": None}
+    server |= changes
+    body["servers"]["library"] = {key: value for key, value in server.items() if value is not None}
+    return body
+
+
+def taking(**tools: Any) -> dict[str, Any]:
+    """Return the library with these tools, said so, in place of those of the same names."""
+    body = library()
+    body["servers"]["library"]["tools"] |= tools
+    return body

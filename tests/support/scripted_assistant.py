@@ -1,0 +1,113 @@
+"""A conversation on the real graph and a real database file; what the models say is up to the test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal, cast
+
+from langchain_core.messages import BaseMessage
+
+from agents.events import Event, Message
+from agents.history import dangling
+from agents.memory import inbox, open_memory
+from agents.models import Models
+from agents.models.script import Asked, Call, Line, Script
+from agents.speaker import Speakers
+from agents.state import State
+from app.assistant import Assistant, Turn
+from app.assistant.language import Languages
+from app.assistant.run import config_of
+from app.composition import discover
+from app.composition.help_chain import make_help
+from app.graph import build_graph
+from app.settings import Settings
+
+THREAD = "t"
+ROLES = ("supervisor", "profile", "planner", "observer")
+
+
+@asynccontextmanager
+async def stage(
+    path: Path,
+    models: Models,
+    settings: Settings | None = None,
+    change: Callable[[Speakers], Speakers] = lambda speakers: speakers,
+) -> AsyncIterator[Assistant]:
+    """Open the application as it is, or changed, with these models, on the database file at `path`."""
+    speakers, watching = discover()
+    speakers = change(speakers)
+    async with open_memory(f"sqlite:///{path}") as memory:
+        graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
+        help = await make_help(settings or Settings(_env_file=None), memory.store, memory.notes)
+        yield Assistant(graph, memory, models, Languages("en", ("en", "ru"), memory.store), help)
+
+
+async def play(assistant: Assistant, text: str | None, message_id: str | None = None) -> list[Event]:
+    """Play one message to its end and return all that happened."""
+    named = {"id": message_id} if message_id else {}
+    return [event async for event in assistant.play(Turn(thread=THREAD, text=text, **named))]
+
+
+def said(events: Sequence[Event]) -> list[str]:
+    """Return what was said to the user."""
+    return [event.text for event in events if isinstance(event, Message)]
+
+
+async def values(assistant: Assistant, thread: str = THREAD) -> State:
+    """Return the state of a thread as it is stored."""
+    return cast(State, (await assistant.graph.aget_state(config_of(thread))).values)
+
+
+async def open_calls(assistant: Assistant, thread: str = THREAD) -> list[str]:
+    """Return the tool calls that nothing answers, in the histories of all speakers."""
+    talks = (await values(assistant, thread)).get("talks", {})
+    return [call for talk in talks.values() for call in dangling(talk.get("messages", []))]
+
+
+async def todos(assistant: Assistant, user: str = THREAD) -> list[str]:
+    """Return the to-dos of a user, in the order of their numbers."""
+    found = await assistant.memory.store.asearch(("users", user, "todos"), limit=1000)
+    return [item.value["text"] for item in sorted(found, key=lambda item: int(item.value["number"]))]
+
+
+async def script_lines(assistant: Assistant, thread: str = THREAD) -> list[str]:
+    """Return the transcript, one "speaker: text" for each line, "^C" behind what was interrupted."""
+    return [_worded(line) for line in await assistant.history(thread)]
+
+
+class Planner(Script):
+    """Models that add to the to-dos what begins with "put"; what was said in another `life` they do not know."""
+
+    def __init__(self, life: int = 0) -> None:
+        # A provider never gives the same id to two calls, nor may two lives.
+        super().__init__(asked=[Asked("nobody", [], [])] * (1000 * life))
+
+    def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
+        """Return what the role says to this."""
+        last = [message for message in messages if message.type != "system"][-1]
+        if role == "observer":
+            return "stay"
+        if role == "supervisor":
+            return Call("plan_things", {"brief": "to-dos"})
+        if last.type == "human" and last.text.startswith("put"):
+            return ["Well.", Call("add_todos", {"items": [last.text]})]
+        return "Noted." if last.type == "tool" else "What shall I put down?"
+
+
+class Gate(asyncio.Event):
+    """A gate of a script that lets so many pieces pass, and then none until it is set."""
+
+    def __init__(self, passes: int) -> None:
+        super().__init__()
+        self._passes = passes
+
+    async def wait(self) -> Literal[True]:
+        """Wait unless there is a pass left."""
+        self._passes -= 1
+        return True if self._passes >= 0 else await super().wait()
+
+
+def _worded(line: inbox.Line) -> str:
+    who = "user" if line.role == "user" else line.speaker
+    return f"{who}: {line.text}{' ^C' if line.metadata.get('interrupted') else ''}"

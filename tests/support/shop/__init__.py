@@ -1,0 +1,1 @@
+"""A shop for tools to work on, and recorded tasks to replay."""

@@ -1,0 +1,89 @@
+"""What is wanted of three hundred tools: a script of turns, and a model that always knows which tool is meant."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
+
+from agents.models.script import Call, Line, Script
+from agents.toolkit.find_tools import CALL, FIND
+from benchmarks.warehouse import THINGS, VERBS
+
+KINDS: tuple[Literal["plain", "plain", "vague", "talk", "again"], ...] = ("plain", "plain", "vague", "talk", "again")
+STEP = 7
+"""Things between the one of a round and that of the next."""
+VAGUE = {
+    "count": "And of those, how many are left?",
+    "move": "Put some of them somewhere else, they are in the way.",
+    "paint": "They could do with a new colour, too.",
+    "weigh": "Are they heavy?",
+    "sell": "I would rather have money than all of those.",
+    "repair": "Some are broken, I am afraid; see to it.",
+}
+TALK = "Thank you, that is a load off my mind. It has been a long day, and there is more to come."
+
+
+@dataclass(frozen=True)
+class Errand:
+    """A user message, the tool that is meant (none: talk), and the answer."""
+
+    says: str
+    verb: str = ""
+    thing: str = ""
+    amount: int = 0
+
+    @property
+    def tool(self) -> str:
+        """Return the name of the tool that is meant; empty if none is."""
+        return f"{self.verb}_{self.thing}" if self.verb else ""
+
+    @property
+    def answer(self) -> str:
+        """Return what the assistant says at the end of the turn."""
+        if not self.verb:
+            return "You are welcome. Tell me when there is something to do; the warehouse is open until six."
+        return f"That is done: {self.verb} {self.amount} {self.thing}. Is there anything else for the warehouse?"
+
+
+def errands(turns: int) -> list[Errand]:
+    """Return a script of so many turns, in rounds of five: two plain requests, a vague one, talk, the first again."""
+    return [_errand(number) for number in range(turns)]
+
+
+def _errand(number: int) -> Errand:
+    round_, kind = number // len(KINDS), KINDS[number % len(KINDS)]
+    second = number % len(KINDS) in (1, 2)
+    thing = THINGS[(2 * round_ + second) * STEP % len(THINGS)]
+    verb = VERBS[(round_ + second + (kind == "vague")) % len(VERBS)]
+    if kind == "talk":
+        return Errand(TALK)
+    if kind == "vague":
+        return Errand(VAGUE[verb], verb, thing, number + 1)
+    return Errand(
+        f"Please {verb} {number + 1} {thing}{' once more' if kind == 'again' else ''}.", verb, thing, number + 1
+    )
+
+
+@dataclass(repr=False)
+class Perfect(Script):
+    """Call the tool that is meant as the prompt allows: bound, by its card, or after looking for it."""
+
+    errand: Errand = field(default_factory=lambda: errands(1)[0])
+
+    def __repr__(self) -> str:
+        # LangChain spells a model out before it is asked: with all its former prompts, that takes ever longer.
+        return "Perfect()"
+
+    def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
+        """Return the call that is due, or the answer once the tool has run."""
+        one = self.errand
+        last = next(message for message in reversed(messages) if not isinstance(message, SystemMessage))
+        if not one.tool or (isinstance(last, ToolMessage) and last.name != FIND):
+            return one.answer
+        args: dict[str, Any] = {"amount": one.amount}
+        if one.tool in {tool["function"]["name"] for tool in self.asked[-1].tools}:
+            return Call(one.tool, args)
+        if any(f"- {one.tool}(" in message.text for message in messages):
+            return Call(CALL, {"name": one.tool, "args": args})
+        return Call(FIND, {"query": f"{one.verb} {one.thing}"})

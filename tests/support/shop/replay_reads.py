@@ -1,0 +1,56 @@
+"""Which reads of a shop show an identifier: what a model has to look up before it can name a thing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tests.support.shop.reads import catalogue
+from tests.support.shop.store import Kind, Record
+
+Named = tuple[str, str]
+"""An identifier behind its kind."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A call, with what it shows but for what is changed since."""
+
+    tool: str
+    args: Mapping[str, Any]
+    output: Any
+
+
+class Reads:
+    """Know what stands where, from the records of a shop before anybody was served."""
+
+    def __init__(self, records: Mapping[Kind, Mapping[str, Record]]) -> None:
+        self.records = records
+
+    def showing(self, named: Named) -> Read | None:
+        """Return the read that shows an identifier; None if there is no such thing."""
+        kind, id = named
+        if kind == "product":
+            shown = catalogue(list(self.records["products"].values()))
+            return Read("list_all_product_types", {}, shown) if id in self.records["products"] else None
+        if kind == "user":
+            found = self.records["users"].get(id)
+            return Read("find_user_id_by_email", {"email": found["email"]}, id) if found else None
+        if kind == "item":
+            return self._whole("products", self._products.get(id))
+        return self._whole("users", self._owners.get(id))
+
+    def _whole(self, kind: Kind, id: str | None) -> Read | None:
+        if id is None:
+            return None
+        one = kind.removesuffix("s")
+        return Read(f"get_{one}_details", {f"{one}_id": id}, self.records[kind][id])
+
+    @cached_property
+    def _products(self) -> dict[str, str]:
+        return {item: id for id, product in self.records["products"].items() for item in product["variants"]}
+
+    @cached_property
+    def _owners(self) -> dict[str, str]:
+        users = self.records["users"].items()
+        return {one: id for id, user in users for one in [*user["orders"], *user["payment_methods"]]}

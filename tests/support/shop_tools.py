@@ -1,0 +1,111 @@
+"""A shop for tests of the tool layer: orders to choose from, returns to write, a form, players and failures."""
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from langchain_core.tools import tool
+from langgraph.prebuilt import ToolRuntime
+from pydantic import BaseModel, Field
+
+from agents.context import Context
+from agents.events.views import CardList, Entry, Notice
+from agents.identifiers import Opaque
+from agents.models.script import Call, Line
+from agents.speaker import Speakers
+from agents.toolkit.result import Answer, Option, Refused, choice, request, result
+from agents.toolkit.traits import traits
+
+Runtime = ToolRuntime[Context, Any]
+OrderId = Annotated[str, Opaque("order")]
+ORDERS = {
+    "0b7e6f0a-6c1e-4c53-9a55-6a1d0c2f9a11": ("Blue shoes", 60.0),
+    "5f0c2d9e-1b7a-4f0e-8f7b-2f4b8f6f1c22": ("Red hat", 15.0),
+    "9a8b7c6d-5e4f-4a3b-9c2d-1e0f9a8b7c33": ("Green coat", 140.0),
+}
+SHOES, HAT, COAT = ORDERS
+BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
+"""How the supervisor passes a customer on to who has the tools."""
+ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"
+
+
+class Order(BaseModel):
+    """One order."""
+
+    id: OrderId
+    name: str
+    price: float
+
+
+class Address(BaseModel):
+    """Where a parcel shall be fetched."""
+
+    street: str | None = Field(default=None, min_length=3)
+    zip: int | None = None
+
+
+def order(id: str) -> Order:
+    """Return an order of the shop."""
+    name, price = ORDERS[id]
+    return Order(id=id, name=name, price=price)
+
+
+@traits(kind="selector", result=Order)
+@tool(response_format="content_and_artifact")
+async def choose_order(runtime: Runtime) -> Answer:
+    """Let the user choose one of their orders."""
+    options = [
+        Option(name, order(id).model_dump(), detail=f"{price:.0f} EUR", id=id, facts={"price": price})
+        for id, (name, price) in ORDERS.items()
+    ]
+    return choice("Which order?", options)
+
+
+@traits(kind="breaker", form=Address)
+@tool(response_format="content_and_artifact")
+async def ask_address(runtime: Runtime) -> Answer:
+    """Let the user fill in an address."""
+    return request("Where shall we fetch it?")
+
+
+@traits(kind="breaker")
+@tool(response_format="content_and_artifact")
+async def sign_in(runtime: Runtime) -> Answer:
+    """Let the user sign in on a page."""
+    return request("Please sign in.", url="https://shop.example/sign-in")
+
+
+@traits(result={"type": "array", "items": Order.model_json_schema()}, view="cards")
+@tool(response_format="content_and_artifact")
+async def find_orders(name: str, runtime: Runtime) -> Answer:
+    """Find the user's orders by name."""
+    found = [order(id) for id, (label, _) in ORDERS.items() if name.lower() in label.lower()]
+    entries = [Entry(one.name, f"{one.price:.0f} EUR", id=one.id) for one in found]
+    return result(found, view=CardList(title="Orders", entries=entries) if found else None)
+
+
+@traits(effect="write", key=("order",))
+@tool(response_format="content_and_artifact")
+async def submit_return(order: OrderId, runtime: Runtime, reason: str = "") -> Answer:
+    """Send an order back."""
+    if order not in ORDERS:
+        raise Refused("There is no such order.", Notice(message="No such order.", level="error"))
+    RETURNS.append((runtime.context.user, order))
+    return result(message=f"{ORDERS[order][0]} is on its way back.")
+
+
+@traits(permission="refund")
+@tool
+async def refund(runtime: Runtime) -> str:
+    """Pay the money back."""
+    return "Paid."
+
+
+RETURNS: list[tuple[str, str]] = []
+"""What was sent back, by whom; tests empty it."""
+TOOLS = [choose_order, ask_address, sign_in, find_orders, submit_return, refund]
+
+
+def with_shop(speakers: Speakers) -> Speakers:
+    """Return the speakers, the planner with the tools of the shop."""
+    planner = replace(speakers.dialogs["planner"], tools=TOOLS, resume="ask")
+    return Speakers(speakers.supervisor, {**speakers.dialogs, "planner": planner})

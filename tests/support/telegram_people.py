@@ -1,0 +1,49 @@
+"""Who writes to the bot in these tests, and what they wait for."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from langchain_core.messages import BaseMessage
+
+from agents.models.script import Call, Line, Script
+from app.telegram.door import Door
+from tests.support.scripted_assistant import Gate
+
+ANN, BOB, GROUP = 11, 22, -100777
+PLAN = Call("plan_things", {"brief": "to-dos"})
+MEET = Call("get_acquainted", {"brief": "wants to get acquainted"})
+Open = Callable[..., Any]
+
+
+class Echo(Script):
+    """A supervisor that repeats what it heard."""
+
+    def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
+        """Return the last message."""
+        return next((one.text for one in reversed(messages) if one.type == "human"), "Hello, who are you?")
+
+
+class Holding(Gate):
+    """A gate that tells when it has let through what it may."""
+
+    holds = False
+
+    async def wait(self) -> Literal[True]:
+        """Wait unless there is a pass left."""
+        self.holds = self._passes <= 0
+        return await super().wait()
+
+
+async def until_stored(door: Door, thread: str, number: int) -> None:
+    """Wait until so many messages of a thread are in the inbox."""
+    for _ in range(1000):
+        if len(await door.assistant.memory.transcript.open_letters(thread)) >= number:
+            return
+        await asyncio.sleep(0.01)
+    raise TimeoutError
+
+
+def labels(message: dict[str, Any]) -> list[list[str]]:
+    """Return what stands on a message's buttons, row by row."""
+    return [[one["text"] for one in row] for row in message["reply_markup"]["inline_keyboard"]]

@@ -1,0 +1,70 @@
+"""A tiny conversation that keeps words, and what is found of it in a database."""
+
+import sqlite3
+from pathlib import Path
+from typing import Annotated, Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+from typing_extensions import TypedDict
+
+from agents.memory.checkpointer import Saver
+from agents.memory.inbox import Letter, Line
+
+THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
+
+
+def append(words: list[str], added: list[str]) -> list[str]:
+    """Keep the last 40 words."""
+    return [*words, *added][-40:]
+
+
+class Words(TypedDict, total=False):
+    """The state of a tiny conversation."""
+
+    words: Annotated[list[str], append]
+
+
+def graph(saver: Saver) -> Any:
+    """Build a graph of one node that asks the user when it hears "ask"."""
+
+    def answer(state: Words) -> Words:
+        if state["words"][-1] == "ask":
+            return {"words": [interrupt("yes?")]}
+        return {"words": [state["words"][-1].upper()]}
+
+    built = StateGraph(Words)
+    built.add_node("answer", answer)
+    built.add_edge(START, "answer")
+    built.add_edge("answer", END)
+    return built.compile(checkpointer=saver)
+
+
+async def words(saver: Saver, config: RunnableConfig = THREAD) -> list[str]:
+    """Return what the thread's latest checkpoint holds."""
+    state = await graph(saver).aget_state(config)
+    return list(state.values.get("words", []))
+
+
+async def say(saver: Saver, word: str, config: RunnableConfig = THREAD) -> None:
+    """Play a turn."""
+    await graph(saver).ainvoke({"words": [word]}, config, durability="sync")
+
+
+def count(path: Path, table: str) -> int:
+    """Count the rows of a table, through a connection of its own."""
+    connection = sqlite3.connect(path)
+    (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+    connection.close()
+    return int(rows)
+
+
+def letter(message_id: str = "m1", text: str | None = "hello", thread: str = "t", user: str = "u") -> Letter:
+    """Make a message."""
+    return Letter(thread, message_id, user, text, "message")
+
+
+def reply(text: str, **metadata: Any) -> Line:
+    """Make a line of the assistant."""
+    return Line("assistant", "supervisor", text, 0, "", 5, {"source": "llm", **metadata})

@@ -1,0 +1,76 @@
+"""`open_memory` makes a database or says what is wrong."""
+
+import asyncio
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+
+from agents.errors import ConfigError
+from agents.memory import open_memory
+from tests.support.tiny_graph import count, letter
+
+
+class TestOpening:
+    """`open_memory` makes a database or says what is wrong."""
+
+    async def test_a_relative_path_and_its_folders_are_created(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Parent folders are made, and closing leaves one file with everything in it."""
+        monkeypatch.chdir(tmp_path)
+        async with open_memory("sqlite:///a/b/x.db") as memory:
+            await memory.transcript.accept(letter())
+        assert {file.name for file in (tmp_path / "a" / "b").iterdir()} == {"x.db", "x.db.lock"}
+        assert count(tmp_path / "a" / "b" / "x.db", "inbox") == 1
+
+    @pytest.mark.parametrize("url", ["postgresql://u:secret@host/db", "sqlite:///", "sqlite:///:memory:", "x.db"])
+    async def test_another_kind_of_address_is_refused(self, url: str) -> None:
+        """The error names the setting and a good value, and keeps passwords to itself."""
+        with pytest.raises(ConfigError, match="DATABASE_URL must be sqlite:///path") as caught:
+            async with open_memory(url):
+                pass
+        assert "secret" not in str(caught.value)
+
+    async def test_a_file_that_is_no_database_is_refused_and_kept(self, tmp_path: Path) -> None:
+        """A wrong path must not cost the file there."""
+        note = tmp_path / "note.txt"
+        note.write_text("milk, eggs " * 500)
+        with pytest.raises(ConfigError, match=r"DATABASE_URL: cannot use .*note\.txt"):
+            async with open_memory(f"sqlite:///{note}"):
+                pass
+        assert note.read_text() == "milk, eggs " * 500
+
+    async def test_a_path_that_cannot_be_is_refused(self, tmp_path: Path) -> None:
+        """A folder in place of the file, or a file in place of the folder, is the operator's to mend."""
+        (tmp_path / "file").touch()
+        for wrong in (tmp_path, tmp_path / "file" / "x.db"):
+            with pytest.raises(ConfigError, match="DATABASE_URL"):
+                async with open_memory(f"sqlite:///{wrong}"):
+                    pass
+
+    async def test_an_error_of_the_user_is_not_taken_for_a_wrong_setting(self, path: Path) -> None:
+        """Only opening is translated; what happens later keeps its type."""
+        with pytest.raises(FileNotFoundError):
+            async with open_memory(f"sqlite:///{path}"):
+                raise FileNotFoundError
+
+    async def test_values_do_not_reach_the_log(self, path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """The database driver's debug lines hold people's words and stay off."""
+        with caplog.at_level(logging.DEBUG):
+            async with open_memory(f"sqlite:///{path}") as memory:
+                await memory.transcript.accept(letter(text="pomegranate"))
+        assert "pomegranate" not in caplog.text
+
+    @pytest.mark.slow
+    async def test_processes_that_start_together_share_a_fresh_file(self, path: Path) -> None:
+        """Creating the tables is no race."""
+        code = (
+            "import asyncio, sys\nfrom agents.memory import open_memory\n"
+            "async def main():\n    async with open_memory(sys.argv[1]): pass\nasyncio.run(main())"
+        )
+        processes = [
+            await asyncio.create_subprocess_exec(sys.executable, "-c", code, f"sqlite:///{path}") for _ in range(4)
+        ]
+        assert [await process.wait() for process in processes] == [0, 0, 0, 0]

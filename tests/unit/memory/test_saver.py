@@ -1,0 +1,145 @@
+"""The checkpoints of a thread: the last one written, whatever the clocks say."""
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import ormsgpack
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import id as ids
+from langgraph.types import Command
+
+from agents.memory import Memory
+from agents.memory.checkpointer import Saver
+from agents.memory.connection import writing
+from tests.support.tiny_graph import THREAD, count, graph, letter, say, words
+
+
+class TestSaver:
+    """Checkpoints: last written wins, nothing grows, nothing runs."""
+
+    async def test_a_turn_under_a_clock_that_is_behind_is_kept(
+        self, path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A second saver whose clock is 5 s behind answers a turn, and the next turn knows it."""
+        await say(memory.saver, "one")
+        behind = time.time_ns() - 5_000_000_000
+        async with Saver.from_conn_string(str(path)) as second:
+            with monkeypatch.context() as patch:
+                patch.setattr(ids, "_last_v6_timestamp", None)
+                patch.setattr(time, "time_ns", lambda: behind)
+                await say(second, "two")
+        await say(memory.saver, "three")
+        assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
+
+    @pytest.mark.slow
+    async def test_a_process_whose_clock_is_behind_loses_nothing(self, path: Path, memory: Memory) -> None:
+        """The same with a real process."""
+        code = (
+            "import asyncio, sys, time\nreal = time.time_ns\ntime.time_ns = lambda: real() - 60_000_000_000\n"
+            "from agents.memory.checkpointer import Saver\nfrom tests.support.tiny_graph import say\n"
+            "async def main():\n    async with Saver.from_conn_string(sys.argv[1]) as saver:\n"
+            "        await say(saver, 'two')\nasyncio.run(main())"
+        )
+        await say(memory.saver, "one")
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(path))
+        assert await process.wait() == 0
+        assert await words(memory.saver) == ["one", "ONE", "two", "TWO"]
+        await say(memory.saver, "three")
+        assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
+
+    async def test_one_checkpoint_a_thread_is_kept(self, path: Path, memory: Memory) -> None:
+        """Each checkpoint replaces the one before, of its own thread only, and the talk goes on."""
+        other: RunnableConfig = {"configurable": {"thread_id": "other"}}
+        await say(memory.saver, "hello", other)
+        for word in ("one", "two", "three"):
+            await say(memory.saver, word)
+        assert (count(path, "checkpoints"), count(path, "writes")) == (2, 0)
+        assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
+        assert [found.config["configurable"]["thread_id"] async for found in memory.saver.alist(None)] != []
+        await memory.saver.adelete_thread("t")
+        assert count(path, "checkpoints") == 1
+
+    async def test_a_waiting_thread_keeps_what_it_needs(self, path: Path, memory: Memory) -> None:
+        """A thread that waits for an answer keeps its pending writes and can be answered."""
+        await say(memory.saver, "one")
+        await say(memory.saver, "ask")
+        assert count(path, "checkpoints") == 1
+        assert count(path, "writes") > 0
+        await graph(memory.saver).ainvoke(Command(resume="fine"), THREAD, durability="sync")
+        assert await words(memory.saver) == ["one", "ONE", "ask", "fine"]
+        assert (count(path, "checkpoints"), count(path, "writes")) == (1, 0)
+
+    @pytest.mark.parametrize("kind", ["msgpack", "json", "pickle"])
+    async def test_a_forged_row_runs_no_code(
+        self, kind: str, path: Path, memory: Memory, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Who can write to the database still cannot run anything here."""
+        await say(memory.saver, "one")
+        trap = str(tmp_path / "trap")
+        extension = ormsgpack.packb(ormsgpack.Ext(0, ormsgpack.packb(("os", "mkdir", trap))))
+        forged = {
+            "msgpack": extension,
+            "json": b'{"lc": 2, "type": "constructor", "id": ["os", "mkdir"], "args": ["%s"]}' % trap.encode(),
+            "pickle": b"cos\nmkdir\n(V" + trap.encode() + b"\ntR.",
+        }
+        async with writing(memory.saver.conn):
+            await memory.saver.conn.execute("UPDATE checkpoints SET type = ?, checkpoint = ?", (kind, forged[kind]))
+        try:
+            await memory.saver.aget_tuple(THREAD)
+        except NotImplementedError:
+            assert kind == "pickle"
+        assert "trap" not in os.listdir(tmp_path)
+
+    async def test_a_cancelled_write_is_undone_and_lets_the_next_writer_in(self, path: Path, memory: Memory) -> None:
+        """Whenever a write is cancelled, it happened whole or not at all, and the file is free at once."""
+        await say(memory.saver, "one")
+        place = await latest(memory.saver)
+        for moment in range(20):
+            task = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1), ("b", 2)], f"x{moment}"))
+            for _ in range(moment):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            assert count(path, "writes") % 2 == 0
+            async with asyncio.timeout(5):
+                await memory.transcript.accept(letter(str(moment)))
+
+    async def test_a_write_that_nobody_waits_for_any_more_is_not_made(self, path: Path, memory: Memory) -> None:
+        """A write that is cancelled while the connection is busy leaves nothing, and those after it are made."""
+        await say(memory.saver, "one")
+        place, busy = await latest(memory.saver), threading.Event()
+        first = asyncio.create_task(memory.saver.conn.read(lambda _: busy.wait(5)))
+        second = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1)], "x"))
+        third = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1)], "y"))
+        await asyncio.sleep(0.01)
+        second.cancel()
+        await asyncio.sleep(0.01)
+        busy.set()
+        await asyncio.wait([first, second, third])
+        assert second.cancelled()
+        assert count(path, "writes") == 1
+
+    async def test_a_cursor_does_not_leave_its_thread(self, memory: Memory) -> None:
+        """Dropped elsewhere, a cursor would reset its statement while it runs; such a write is undone and told."""
+        with pytest.raises(TypeError, match="cursor"):
+            await memory.saver.conn.write(lambda connection: connection.execute("DELETE FROM checkpoints"))
+        await say(memory.saver, "one")
+
+    async def test_many_turns_at_once_are_all_kept(self, memory: Memory) -> None:
+        """Writes of many threads on one connection do not disturb each other."""
+        configs: list[RunnableConfig] = [{"configurable": {"thread_id": str(number)}} for number in range(40)]
+        for word in ("one", "two"):
+            await asyncio.gather(*(say(memory.saver, word, config) for config in configs))
+        assert {tuple(await words(memory.saver, config)) for config in configs} == {("one", "ONE", "two", "TWO")}
+
+
+async def latest(saver: Saver) -> RunnableConfig:
+    """Return the config of the latest checkpoint."""
+    found = await saver.aget_tuple(THREAD)
+    assert found is not None
+    return found.config

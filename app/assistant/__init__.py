@@ -5,7 +5,6 @@ import uuid
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, cast
 
 from agents.events import Event, Message

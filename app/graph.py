@@ -18,13 +18,14 @@ from agents.conversation.prompt import Prompting
 from agents.conversation.scene import scene
 from agents.nodes import summary
 from agents.nodes.ask import Asking
-from agents.nodes.observer import Judging, Watching
+from agents.nodes.observer import Watching
 from agents.nodes.route import Routing
 from agents.nodes.settle import Settling
 from agents.nodes.shortcut import Serving
 from agents.nodes.speaker import Speaking
 from agents.nodes.summary import Summing
 from agents.nodes.tools import Acting
+from agents.nodes.verdict import Judging
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State
 from agents.toolkit.shelf import Mode, shelves

@@ -7,9 +7,9 @@ first that is not "stay" counts.
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from agents.conversation.scene import Scene
 from agents.discovery import load_each
 from agents.errors import ContractError
+from agents.scene import Scene
 from agents.verdict import Verdict
 from prompts import variables
 

@@ -1,7 +1,7 @@
 """Sees when a dialog has reached its goal, or the user is done with it."""
 
 from agents.conversation.gate import asks
-from agents.conversation.scene import Scene
+from agents.scene import Scene
 from agents.text.phrases import says
 from agents.verdict import STAY, Verdict
 from observers import Observer

@@ -2,7 +2,7 @@
 
 import json
 
-from agents.conversation.scene import Scene
+from agents.scene import Scene
 from agents.text.phrases import mentions
 from agents.verdict import STAY, Verdict
 from observers import Observer

@@ -1,6 +1,6 @@
 """Sees whether the user wants another helper, a tool of the supervisor, or nobody in particular."""
 
-from agents.conversation.scene import Scene
+from agents.scene import Scene
 from agents.verdict import STAY, Verdict
 from observers import Observer
 

@@ -6,7 +6,7 @@ from typing import Literal, get_args, get_origin
 from pydantic import BaseModel
 
 from agents.conversation.gate import asks
-from agents.conversation.scene import Scene
+from agents.scene import Scene
 from agents.speaker import Speakers
 from agents.state import State
 from agents.text.phrases import mentions, says

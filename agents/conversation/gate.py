@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from agents.conversation.scene import Scene
+from agents.scene import Scene
 from agents.text.phrases import mentions, small_words
 from agents.text.stems import stems, words
 from prompts import card

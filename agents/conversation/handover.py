@@ -3,22 +3,17 @@
 `is_active` and `dialog` are only ever written here, together, by `_hold`.
 """
 
-from collections.abc import Callable
-from typing import Any, cast
-
 from langchain_core.messages import AIMessage, SystemMessage
 
+from agents.conversation.changes import Change, Update
 from agents.events import Event, Message
 from agents.events.handover import DialogChanged, Handover
 from agents.speaker import Speaker
-from agents.state import SUPERVISOR, State, Status, TalkUpdate, merge_talks
+from agents.state import SUPERVISOR, State, Status, TalkUpdate
 from agents.toolkit.handover_tools import missing
 from prompts import phrase, table
 
 MAX_HOPS = 3
-Update = dict[str, Any]
-Change = tuple[Update, list[Event]]
-Move = Callable[[State], Change]
 
 
 def take_over(dialog: Speaker, state: State, brief: str) -> Change:
@@ -148,19 +143,3 @@ def _give_back(dialog: Speaker, state: State, status: Status, why: tuple[str, st
 
 def _worded(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def sequence(state: State, *moves: Move) -> Change:
-    """Make several changes one after another, each on the state the one before leaves."""
-    whole: Update = {}
-    events: list[Event] = []
-    for move in moves:
-        update, happened = move(state)
-        state = cast(State, {**state, **update, "talks": merge_talks(state.get("talks", {}), update.get("talks", {}))})
-        talks = {**whole.get("talks", {})}
-        for name, talk in update.get("talks", {}).items():
-            added = [*talks.get(name, {}).get("add", []), *talk.get("add", [])]
-            talks[name] = {**talks.get(name, {}), **talk, **({"add": added} if added else {})}
-        whole = {**whole, **update, "talks": talks, "said": [*whole.get("said", []), *update.get("said", [])]}
-        events += happened
-    return whole, events

@@ -6,7 +6,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agents.conversation.handover import Change, Move, hold
+from agents.conversation.changes import Change, Move
+from agents.conversation.handover import hold
 from agents.events import Message
 from agents.events.handover import DialogChanged
 from agents.history import dangling, mend

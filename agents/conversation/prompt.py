@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agents.context import Context
 from agents.conversation.handover import title
+from agents.conversation.heard import heard_so_far
 from agents.conversation.scene import described, scene
 from agents.conversation.screen import worded
 from agents.identifiers import shown
 from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR, Heard, State, Talk
-from agents.toolkit.assistant_help import assistant_help
+from agents.state import SUPERVISOR, State, Talk
+from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.card_texts import examples_of, texts_of
-from agents.toolkit.find_tools import call_tool, find_tools
-from agents.toolkit.handover_tools import entry_tool, form_tool, hand_back, missing
+from agents.toolkit.handover_tools import missing
 from agents.toolkit.result import schema_of
 from agents.toolkit.shelf import Shelf, at_hand, shown_in
 from agents.toolkit.signature import notation
@@ -60,7 +60,7 @@ class Prompting:
         """Return the tools bound to a speaker's model, described in `lang`; always the same list."""
         key = (speaker.name, lang)
         if key not in self._tools:
-            tools = bound(speaker, self.speakers, self.shelves.get(speaker.name))
+            tools = bound_tools(speaker, self.speakers, self.shelves.get(speaker.name))
             self._tools[key] = [_described(tool, lang) for tool in tools]
         return self._tools[key]
 
@@ -149,31 +149,6 @@ class Prompting:
             "tools": [tool.name for tool in self.speakers.supervisor.tools],
             "examples": {name: examples for name, examples in own.items() if examples},
         }
-
-
-def bound(speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> list[BaseTool]:
-    """Return every tool that is bound to a speaker's model, in an order that never changes."""
-    help = speakers.help or assistant_help
-    own = at_hand(speaker)
-    finding = [find_tools(shelf), call_tool] if shelf else []
-    if speaker.is_supervisor:
-        entries = [entry_tool(dialog.tool, dialog.description) for dialog in speakers.dialogs.values()]
-        return [*own, *entries, *finding, help]
-    form = [form_tool(speaker.form)] if speaker.form else []
-    return [*own, *form, *finding, hand_back, help]
-
-
-def heard_so_far(speaker: Speaker, state: State) -> list[AnyMessage]:
-    """Return a speaker's history, the message it hears now included."""
-    talk = state.get("talks", {}).get(speaker.name, {})
-    new = heard_message(state["heard"], talk)
-    return [*talk.get("messages", []), *([new] if new else [])]
-
-
-def heard_message(heard: Heard, talk: Talk) -> HumanMessage | None:
-    """Return the user's message as this speaker hears it; None when there is none or it was heard already."""
-    known = any(message.id == heard["id"] for message in reversed(talk.get("messages", [])))
-    return None if known or heard["text"] is None else HumanMessage(heard["text"], id=heard["id"])
 
 
 def _described(tool: BaseTool, lang: str) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from langgraph.types import interrupt
 from pydantic import ValidationError
 
 from agents.context import Context
-from agents.conversation import handover
+from agents.conversation.changes import Change, Move, Update, sequence
 from agents.conversation.free import is_elsewhere
-from agents.conversation.handover import Change, Move, Update
 from agents.conversation.screen import on_screen
 from agents.events import Event, Message, ToolEnd
 from agents.identifiers import Aliases
@@ -78,7 +77,7 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
     if pending["fields"] and found.form:
         return _filling(state, heard, found, speakers)
     if heard["source"] == CHOICE or says("ready", text, state["lang"]):
-        return handover.sequence(state, *_given(pending, {"done": True, "answer": text}, heard, found))
+        return sequence(state, *_given(pending, {"done": True, "answer": text}, heard, found))
     return None
 
 
@@ -86,7 +85,7 @@ def left(state: State) -> Change:
     """Take every question back: the user said something else, and no tool call may stay unanswered."""
     note = phrase("not_chosen", state["lang"])
     moves = [partial(_close, pending, note, ok=False, id=None) for pending in state.get("pending", [])]
-    update, events = handover.sequence(state, *moves)
+    update, events = sequence(state, *moves)
     return {**update, "pending": []}, events
 
 
@@ -99,7 +98,7 @@ def _choosing(state: State, heard: Heard, found: Traits) -> Change | None:
     if place is not None:
         option = pending["options"][place]
         value = taken(Option(option["label"], option["value"], id=option["id"]))
-        return handover.sequence(state, *_given(pending, value, heard, found))
+        return sequence(state, *_given(pending, value, heard, found))
     if not sure and misses(text, options, lang):
         return _again(state, {**pending, "prompt": phrase("choice_which", lang, count=len(options))})
     return None
@@ -128,7 +127,7 @@ def _filling(state: State, heard: Heard, found: Traits, speakers: Speakers) -> C
         if not sure and is_sentence(text, blanks):
             return None
         return _again(state, _refused(pending, blanks, misfits(found.form, wrong, lang), lang))
-    return handover.sequence(state, *_given(pending, value, heard, found))
+    return sequence(state, *_given(pending, value, heard, found))
 
 
 def _refused(pending: Pending, blanks: Blanks, wrong: Mapping[str, str], lang: str) -> Pending:
@@ -143,7 +142,7 @@ def _refused(pending: Pending, blanks: Blanks, wrong: Mapping[str, str], lang: s
 
 def _again(state: State, pending: Pending) -> Change:
     update: Update = {"pending": [pending, *state["pending"][1:]]}
-    return handover.sequence(state, lambda _: (update, []), announce)
+    return sequence(state, lambda _: (update, []), announce)
 
 
 def _given(pending: Pending, value: Any, heard: Heard, found: Traits) -> list[Move]:

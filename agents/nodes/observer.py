@@ -1,4 +1,4 @@
-"""The observers' nodes, and the node that acts on their verdict."""
+"""The node in which one observer votes on a dialog's hold on the conversation."""
 
 import asyncio
 import logging
@@ -10,15 +10,15 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agents.context import Context
-from agents.conversation import handover
-from agents.conversation.handover import Update
+from agents.conversation.changes import Update
 from agents.conversation.prompt import Prompting
-from agents.conversation.scene import Scene, scene
+from agents.conversation.scene import scene
 from agents.events.handover import Observed
 from agents.models.reply import Listener, reply
-from agents.speaker import Speaker, Speakers
+from agents.scene import Scene
+from agents.speaker import Speaker
 from agents.state import SUPERVISOR, State
-from agents.verdict import Verdict, settle
+from agents.verdict import Verdict
 from prompts import prompt
 
 LOG = logging.getLogger(__name__)
@@ -74,26 +74,3 @@ class Watching:
         ]
         listener = Listener(f"{self.name} observer", runtime.stream_writer, role="observer")
         return (await reply(runtime.context.models.chain("observer"), messages, [], listener)).text.strip()
-
-
-@dataclass(frozen=True)
-class Judging:
-    """Act on the verdict: the dialog goes on, or the supervisor handles the same message."""
-
-    speakers: Speakers
-
-    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return who hears the message now."""
-        dialog = self.speakers[state["dialog"] or SUPERVISOR]
-        votes = {vote["observer"]: Verdict(vote["kind"], vote["target"], vote["reason"]) for vote in state["votes"]}
-        seen = state.get("verdict")
-        verdict = Verdict(**seen) if seen else settle(votes)
-        cleared: Update = {"asked": [], "votes": None, "verdict": None}
-        if verdict.stays:
-            return {**cleared, "listener": dialog.name}
-        leave = handover.finish if verdict.kind == "finished" else handover.pause
-        update, events = leave(dialog, state, verdict.target or verdict.reason)
-        for event in events:
-            runtime.stream_writer(event)
-        switched = {"dialog": dialog.name, "heard": state["heard"]}
-        return {**cleared, **update, "listener": SUPERVISOR, "switched": switched, "wishes": []}

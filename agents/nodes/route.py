@@ -14,15 +14,16 @@ from langgraph.runtime import Runtime
 
 from agents.context import Context
 from agents.conversation import handover
+from agents.conversation.changes import Change, Move, Update, sequence
 from agents.conversation.free import fits, named
 from agents.conversation.gate import HIGH, LOW, Gate
-from agents.conversation.handover import Change, Update
 from agents.conversation.migration import keep_up
-from agents.conversation.scene import Scene, scene
+from agents.conversation.scene import scene
 from agents.events import Message
 from agents.events.handover import Observed
 from agents.nodes import ask
 from agents.questions import CHOICE, is_meant
+from agents.scene import Scene
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, Switch
 from agents.text.phrases import says
@@ -63,7 +64,7 @@ class Routing:
         begun = cast(State, {**state, **fresh, "shortcut": shortcut})
         holder = handover.hold(state.get("dialog"))
         moves = [*keep_up(begun, self.speakers), self._decide]
-        update, events = handover.sequence(begun, *moves)
+        update, events = sequence(begun, *moves)
         for event in events:
             runtime.stream_writer(event)
         said = update.pop("said", [])
@@ -81,13 +82,13 @@ class Routing:
         meant = is_meant(state["pending"][0], state["heard"])
         if meant and (change := ask.answered(state, state["heard"], self.speakers)):
             told = _decided("answer", "stay", None, "answers what a tool asked", "free")
-            return handover.sequence(state, told, lambda _: change)
+            return sequence(state, told, lambda _: change)
         if chosen:
             return ask.gone(state)
         if state.get("shortcut") and (beside := self._choose(state))[0].get("shortcut"):
             # What takes no model leaves no question: it is served, and the question is put again.
             return beside
-        return handover.sequence(state, ask.left, self._choose)
+        return sequence(state, ask.left, self._choose)
 
     def _choose(self, state: State) -> Change:
         text = state["heard"]["text"]
@@ -95,31 +96,31 @@ class Routing:
             return _heard_by(state.get("dialog") or SUPERVISOR)
         switched, offered = state.get("switched"), state.get("offer")
         if switched and switched["dialog"] in self.speakers.dialogs and says("undo", text, state["lang"]):
-            return handover.sequence(state, *self._undo(switched, state))
+            return sequence(state, *self._undo(switched, state))
         if offered and offered in self.speakers.dialogs and (answer := _answer(text, state["lang"])):
-            return handover.sequence(state, *self._answered(self.speakers[offered], answer))
+            return sequence(state, *self._answered(self.speakers[offered], answer))
         holder = state.get("dialog")
         if (name := named(text, self.speakers, state["lang"])) and name != holder:
-            return handover.sequence(state, *self._called(self.speakers[name], state))
+            return sequence(state, *self._called(self.speakers[name], state))
         if says("home", text, state["lang"]):
-            return handover.sequence(state, *self._home(holder))
+            return sequence(state, *self._home(holder))
         if tool := state.get("shortcut"):
             told = _decided("shortcut", "stay", None, f"asks for {tool}", "free")
-            return handover.sequence(state, told, lambda _: ({"shortcut": tool, "listener": None}, []))
+            return sequence(state, told, lambda _: ({"shortcut": tool, "listener": None}, []))
         return self._watch(self.speakers[holder], state) if holder else _heard_by(SUPERVISOR)
 
     def _watch(self, dialog: Speaker, state: State) -> Change:
         """Leave the message to the dialog when it surely stays; otherwise call the observers."""
         moment = scene(self.speakers, dialog, state)
         if reason := fits(moment, dialog.form):
-            return handover.sequence(state, _decided("expected", "stay", None, reason, "free"), _heard(dialog.name))
+            return sequence(state, _decided("expected", "stay", None, reason, "free"), _heard(dialog.name))
         guess = self.gate(moment)
         asked = [name for name in dialog.observers if name in self.watchers and self.watchers[name](moment)]
         if guess.leaves < LOW or not asked:
-            return handover.sequence(state, _decided("gate", "stay", None, guess.reason, "gate"), _heard(dialog.name))
+            return sequence(state, _decided("gate", "stay", None, guess.reason, "gate"), _heard(dialog.name))
         return {"asked": asked, "drafting": guess.leaves < HIGH, "listener": dialog.name}, []
 
-    def _undo(self, switched: Switch, state: State) -> list[handover.Move]:
+    def _undo(self, switched: Switch, state: State) -> list[Move]:
         """Give the message that caused a switch to the dialog it was taken from."""
         dialog, holder = self.speakers[switched["dialog"]], state.get("dialog")
         heard = {**state["heard"], "text": switched["heard"]["text"]}
@@ -130,7 +131,7 @@ class Routing:
             lambda _: ({"heard": heard, "listener": dialog.name, "undone": True}, []),
         ]
 
-    def _answered(self, dialog: Speaker, answer: str) -> list[handover.Move]:
+    def _answered(self, dialog: Speaker, answer: str) -> list[Move]:
         """Go on with the dialog on offer, or let it go."""
         if answer == "yes":
             return [
@@ -144,12 +145,12 @@ class Routing:
             _heard(SUPERVISOR),
         ]
 
-    def _home(self, holder: str | None) -> list[handover.Move]:
+    def _home(self, holder: str | None) -> list[Move]:
         """Interrupt whoever holds the conversation; there is nothing to answer but that the user is heard."""
         leave = [partial(handover.pause, self.speakers[holder], reason="home")] if holder else []
         return [_decided("home", "supervisor", None, "called home", "free"), *leave, _at_home]
 
-    def _called(self, dialog: Speaker, state: State) -> list[handover.Move]:
+    def _called(self, dialog: Speaker, state: State) -> list[Move]:
         """Begin the dialog that the user called by its name; the name itself is nothing to answer."""
         holder, heard = state.get("dialog"), {**state["heard"], "text": None}
         return [
@@ -176,10 +177,10 @@ def _heard_by(speaker: str | None) -> Change:
     return {"listener": speaker}, []
 
 
-def _heard(speaker: str | None) -> handover.Move:
+def _heard(speaker: str | None) -> Move:
     return lambda _: _heard_by(speaker)
 
 
-def _decided(observer: str, kind: Kind, target: str | None, reason: str, by: By) -> handover.Move:
+def _decided(observer: str, kind: Kind, target: str | None, reason: str, by: By) -> Move:
     event = Observed(observer=observer, verdict=kind, target=target, reason=reason, by=by)
     return lambda _: ({}, [event])

@@ -6,8 +6,8 @@ from langgraph.runtime import Runtime
 
 from agents.context import Context
 from agents.conversation import handover
+from agents.conversation.changes import Change, Move, Update, sequence
 from agents.conversation.gate import asks
-from agents.conversation.handover import Change, Move, Update
 from agents.speaker import Speakers
 from agents.state import State
 
@@ -20,7 +20,7 @@ class Settling:
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return who goes on in this turn, if anybody."""
-        update, events = handover.sequence(state, self._finish, self._next_wish, self._go_back)
+        update, events = sequence(state, self._finish, self._next_wish, self._go_back)
         for event in events:
             runtime.stream_writer(event)
         return {"listener": None, "votes": None, **update}
@@ -47,7 +47,7 @@ class Settling:
         if dialog:
             moves.append(partial(handover.take_over, dialog, brief=wishes[0]["brief"]))
             moves.append(lambda _: ({"listener": dialog.name}, []))
-        return handover.sequence(state, *moves)
+        return sequence(state, *moves)
 
     def _go_back(self, state: State) -> Change:
         """Go back to the dialog interrupted last, as its resume policy says."""

@@ -10,8 +10,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agents.context import Context
-from agents.conversation import handover
-from agents.conversation.handover import Change, Move, Update
+from agents.conversation.changes import Change, Move, Update, sequence
 from agents.conversation.screen import show
 from agents.events import Message
 from agents.events.views import Notice, View
@@ -71,7 +70,7 @@ class Serving:
         # No prompt shows the note; it tells `local:rules` of what the list is, and that its own question is still open.
         exchange = [*added, AIMessage(text, additional_kwargs={"served": name})]
         moves = self._told(holder, view, text, exchange) if is_answer else self._passed_on(holder, added)
-        whole, events = handover.sequence(state, lambda _: (update, []), *moves)
+        whole, events = sequence(state, lambda _: (update, []), *moves)
         for event in events:
             runtime.stream_writer(event)
         return whole

@@ -10,7 +10,8 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 
 from agents.context import Context
-from agents.conversation.prompt import Prompting, heard_message, heard_so_far
+from agents.conversation.heard import heard_message, heard_so_far
+from agents.conversation.prompt import Prompting
 from agents.conversation.screen import show
 from agents.errors import ModelUnavailable
 from agents.events import Error, Event, Message, Token

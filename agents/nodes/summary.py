@@ -6,7 +6,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agents.context import Context
-from agents.conversation.handover import Update
+from agents.conversation.changes import Update
 from agents.errors import ModelUnavailable
 from agents.history import GROW, cut
 from agents.models.reply import Listener, reply

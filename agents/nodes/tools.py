@@ -13,8 +13,8 @@ from pydantic_core import to_jsonable_python
 
 from agents.context import Context
 from agents.conversation import handover
-from agents.conversation.handover import MAX_HOPS, Change, Update
-from agents.conversation.prompt import bound
+from agents.conversation.changes import Change, Update, sequence
+from agents.conversation.handover import MAX_HOPS
 from agents.conversation.screen import show
 from agents.events import Event
 from agents.events.handover import Observed
@@ -25,6 +25,7 @@ from agents.nodes import ask
 from agents.questions.form_fields import blank
 from agents.speaker import Speaker, Speakers
 from agents.state import Pending, State, TalkUpdate, Wish
+from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.find_tools import meant
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.result import Outcome, Question
@@ -45,7 +46,7 @@ class Acting:
         self.speaker, self.speakers = speaker, speakers
         entries = [dialog.tool for dialog in speakers.dialogs.values()]
         self.passing = entries if speaker.is_supervisor else [HAND_BACK]
-        offered = [*bound(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
+        offered = [*bound_tools(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
         self.node = tool_node(speaker, [tool for tool in offered if tool.name not in self.passing])
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
@@ -65,7 +66,7 @@ class Acting:
             # What another tool found is shown before it: the user may need it to answer.
             waits = [partial(self._answer, call, "waits") for call in passes]
             moves = [*waits, *self._shown(update["view"]), ask.announce]
-        whole, events = handover.sequence(state, lambda _: (update, []), *moves)
+        whole, events = sequence(state, lambda _: (update, []), *moves)
         for event in events:
             runtime.stream_writer(event)
         return whole

@@ -7,11 +7,11 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 from agents.identifiers import shown
-from agents.speaker import Speaker, Speakers
-from agents.toolkit.assistant_help import assistant_help
+from agents.speaker import Speakers
+from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.card_texts import own_texts, texts_of
 from agents.toolkit.guard import parameters
-from agents.toolkit.handover_tools import entry_tool, form_tool, hand_back
+from agents.toolkit.handover_tools import hand_back
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
 
@@ -61,16 +61,6 @@ def cards(speakers: Speakers, languages: Sequence[str]) -> list[ToolCard]:
             found.setdefault(tool.name, []).append((speaker.name, tool))
     passing = {hand_back.name, *(dialog.tool for dialog in speakers.dialogs.values())}
     return [_card(owned, languages, passing=name in passing) for name, owned in found.items()]
-
-
-def tools_of(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
-    """Return every tool of a speaker: its own, those that pass the conversation on, its form's, and help."""
-    if speaker.is_supervisor:
-        dialogs = speakers.dialogs.values()
-        passing, form = [entry_tool(dialog.tool, dialog.description) for dialog in dialogs], None
-    else:
-        passing, form = [hand_back], speaker.form
-    return [*speaker.tools, *([form_tool(form)] if form else []), *passing, speakers.help or assistant_help]
 
 
 def slots(tools: Sequence[BaseTool]) -> list[str]:

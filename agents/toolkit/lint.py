@@ -12,7 +12,8 @@ from langchain_core.tools import BaseTool
 
 from agents.events.views import KINDS
 from agents.speaker import Speakers
-from agents.toolkit.card import slots, tools_of
+from agents.toolkit.bound_tools import tools_of
+from agents.toolkit.card import slots
 from agents.toolkit.card_texts import own_texts
 from agents.toolkit.guard import parameters
 from agents.toolkit.traits import traits_of

@@ -7,8 +7,8 @@ from typing import Any, Literal, cast
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.errors import GraphRecursionError
 
-from agents.conversation.handover import Update
-from agents.conversation.prompt import heard_message
+from agents.conversation.changes import Update
+from agents.conversation.heard import heard_message
 from agents.errors import ModelUnavailable
 from agents.events import Error, Message
 from agents.history import mend

@@ -8,8 +8,8 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.types import StateSnapshot
 
+from agents.conversation.heard import heard_message
 from agents.conversation.migration import from_transcript
-from agents.conversation.prompt import heard_message
 from agents.memory.inbox import Letter, Line
 from agents.state import SUPERVISOR, State
 

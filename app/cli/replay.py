@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agents.conversation.prompt import bound
 from agents.errors import ModelUnavailable, Trouble
 from agents.events.views import Notice
 from agents.memory import open_memory
@@ -15,6 +14,7 @@ from agents.replay.record import Record, Step
 from agents.replay.recorded_tools import Answer, with_answers, with_strangers
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR
+from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.traits import OUTSIDE
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
@@ -105,7 +105,7 @@ def _strangers(turns: Sequence[Record], speakers: Speakers) -> dict[str, dict[st
     found: dict[str, dict[str, list[str]]] = {}
     for _, who, tool, args, ok, _ in _tool_steps(turns):
         here = who in {SUPERVISOR, *speakers.dialogs}
-        if ok and here and all(tool != one.name for one in bound(speakers[who], speakers)):
+        if ok and here and all(tool != one.name for one in bound_tools(speakers[who], speakers)):
             names = found.setdefault(who, {}).setdefault(tool, [])
             names += [name for name in args if name not in names]
     return found

@@ -12,7 +12,8 @@ from langchain_core.tools import BaseTool
 from agents.errors import ConfigError, UsageError
 from agents.questions import worded
 from agents.speaker import Speaker, Speakers
-from agents.toolkit.card import HAND_OVER, ToolCard, cards, slots, tools_of
+from agents.toolkit.bound_tools import tools_of
+from agents.toolkit.card import HAND_OVER, ToolCard, cards, slots
 from agents.toolkit.card_texts import own_texts
 from app.cli.card_file import CardFile, changed, edited
 from app.cli.stdout import stdout

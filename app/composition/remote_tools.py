@@ -9,13 +9,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from agents.conversation.prompt import bound
 from agents.errors import ConfigError
 from agents.remote.http import http_tools, open_lines
 from agents.remote.http_file import HttpFile
 from agents.remote.mcp_file import McpFile
 from agents.remote.yaml_file import Offer, fault, read_files, secrets_of
 from agents.speaker import Speaker, Speakers
+from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.card_texts import from_source
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.lint import FINDING
@@ -65,7 +65,7 @@ def _given(file: str, speakers: Speakers, offer: Offer) -> Speakers:
     if offer.speaker not in (names := [one.name for one in everyone]):
         known = ", ".join(names)
         raise fault(file, f"{offer.where}.speaker", f"there is no {offer.speaker!r}; there are {known}")
-    taken = {one.name for speaker in everyone for one in bound(speaker, speakers)}
+    taken = {one.name for speaker in everyone for one in bound_tools(speaker, speakers)}
     if offer.tool.name in taken | {FILL_FORM, *FINDING}:
         raise fault(file, offer.where, "there is another tool of this name")
 

@@ -1,0 +1,44 @@
+"""What the gate and the observers see of a dialog when a user message arrives."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph.store.base import BaseStore
+
+from agents.memory.store import namespace_of
+
+Ask = Callable[..., Awaitable[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """One moment of a dialog: what the user said, what was said before, and who else could take over."""
+
+    lang: str
+    dialog: str
+    description: str
+    """What the dialog is used for."""
+    text: str
+    """What the user just said."""
+    reply: str | None
+    """What the dialog said last: before the user's message (pre-check) or in answer to it (post-check)."""
+    helpers: Mapping[str, str]
+    """The other dialogs, by name, with what they are used for."""
+    tools: Mapping[str, str]
+    """The supervisor's tools, by name, with what they do."""
+    form: Mapping[str, Any]
+    missing: Sequence[str]
+    user: str = ""
+    store: BaseStore | None = None
+    ask: Ask = field(default=lambda **_: _nobody(), repr=False)
+    """Ask the observer's model: its prompt with these variables; returns the reply's text."""
+
+    async def remember(self, kind: str, key: str, value: dict[str, Any]) -> None:
+        """Store a fact about the user in long-term memory."""
+        if self.store is not None:
+            await self.store.aput(namespace_of(self.user, kind), key, value)
+
+
+async def _nobody() -> str:
+    return ""

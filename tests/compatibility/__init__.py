@@ -1,0 +1,1 @@
+"""Databases that earlier versions wrote open and go on."""

@@ -1,6 +1,8 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3.11
 RUN := .venv/bin/python
+PYTEST := $(RUN) -m pytest --numprocesses auto --dist worksteal
+CORE := agents/conversation/*,agents/nodes/*,app/assistant/*,app/graph.py
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -21,15 +23,30 @@ demo: install  ## watch a conversation that shows what it can do
 setup: install  ## connect a language model
 	@$(RUN) -m app setup
 
-test: install  ## run every test
-	$(RUN) -m pytest
+test: install  ## run every test that is not slow
+	$(PYTEST) -m "not slow" $(ARGS)
 
-check: install  ## format, lint, types, layers, tests
+test-slow: install  ## run the slow tests: processes, kills, real waits
+	$(PYTEST) -m slow $(ARGS)
+
+test-all: test test-slow  ## run every test
+
+quick: install  ## format, lint, types, and the tests of the files that you changed
+	$(RUN) -m ruff format .
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m mypy
+	$(RUN) -m tests.support.changed_tests | xargs -r $(RUN) -m pytest -m "not slow" --failed-first $(ARGS)
+
+lint: install  ## format, lint, types, layers
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
 	.venv/bin/lint-imports
-	$(RUN) -m pytest
+
+check: lint  ## everything a change must pass: lint, and the tests of `make test` with their coverage
+	$(PYTEST) -m "not slow" --cov --cov-report= $(ARGS)
+	$(RUN) -m coverage report --skip-covered | tail -1
+	$(RUN) -m coverage report --include="$(CORE)" --fail-under=95
 
 lock: install  ## pin the dependencies anew
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.txt
@@ -47,4 +64,4 @@ bench: .venv-bench/installed  ## measure wait, growth and the peers; write docs/
 	.venv-bench/bin/python -m benchmarks.growth
 	.venv-bench/bin/python -m benchmarks.peers --publish
 
-.PHONY: help install chat demo setup test check lock bench
+.PHONY: help install chat demo setup test test-slow test-all quick lint check lock bench

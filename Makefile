@@ -64,4 +64,7 @@ bench: .venv-bench/installed  ## measure wait, growth and the peers; write docs/
 	.venv-bench/bin/python -m benchmarks.growth
 	.venv-bench/bin/python -m benchmarks.peers --publish
 
-.PHONY: help install chat demo setup test test-slow test-all quick lint check lock bench
+bench-pair: install  ## compare the CPU per turn with another checkout (OTHER=DIR)
+	$(RUN) -m benchmarks.pair --other $(OTHER)
+
+.PHONY: help install chat demo setup test test-slow test-all quick lint check lock bench bench-pair

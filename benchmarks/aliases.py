@@ -21,7 +21,7 @@ from agents.identifiers import MARK, AliasError, Aliases
 from agents.toolkit.result import written
 from benchmarks.pieces import least_tokens
 from benchmarks.report import Row, arguments, show
-from tests.support.shop.types import ARGUMENTS, as_shown, told
+from tests.support.shop.types import ARGUMENTS, as_shown, result_kind
 
 ALL = "all results"
 CALLS = "arguments"
@@ -50,7 +50,7 @@ class Sums:
         self.tokens_left += least_tokens(after)
 
     def __add__(self, other: "Sums") -> "Sums":
-        return Sums(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(Sums)))
+        return Sums(*(getattr(self, sums_field.name) + getattr(other, sums_field.name) for sums_field in fields(Sums)))
 
 
 def identifiers(data: Any, schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -58,8 +58,8 @@ def identifiers(data: Any, schema: Mapping[str, Any]) -> Iterator[tuple[str, Any
     if MARK in schema:
         yield schema[MARK], data
     elif isinstance(data, list):
-        for one in data:
-            yield from identifiers(one, schema.get("items", {}))
+        for item in data:
+            yield from identifiers(item, schema.get("items", {}))
     elif isinstance(data, Mapping):
         named = schema.get("propertyNames", {})
         for name, value in data.items():
@@ -75,7 +75,7 @@ def measure(path: Path) -> dict[str, Sums]:
         aliases = Aliases()
         for action in json.loads(line)["actions"]:
             _argued(action["arguments"], aliases, sums[CALLS])
-            if (kind := told(action["name"])) and "output" in action:
+            if (kind := result_kind(action["name"])) and "output" in action:
                 shown, schema = as_shown(action["output"]), kind.schema
                 _resulted(shown, schema, aliases, sums.setdefault(kind.name, Sums()))
     return sums
@@ -88,7 +88,7 @@ def _resulted(plain: Any, schema: Mapping[str, Any], aliases: Aliases, into: Sum
     back = Aliases(json.loads(json.dumps(aliases.known))).restore(json.loads(json.dumps(hidden)), schema)
     pairs = list(zip(identifiers(plain, schema), identifiers(back, schema), strict=True))
     into.identifiers += len(pairs)
-    into.right += sum(one == other for one, other in pairs)
+    into.right += sum(original == restored for original, restored in pairs)
 
 
 def _argued(args: Mapping[str, Any], aliases: Aliases, into: Sums) -> None:
@@ -97,14 +97,14 @@ def _argued(args: Mapping[str, Any], aliases: Aliases, into: Sums) -> None:
     hidden: dict[str, Any] = {}
     for name, value in args.items():
         schema = ARGUMENTS.get(name, {})
-        found = list(identifiers(value, schema))
-        known = all(given in aliases.known.get(kind, {}).values() for kind, given in found)
-        plain[name], hidden[name] = value, aliases.hide(value, schema) if known else value
-        if not known:
-            into.unseen += len(found)
+        pairs = list(identifiers(value, schema))
+        is_known = all(identifier in aliases.known.get(kind, {}).values() for kind, identifier in pairs)
+        plain[name], hidden[name] = value, aliases.hide(value, schema) if is_known else value
+        if not is_known:
+            into.unseen += len(pairs)
             continue
-        into.identifiers += len(found)
-        into.right += len(found) if means(hidden[name], value, schema, aliases) else 0
+        into.identifiers += len(pairs)
+        into.right += len(pairs) if means(hidden[name], value, schema, aliases) else 0
     into.count(plain, hidden)
 
 
@@ -118,25 +118,25 @@ def means(hidden: Any, value: Any, schema: Mapping[str, Any], aliases: Aliases) 
 
 def rows(sums: Mapping[str, Sums]) -> list[Row]:
     """Return a row for each kind of result, one for all of them, and one for arguments."""
-    results = {name: one for name, one in sums.items() if name != CALLS}
+    results = {name: group for name, group in sums.items() if name != CALLS}
     return [
-        _row(name, one) for name, one in {**results, ALL: sum(results.values(), Sums()), CALLS: sums[CALLS]}.items()
+        _row(name, group) for name, group in {**results, ALL: sum(results.values(), Sums()), CALLS: sums[CALLS]}.items()
     ]
 
 
-def _row(name: str, one: Sums) -> Row:
+def _row(name: str, sums: Sums) -> Row:
     return {
         "what": name,
-        "texts": one.texts,
-        "identifiers": one.identifiers,
-        "characters": one.characters,
-        "left": one.characters_left,
-        "saved %": 100 * (1 - one.characters_left / one.characters),
-        "tokens": one.tokens,
-        "tokens left": one.tokens_left,
-        "tokens saved %": 100 * (1 - one.tokens_left / one.tokens),
-        "right %": 100 * one.right / one.identifiers if one.identifiers else None,
-        "never shown": one.unseen or None,
+        "texts": sums.texts,
+        "identifiers": sums.identifiers,
+        "characters": sums.characters,
+        "left": sums.characters_left,
+        "saved %": 100 * (1 - sums.characters_left / sums.characters),
+        "tokens": sums.tokens,
+        "tokens left": sums.tokens_left,
+        "tokens saved %": 100 * (1 - sums.tokens_left / sums.tokens),
+        "right %": 100 * sums.right / sums.identifiers if sums.identifiers else None,
+        "never shown": sums.unseen or None,
     }
 
 

@@ -36,12 +36,12 @@ class Line:
 
 def draw(run: Run, folder: Path) -> None:
     """Write the four charts of a run to `folder`."""
-    most = max(len(one.cpu_ms) for one in run.taken)
+    most = max(len(taken.cpu_ms) for taken in run.taken)
     prompts = {str(row["contestant"]): (str(row["contestant"]), float(row["characters"] or 0)) for row in run.prompts()}
-    speeds = {one.contestant.label: (one.contestant.name, one.speed) for one in run.taken}
+    speeds = {taken.contestant.label: (taken.contestant.name, taken.speed) for taken in run.taken}
     charts = {
-        "cpu": _lines("CPU per turn, ms", [_line(one, one.cpu_ms) for one in run.taken], most, str),
-        "bytes": _lines("Bytes on disk", [_line(one, one.bytes) for one in run.taken], most, _bytes),
+        "cpu": _lines("CPU per turn, ms", [_line(taken, taken.cpu_ms) for taken in run.taken], most, str),
+        "bytes": _lines("Bytes on disk", [_line(taken, taken.bytes) for taken in run.taken], most, _bytes),
         "characters": _bars("Prompt characters of the 30-turn script, less is better", prompts),
         "throughput": _bars("Turns per second, many threads at once, more is better", speeds),
     }
@@ -49,14 +49,18 @@ def draw(run: Run, folder: Path) -> None:
         (folder / f"{name}.svg").write_text(chart, "utf-8")
 
 
-def _line(one: Taken, values: Sequence[float]) -> Line:
+def _line(taken: Taken, values: Sequence[float]) -> Line:
     # The first turn is a cold one.
     rounds = [values[max(first, 1) : first + ROUND] for first in range(0, len(values), ROUND)]
-    points = [(place * ROUND + 1 + len(some) / 2, sum(some) / len(some)) for place, some in enumerate(rounds) if some]
-    return Line(one.contestant.name, one.contestant.label, tuple(points), one.contestant.durability == "exit")
+    points = [
+        (place * ROUND + 1 + len(window) / 2, sum(window) / len(window))
+        for place, window in enumerate(rounds)
+        if window
+    ]
+    return Line(taken.contestant.name, taken.contestant.label, tuple(points), taken.contestant.durability == "exit")
 
 
-def _lines(title: str, lines: Sequence[Line], turns: int, told: Callable[[int], str]) -> str:
+def _lines(title: str, lines: Sequence[Line], turns: int, label: Callable[[int], str]) -> str:
     values = [value for line in lines for _, value in line.points]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
 
@@ -70,7 +74,7 @@ def _lines(title: str, lines: Sequence[Line], turns: int, told: Callable[[int], 
     for power in range(low, high + 1):
         at = y(10**power)
         parts.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{told(10**power)}</text>')
+        parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{label(10**power)}</text>')
     for turn in range(0, turns + 1, 100):
         parts.append(f'<text x="{x(turn):.1f}" y="{TOP + HEIGHT + 18}" text-anchor="middle">{turn}</text>')
     for line in lines:

@@ -52,15 +52,15 @@ def _application(assistant: Assistant, player: Troupe) -> Play:
 def _graph(graph: Any, player: Troupe, contestant: Contestant) -> Play:
     async def play(step: Step, thread: str) -> None:
         player.step = step
-        given = {"messages": [HumanMessage(step.exchange.says)]}
+        turn_input = {"messages": [HumanMessage(step.exchange.says)]}
         config: RunnableConfig = {"configurable": {"thread_id": thread}}
         if contestant.in_words:
             stream = graph.astream(
-                given, config, stream_mode="messages", subgraphs=True, durability=contestant.durability
+                turn_input, config, stream_mode="messages", subgraphs=True, durability=contestant.durability
             )
             answer = "".join([message.text async for _, (message, _) in stream if message.type == "AIMessageChunk"])
         else:
-            answer = (await graph.ainvoke(given, config, durability=contestant.durability))["messages"][-1].text
+            answer = (await graph.ainvoke(turn_input, config, durability=contestant.durability))["messages"][-1].text
         if answer != step.exchange.answer:
             raise OffScript(f"{contestant.label} answered {answer!r} instead of {step.exchange.answer!r}")
 

@@ -52,9 +52,9 @@ class Step:
 
 def script(turns: int = TURNS) -> list[Step]:
     """Return a script of so many turns; every third uses a tool, and the long ones repeat the middle."""
-    said = _exchanges()
-    steps = [Step("begin", WORK, said["begin"][0]), *_middle(turns, said)]
-    return [*steps, Step("leave", SUPERVISOR, said["leave"][0])]
+    exchanges = _exchanges()
+    steps = [Step("begin", WORK, exchanges["begin"][0]), *_middle(turns, exchanges)]
+    return [*steps, Step("leave", SUPERVISOR, exchanges["leave"][0])]
 
 
 def mean_length(steps: Sequence[Step]) -> float:
@@ -65,11 +65,11 @@ def mean_length(steps: Sequence[Step]) -> float:
 
 def found(query: str) -> str:
     """Return what looking up `query` finds."""
-    return next(one.found for some in _exchanges().values() for one in some if one.query == query)
+    return next(exchange.found for group in _exchanges().values() for exchange in group if exchange.query == query)
 
 
-def _middle(turns: int, said: Mapping[str, Sequence[Exchange]]) -> Iterator[Step]:
-    rest = {name: cycle(some) for name, some in said.items()}
+def _middle(turns: int, exchanges: Mapping[str, Sequence[Exchange]]) -> Iterator[Step]:
+    rest = {name: cycle(some) for name, some in exchanges.items()}
     subjects, subject = {WORK: "work", ERRANDS: "errands"}, WORK
     for number in range(2, turns):
         which = "_lookups" if number % 3 == 0 else ""
@@ -84,4 +84,4 @@ def _middle(turns: int, said: Mapping[str, Sequence[Exchange]]) -> Iterator[Step
 @cache
 def _exchanges() -> dict[str, list[Exchange]]:
     text = Path(__file__).with_suffix(".toml").read_text("utf-8")
-    return {name: [Exchange(**one) for one in some] for name, some in tomllib.loads(text).items()}
+    return {name: [Exchange(**fields) for fields in group] for name, group in tomllib.loads(text).items()}

@@ -30,33 +30,33 @@ class Calls:
     @property
     def characters(self) -> int:
         """Return the size of all prompts: texts, tool-call arguments and tool schemas."""
-        return sum(one.characters for one in self.asked)
+        return sum(call.characters for call in self.asked)
 
     @property
     def repeated(self) -> int:
         """Return how many of these characters repeat the same role's previous prompt from its start."""
         last: defaultdict[str, str] = defaultdict(str)
         same = 0
-        for one in self.asked:
-            same += _shared(last[one.role], one.prefix)
-            last[one.role] = one.prefix
+        for call in self.asked:
+            same += _shared(last[call.role], call.prefix)
+            last[call.role] = call.prefix
         return same
 
     def by(self, *roles: str) -> "Calls":
         """Return the calls of these roles."""
-        return self._where(one.role in roles for one in self.asked)
+        return self._where(call.role in roles for call in self.asked)
 
     def but(self, role: str) -> "Calls":
         """Return the calls of all roles except one."""
-        return self._where(one.role != role for one in self.asked)
+        return self._where(call.role != role for call in self.asked)
 
     def until(self, turn: int) -> "Calls":
         """Return the calls of the turns up to this one."""
         return self._where(number <= turn for number in self.turns)
 
-    def _where(self, wanted: Iterable[bool]) -> "Calls":
-        kept = [place for place, keep in enumerate(wanted) if keep]
-        return Calls([self.asked[place] for place in kept], [self.turns[place] for place in kept])
+    def _where(self, selected: Iterable[bool]) -> "Calls":
+        places = [place for place, is_selected in enumerate(selected) if is_selected]
+        return Calls([self.asked[place] for place in places], [self.turns[place] for place in places])
 
 
 def count(turns: int, folder: Path) -> Calls:
@@ -76,27 +76,27 @@ async def _count(turns: int, folder: Path) -> Calls:
 
 def _shared(former: str, text: str) -> int:
     pairs = enumerate(zip(former, text, strict=False))
-    return next((place for place, (one, other) in pairs if one != other), min(len(former), len(text)))
+    return next((place for place, (before, after) in pairs if before != after), min(len(former), len(text)))
 
 
-def made_of(one: Asked) -> dict[str, int]:
+def made_of(call: Asked) -> dict[str, int]:
     """Return the parts of a prompt, in characters."""
-    tools = len(json.dumps(one.tools, ensure_ascii=False)) if one.tools else 0
-    first, last = len(one.messages[0].text), len(one.messages[-1].text)
-    history = one.characters - tools - first - last
-    return {"tools": tools, "role text": first, "history": history, "last message": last, "characters": one.characters}
+    tools = len(json.dumps(call.tools, ensure_ascii=False)) if call.tools else 0
+    first, last = len(call.messages[0].text), len(call.messages[-1].text)
+    history = call.characters - tools - first - last
+    return {"tools": tools, "role text": first, "history": history, "last message": last, "characters": call.characters}
 
 
 def summary(calls: Calls) -> list[Row]:
     """Return a row for each role and one for all."""
-    roles = {role: calls.by(role) for role in sorted({one.role for one in calls.asked})}
-    return [_row(name, some) for name, some in {**roles, "all": calls}.items()]
+    roles = {role: calls.by(role) for role in sorted({call.role for call in calls.asked})}
+    return [_row(name, group) for name, group in {**roles, "all": calls}.items()]
 
 
-def _row(name: str, some: Calls) -> Row:
-    parts = [made_of(one) for one in some.asked]
+def _row(name: str, calls: Calls) -> Row:
+    parts = [made_of(call) for call in calls.asked]
     sums = {key: sum(part[key] for part in parts) for key in parts[0]}
-    return {"role": name, "calls": len(parts), **sums, "repeated %": 100 * some.repeated / some.characters}
+    return {"role": name, "calls": len(parts), **sums, "repeated %": 100 * calls.repeated / calls.characters}
 
 
 def main() -> None:
@@ -108,7 +108,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         calls = count(chosen.turns, Path(folder))
     pairs = zip(calls.turns, calls.asked, strict=True)
-    sizes: list[Row] = [{"role": one.role, "turn": turn, **made_of(one)} for turn, one in pairs]
+    sizes: list[Row] = [{"role": call.role, "turn": turn, **made_of(call)} for turn, call in pairs]
     show(sizes if chosen.sizes else summary(calls), as_json=chosen.json)
 
 

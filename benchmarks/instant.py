@@ -85,11 +85,11 @@ class Instant(ScriptModel):
                 yield AIMessageChunk(content=part)
             else:
                 # Not numbered: the calls that are counted are cleared away, and a history must not repeat an id.
-                known = tool_call_chunk(name=part.tool, args=json.dumps(part.args), id=uuid.uuid4().hex, index=place)
-                yield AIMessageChunk(content="", tool_call_chunks=[known])
+                chunk = tool_call_chunk(name=part.tool, args=json.dumps(part.args), id=uuid.uuid4().hex, index=place)
+                yield AIMessageChunk(content="", tool_call_chunks=[chunk])
         yield AIMessageChunk(content="", response_metadata={"finish_reason": "stop"})
 
 
-def plain(one: Asked) -> Asked:
+def plain(call: Asked) -> Asked:
     """Return the record of a call with its tools as a provider gets them."""
-    return Asked(one.role, one.messages, [convert_to_openai_tool(tool) for tool in one.tools])
+    return Asked(call.role, call.messages, [convert_to_openai_tool(tool) for tool in call.tools])

@@ -50,7 +50,7 @@ class Measuring:
             before = time.process_time(), time.perf_counter()
             await self._play(step, "script")
             cpu, wall = time.process_time() - before[0], time.perf_counter() - before[1]
-            characters = sum(plain(one).characters for one in self._player.asked)
+            characters = sum(plain(call).characters for call in self._player.asked)
             # Holding what the models were asked would cost memory and collections.
             self._player.asked.clear()
             for of, value in zip(
@@ -71,7 +71,7 @@ class Measuring:
         async with entered(self.contestant, self.folder / f"count{turns}.db") as (player, play):
             for step in script(turns):
                 await play(step, "script")
-            calls = Calls([plain(one) for one in player.asked], [1] * len(player.asked))
+            calls = Calls([plain(call) for call in player.asked], [1] * len(player.asked))
         models = len(calls.but("observer").asked)
         observers = len(calls.asked) - models
         return {
@@ -116,8 +116,8 @@ async def _serve(contestant: Contestant, folder: Path) -> None:
     measuring = Measuring(contestant, folder)
     # Nothing runs between two requests, so waiting for the next may well hold the loop.
     for line in sys.stdin:
-        name, *given = json.loads(line)
-        print(json.dumps(await getattr(measuring, name)(*given)), flush=True)
+        name, *values = json.loads(line)
+        print(json.dumps(await getattr(measuring, name)(*values)), flush=True)
 
 
 def main() -> None:

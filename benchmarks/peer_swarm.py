@@ -37,6 +37,6 @@ def build(player: Troupe, saver: BaseCheckpointSaver[Any]) -> Any:
     tools = {name: [lookup, *(there[other] for other in ENTRIES if other != name), back] for name in ENTRIES}
     tools[SUPERVISOR] = list(there.values())
     agents = [
-        create_agent(player.part(name), some, system_prompt=role_text(name), name=name) for name, some in tools.items()
+        create_agent(player.part(name), own, system_prompt=role_text(name), name=name) for name, own in tools.items()
     ]
     return create_swarm(agents, default_active_agent=SUPERVISOR).compile(checkpointer=saver)

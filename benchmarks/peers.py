@@ -2,7 +2,7 @@
 
 `python -m benchmarks.peers [--quick] [--json] [--publish]`; needs the packages of `requirements-bench.txt`.
 Every contestant is a process of its own; they take turns, a round of the script each, so that all of them
-meet the same load. One that has used up its time or its bytes is stopped, and the turn it had reached is told.
+meet the same load. One that has used up its time or its bytes is stopped, and the table says which turn it had reached.
 """
 
 import json
@@ -76,33 +76,33 @@ class Process:
 
 def measure(scale: Scale, contestants: Sequence[Contestant] = CONTESTANTS) -> list[Taken]:
     """Measure the contestants side by side."""
-    taken = [Taken(one) for one in contestants]
+    taken = [Taken(contestant) for contestant in contestants]
     with ExitStack() as stack:
-        processes = [(one, Process(one.contestant, stack)) for one in taken]
-        for one, process in processes:
+        processes = [(taker, Process(taker.contestant, stack)) for taker in taken]
+        for taker, process in processes:
             process.ask("begin")
-            one.counted, one.cached = process.ask("count", TURNS), process.ask("count", CACHED)
-        for one, process in _in_rounds(processes, scale.turns):
-            left = scale.turns - len(one.cpu_ms)
+            taker.counted, taker.cached = process.ask("count", TURNS), process.ask("count", CACHED)
+        for taker, process in _in_rounds(processes, scale.turns):
+            left = scale.turns - len(taker.cpu_ms)
             for name, values in process.ask("turns", min(ROUND, left)).items():
-                getattr(one, name).extend(values)
-        for one, process in processes:
-            one.closed = process.ask("close")["closed"]
+                getattr(taker, name).extend(values)
+        for taker, process in processes:
+            taker.closed = process.ask("close")["closed"]
         for _ in range(scale.repeats):
-            for one, process in processes:
+            for taker, process in processes:
                 crowd = process.ask("crowd", scale.threads, scale.talk)
-                one.per_second.append(crowd["per_second"])
-                one.crowd_cpu_ms.append(crowd["cpu_ms"])
-        for one, process in processes:
-            one.shares = process.ask("profile", scale.threads // 10, scale.talk)
+                taker.per_second.append(crowd["per_second"])
+                taker.crowd_cpu_ms.append(crowd["cpu_ms"])
+        for taker, process in processes:
+            taker.shares = process.ask("profile", scale.threads // 10, scale.talk)
     return taken
 
 
 def _in_rounds(processes: Sequence[tuple[Taken, Process]], turns: int) -> Iterator[tuple[Taken, Process]]:
     for _ in range(0, turns, ROUND):
-        for one, process in processes:
-            if not one.is_out:
-                yield one, process
+        for taker, process in processes:
+            if not taker.is_out:
+                yield taker, process
 
 
 def main() -> None:

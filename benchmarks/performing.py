@@ -89,13 +89,13 @@ async def stage(
     url: str, player: Player, *, watched: bool = True, durability: Durability = "sync"
 ) -> AsyncIterator[Assistant]:
     """Open the database at `url` and put the application together around the script; it ships with `sync`."""
-    speakers, known = company(watched=watched), languages()
+    speakers, langs = company(watched=watched), languages()
     async with open_memory(url) as memory:
-        graph = build_graph(speakers, observers.discover(known), saver=memory.saver, store=memory.store)
+        graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)
         if durability != "sync":
             graph = cast(Graph, _Lasting(graph, durability))
         models = player.models([SUPERVISOR, "observer", *speakers.dialogs])
-        yield Assistant(graph, memory, models, Languages("en", tuple(known), memory.store))
+        yield Assistant(graph, memory, models, Languages("en", tuple(langs), memory.store))
 
 
 class _Lasting:
@@ -107,8 +107,8 @@ class _Lasting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._graph, name)
 
-    def astream(self, *given: Any, **options: Any) -> AsyncIterator[Any]:
-        return self._graph.astream(*given, **{**options, "durability": self._durability})
+    def astream(self, *inputs: Any, **options: Any) -> AsyncIterator[Any]:
+        return self._graph.astream(*inputs, **{**options, "durability": self._durability})
 
 
 async def perform(

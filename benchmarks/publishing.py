@@ -31,9 +31,9 @@ def marked(text: str, name: str, table: str) -> str:
         ValueError: the marks are not there.
     """
     begin, end = BEGIN.format(name=name), END.format(name=name)
-    head, found, rest = text.partition(begin)
+    head, opening, rest = text.partition(begin)
     _, closed, tail = rest.partition(end)
-    if not found or not closed:
+    if not opening or not closed:
         raise ValueError(f"there is no {begin} … {end}")
     return f"{head}{begin}\n{table}\n{end}{tail}"
 

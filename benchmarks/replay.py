@@ -42,10 +42,10 @@ SIDE_BY_SIDE = 8
 
 def compose(memory: Memory, clerk: Clerk) -> Assistant:
     """Put an assistant together whose models are the clerk's."""
-    speakers, known = desk(marked=clerk.marked), languages()
-    graph = build_graph(speakers, observers.discover(known), saver=memory.saver, store=memory.store)
+    speakers, langs = desk(marked=clerk.marked), languages()
+    graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)
     models = clerk.models([SUPERVISOR, "observer", DESK])
-    return Assistant(graph, memory, models, Languages("en", tuple(known), memory.store))
+    return Assistant(graph, memory, models, Languages("en", tuple(langs), memory.store))
 
 
 async def play(clerk: Clerk, file: Path) -> Played:

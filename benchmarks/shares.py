@@ -21,15 +21,15 @@ def profile() -> cProfile.Profile:
 def shares(taken: cProfile.Profile) -> dict[str, float]:
     """Return each package's part of the time, from 0 to 1; what is built in counts for who calls it."""
     times: defaultdict[str, float] = defaultdict(float)
-    known: dict[Function, tuple[int, int, float, float, dict[Function, Any]]] = pstats.Stats(taken).stats  # type: ignore[attr-defined]
-    for function, (_, _, own, _, callers) in known.items():
+    timings: dict[Function, tuple[int, int, float, float, dict[Function, Any]]] = pstats.Stats(taken).stats  # type: ignore[attr-defined]
+    for function, (_, _, own, _, callers) in timings.items():
         if function[0] == "~" and callers:
             for caller, (_, _, part, _) in callers.items():
                 times[package(caller[0])] += part
         else:
             times[package(function[0])] += own
-    whole = sum(times.values())
-    return {name: times[name] / whole for name in ("application", *PACKAGES, OTHER)}
+    total = sum(times.values())
+    return {name: times[name] / total for name in ("application", *PACKAGES, OTHER)}
 
 
 def package(file: str) -> str:
@@ -37,7 +37,7 @@ def package(file: str) -> str:
     names = re.split(r"[/\\]", file)[:-1]
     if "benchmarks" in names:
         return "benchmarks"
-    if found := next((name for name in PACKAGES if name in names), None):
-        return found
+    if name := next((name for name in PACKAGES if name in names), None):
+        return name
     here = not {"site-packages", "lib"} & set(names) and any(name in OURS for name in names[-3:])
     return "application" if here else OTHER

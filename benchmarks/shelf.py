@@ -68,9 +68,9 @@ async def _converse(mode: shelf.Mode, turns: int, url: str) -> Calls:
 
 def _check(errand: Errand, events: list[Event]) -> None:
     ran = [event.tool for event in events if isinstance(event, ToolEnd) and event.ok and event.tool != FIND]
-    said = [event.text for event in events if isinstance(event, Message)]
-    if ran != ([errand.tool] if errand.tool else []) or said != [errand.answer]:
-        raise OffScript(f"{errand.says!r} was to run {errand.tool or 'nothing'}; {ran} ran, and {said} was said")
+    replies = [event.text for event in events if isinstance(event, Message)]
+    if ran != ([errand.tool] if errand.tool else []) or replies != [errand.answer]:
+        raise OffScript(f"{errand.says!r} was to run {errand.tool or 'nothing'}; {ran} ran, and {replies} was said")
 
 
 def row(way: str, calls: Calls) -> Row:
@@ -81,7 +81,7 @@ def row(way: str, calls: Calls) -> Row:
         "calls": len(calls.asked),
         "looked for": sum(map(_looked, calls.asked)),
         "characters a turn": round(calls.characters / turns),
-        "tokens a turn, at least": round(sum(least_tokens(one.prefix) for one in calls.asked) / turns),
+        "tokens a turn, at least": round(sum(least_tokens(call.prefix) for call in calls.asked) / turns),
         "repeated %": 100 * calls.repeated / calls.characters,
         "fresh a turn": round(fresh / turns),
         "cost a turn": round((fresh + CACHED * calls.repeated) / turns),

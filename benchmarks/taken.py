@@ -1,4 +1,4 @@
-"""What was measured of each contestant, and the tables it is told in."""
+"""What was measured of each contestant, and the tables that show it."""
 
 import json
 import statistics

@@ -32,7 +32,7 @@ def desk(*, marked: bool) -> Speakers:
 
 def unmarked(tool: BaseTool) -> BaseTool:
     """Return a tool that takes and gives identifiers as they are."""
-    function, found = cast(StructuredTool, tool).coroutine, traits_of(tool)
+    function, facts = cast(StructuredTool, tool).coroutine, traits_of(tool)
     assert function is not None  # all of these tools are asynchronous
     # What an annotation says beside the type is left out, the marks among it.
     hints = get_type_hints(function)
@@ -45,7 +45,7 @@ def unmarked(tool: BaseTool) -> BaseTool:
         infer_schema=False,
         response_format=tool.response_format,
     )
-    return with_traits(plain, replace(found, result=_without_marks(schema_of(found.result)) or None))
+    return with_traits(plain, replace(facts, result=_without_marks(schema_of(facts.result)) or None))
 
 
 def _without_marks(schema: Any) -> Any:

@@ -77,13 +77,13 @@ class Perfect(Script):
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
         """Return the call that is due, or the answer once the tool has run."""
-        one = self.errand
+        errand = self.errand
         last = next(message for message in reversed(messages) if not isinstance(message, SystemMessage))
-        if not one.tool or (isinstance(last, ToolMessage) and last.name != FIND):
-            return one.answer
-        args: dict[str, Any] = {"amount": one.amount}
-        if one.tool in {tool["function"]["name"] for tool in self.asked[-1].tools}:
-            return Call(one.tool, args)
-        if any(f"- {one.tool}(" in message.text for message in messages):
-            return Call(CALL, {"name": one.tool, "args": args})
-        return Call(FIND, {"query": f"{one.verb} {one.thing}"})
+        if not errand.tool or (isinstance(last, ToolMessage) and last.name != FIND):
+            return errand.answer
+        args: dict[str, Any] = {"amount": errand.amount}
+        if errand.tool in {tool["function"]["name"] for tool in self.asked[-1].tools}:
+            return Call(errand.tool, args)
+        if any(f"- {errand.tool}(" in message.text for message in messages):
+            return Call(CALL, {"name": errand.tool, "args": args})
+        return Call(FIND, {"query": f"{errand.verb} {errand.thing}"})

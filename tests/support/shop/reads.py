@@ -39,7 +39,7 @@ OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
 async def find_user_id_by_email(email: str) -> Answer:
     """Find out which user has an email address."""
     async with reading() as shop:
-        return _only(await shop.found("users", "lower(json_extract(body, '$.email')) = lower(?)", email))
+        return _only(await shop.select("users", "lower(json_extract(body, '$.email')) = lower(?)", email))
 
 
 @traits(result=USER_ID)
@@ -49,7 +49,7 @@ async def find_user_id_by_name_zip(first_name: str, last_name: str, zip: str) ->
     named = [f"lower(json_extract(body, '$.name.{part}')) = lower(?)" for part in ("first_name", "last_name")]
     condition = " AND ".join([*named, "json_extract(body, '$.address.zip') = ?"])
     async with reading() as shop:
-        return _only(await shop.found("users", condition, first_name, last_name, zip))
+        return _only(await shop.select("users", condition, first_name, last_name, zip))
 
 
 @traits(result=USER_RECORD)
@@ -81,11 +81,11 @@ async def get_product_details(product_id: ProductId) -> Answer:
 async def get_item_details(item_id: ItemId) -> Answer:
     """Look up one item of a product: its options, price, and whether it is in stock."""
     async with reading() as shop:
-        known = "EXISTS (SELECT 1 FROM json_each(body, '$.variants') WHERE key = ?)"
-        found = await shop.found("products", known, item_id)
-    if not found:
+        has_item = "EXISTS (SELECT 1 FROM json_each(body, '$.variants') WHERE key = ?)"
+        products = await shop.select("products", has_item, item_id)
+    if not products:
         raise Refused("There is no such item. The items of a product stand in the product's details.")
-    return result(found[0]["variants"][item_id])
+    return result(products[0]["variants"][item_id])
 
 
 @traits(result=PRODUCTS)
@@ -93,7 +93,7 @@ async def get_item_details(item_id: ItemId) -> Answer:
 async def list_all_product_types() -> Answer:
     """List the products of the shop."""
     async with reading() as shop:
-        return result(catalogue(await shop.found("products")))
+        return result(catalogue(await shop.select("products")))
 
 
 @tool
@@ -113,7 +113,7 @@ async def transfer_to_human_agents(summary: str) -> str:
 
 def catalogue(products: list[Record]) -> list[Record]:
     """Return what the list of products says of each."""
-    listed = [{"name": one["name"], "product_id": one["product_id"]} for one in products]
+    listed = [{"name": product["name"], "product_id": product["product_id"]} for product in products]
     return sorted(listed, key=operator.itemgetter("name"))
 
 

@@ -43,9 +43,9 @@ class Played:
         if step.output is None or not end.ok:
             return step.output is None and not end.ok
         schema = schema_of(traits_of(TOOLS[step.tool]).result)
-        found = _read(end.object, schema)
-        found = Aliases(self.known).restore(found, schema) if self.marked else found
-        return bool((step.slipped(found) if step.slips else found) == step.output)
+        record = _read(end.object, schema)
+        record = Aliases(self.known).restore(record, schema) if self.marked else record
+        return bool((step.slipped(record) if step.slips else record) == step.output)
 
     def leaks(self, step: Step, end: ToolEnd) -> bool:
         """Tell whether an answer shows an identifier that its tool marks."""

@@ -34,8 +34,8 @@ class Reads:
             shown = catalogue(list(self.records["products"].values()))
             return Read("list_all_product_types", {}, shown) if id in self.records["products"] else None
         if kind == "user":
-            found = self.records["users"].get(id)
-            return Read("find_user_id_by_email", {"email": found["email"]}, id) if found else None
+            user = self.records["users"].get(id)
+            return Read("find_user_id_by_email", {"email": user["email"]}, id) if user else None
         if kind == "item":
             return self._whole("products", self._products.get(id))
         return self._whole("users", self._owners.get(id))
@@ -43,8 +43,8 @@ class Reads:
     def _whole(self, kind: Kind, id: str | None) -> Read | None:
         if id is None:
             return None
-        one = kind.removesuffix("s")
-        return Read(f"get_{one}_details", {f"{one}_id": id}, self.records[kind][id])
+        noun = kind.removesuffix("s")
+        return Read(f"get_{noun}_details", {f"{noun}_id": id}, self.records[kind][id])
 
     @cached_property
     def _products(self) -> dict[str, str]:
@@ -53,4 +53,4 @@ class Reads:
     @cached_property
     def _owners(self) -> dict[str, str]:
         users = self.records["users"].items()
-        return {one: id for id, user in users for one in [*user["orders"], *user["payment_methods"]]}
+        return {owned: id for id, user in users for owned in [*user["orders"], *user["payment_methods"]]}

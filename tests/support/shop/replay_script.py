@@ -107,35 +107,35 @@ class Clerk(Script):
             return "That is all." if is_over else "Shall I go on?"
         step = self.task.steps[place]
         words = spelled(message.text for message in messages if message.type == "human")
-        tried = {one.sought for one in done if one.sought and one.step == place}
+        tried = {purpose.sought for purpose in done if purpose.sought and purpose.step == place}
         return self._called(step, place, self._numbers(answers), Unread(words, tried))
 
     def _called(self, step: Step, place: int, numbers: Mapping[Named, int], unread: Unread) -> Line:
         call = Serving(step.tool, step.args, Purpose(place))
-        while missing := [one for one in self._named(call) if one not in numbers and not unread.is_given(one)]:
+        while missing := [named for named in self._named(call) if named not in numbers and not unread.is_given(named)]:
             read = self.reads.showing(missing[0])
             if read is None:
                 # There is no such thing: the model has made it up.
                 unread.tried.add(missing[0])
             else:
                 call = Serving(read.tool, read.args, Purpose(place, missing[0]))
-        self.spelled += sum(one not in numbers and one[1] in unread.words for one in self._named(call))
+        self.spelled += sum(named not in numbers and named[1] in unread.words for named in self._named(call))
         self.forgotten += call.purpose.sought in self.shown
         times = step.times if call.purpose.sought is None else 1
         return [Serving(call.tool, self._written(call, numbers), call.purpose)] * times
 
     def _named(self, call: Call) -> Iterator[Named]:
-        known = parameters(TOOLS[call.tool]).get("properties", {})
+        schemas = parameters(TOOLS[call.tool]).get("properties", {})
         if self.marked:
-            yield from (named for name, value in call.args.items() for named in identifiers(value, known[name]))
+            yield from (named for name, value in call.args.items() for named in identifiers(value, schemas[name]))
 
     def _written(self, call: Call, numbers: Mapping[Named, int]) -> dict[str, Any]:
-        known = parameters(TOOLS[call.tool]).get("properties", {})
-        return {name: _written(value, known[name], numbers) for name, value in call.args.items()}
+        schemas = parameters(TOOLS[call.tool]).get("properties", {})
+        return {name: _written(value, schemas[name], numbers) for name, value in call.args.items()}
 
     def _numbers(self, answers: Sequence[ToolMessage]) -> dict[Named, int]:
         """Return the numbers that answers show, for what the model knows to be meant."""
-        found: dict[Named, int] = {}
+        shown: dict[Named, int] = {}
         for answer in answers:
             purpose, tool = self.purposes[answer.tool_call_id], TOOLS[cast(str, answer.name)]
             schema = schema_of(traits_of(tool).result)
@@ -144,9 +144,9 @@ class Clerk(Script):
             read = purpose.sought and self.reads.showing(purpose.sought)
             meant = read.output if read else self.task.steps[purpose.step].output
             pairs = zip(identifiers(meant, schema), identifiers(json.loads(answer.text), schema), strict=True)
-            found |= {named: int(number) for named, (_, number) in pairs}
-        self.shown |= found.keys()
-        return found
+            shown |= {named: int(number) for named, (_, number) in pairs}
+        self.shown |= shown.keys()
+        return shown
 
 
 class ClerkModel(ScriptModel):
@@ -160,5 +160,5 @@ class ClerkModel(ScriptModel):
 
 def _written(value: Any, schema: Mapping[str, Any], numbers: Mapping[Named, int]) -> Any:
     if isinstance(value, list):
-        return [_written(one, schema["items"], numbers) for one in value]
+        return [_written(item, schema["items"], numbers) for item in value]
     return numbers.get((schema[MARK], value), value) if MARK in schema else value

@@ -47,7 +47,7 @@ class Step:
         *others, last = self.args["new_item_ids"]
         right = next(item for item in order["items"] if item["item_id"] == last)
         wrong = {name: right[name] for name in ("price", "options")}
-        return {**order, "items": [{**one, **wrong} if one["item_id"] in others else one for one in order["items"]]}
+        return {**order, "items": [{**item, **wrong} if item["item_id"] in others else item for item in order["items"]]}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Task:
         if not self.spells:
             return texts
         return [
-            f"{text}\nIt is about {', '.join(some)}." if some else text for text, some in zip(texts, turns, strict=True)
+            f"{text}\nIt is about {', '.join(ids)}." if ids else text for text, ids in zip(texts, turns, strict=True)
         ]
 
     def _unseen(self) -> list[list[str]]:
@@ -90,14 +90,16 @@ def tasks(path: Path, repeat: Repeat = "", *, spells: bool = False) -> list[Task
 
 
 def _named(step: Step) -> Iterator[tuple[str, str]]:
-    known = parameters(TOOLS[step.tool]).get("properties", {})
-    return (named for name, value in step.args.items() for named in identifiers(value, known[name]))
+    schemas = parameters(TOOLS[step.tool]).get("properties", {})
+    return (named for name, value in step.args.items() for named in identifiers(value, schemas[name]))
 
 
 def _task(record: Mapping[str, Any], repeat: Repeat) -> Task:
-    told = record["scenario"]
-    wish = "\n".join(filter(None, [told["reason_for_call"], told["known_info"]]))
-    steps = [Step(tool=one["name"], args=one["arguments"], output=one.get("output")) for one in record["actions"]]
+    scenario = record["scenario"]
+    wish = "\n".join(filter(None, [scenario["reason_for_call"], scenario["known_info"]]))
+    steps = [
+        Step(tool=action["name"], args=action["arguments"], output=action.get("output")) for action in record["actions"]
+    ]
     return Task(str(record["id"]), wish, list(_in_turns(steps, repeat)), record["db_sha256"])
 
 

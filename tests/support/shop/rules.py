@@ -33,11 +33,11 @@ def taken(order: Record, item_ids: Sequence[str]) -> list[Record]:
     """
     left, taken = list(order["items"]), []
     for id in item_ids:
-        found = next((item for item in left if item["item_id"] == id), None)
-        if found is None:
+        item = next((item for item in left if item["item_id"] == id), None)
+        if item is None:
             raise Refused("The order does not have all of these items, or not so many of them: look it up again.")
-        left.remove(found)
-        taken.append(found)
+        left.remove(item)
+        taken.append(item)
     return taken
 
 
@@ -49,15 +49,15 @@ async def variants(shop: Shop, order: Record, item_ids: Sequence[str], new_item_
     """
     if len(item_ids) != len(new_item_ids):
         raise Refused("There must be as many new items as items.")
-    found = []
+    chosen = []
     for item, id in zip(taken(order, item_ids), new_item_ids, strict=True):
         product = await shop.get("products", item["product_id"])
         variant = product["variants"].get(id)
         if variant is None or not variant["available"]:
             problem = "is not in stock" if variant else "is not of the same product"
             raise Refused(f"The new item for {item['name']} {problem}: choose another of the product's items.")
-        found.append(variant)
-    return found
+        chosen.append(variant)
+    return chosen
 
 
 def difference(order: Record, item_ids: Sequence[str], new: Sequence[Record]) -> float:
@@ -75,8 +75,8 @@ async def method_of(shop: Shop, order: Record, id: str) -> Record:
     methods: Record = (await shop.get("users", order["user_id"]))["payment_methods"]
     if id not in methods:
         raise Refused("The user has no such payment method: their details list those there are.")
-    found: Record = methods[id]
-    return found
+    method: Record = methods[id]
+    return method
 
 
 async def pay(shop: Shop, order: Record, id: str, amount: float, *, later: bool = False) -> None:
@@ -99,9 +99,9 @@ async def pay(shop: Shop, order: Record, id: str, amount: float, *, later: bool 
 def paid(order: Record) -> dict[str, float]:
     """Return how much each payment method has paid for an order, what it got back taken off; none that paid nothing."""
     sums: dict[str, float] = {}
-    for one in order["payment_history"]:
-        amount = one["amount"] if one["transaction_type"] == "payment" else -one["amount"]
-        sums[one["payment_method_id"]] = sums.get(one["payment_method_id"], 0) + amount
+    for entry in order["payment_history"]:
+        amount = entry["amount"] if entry["transaction_type"] == "payment" else -entry["amount"]
+        sums[entry["payment_method_id"]] = sums.get(entry["payment_method_id"], 0) + amount
     return {id: amount for id, amount in sums.items() if amount > 0}
 
 

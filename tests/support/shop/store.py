@@ -47,12 +47,12 @@ class Shop:
         Raises:
             Refused: there is none.
         """
-        found = await self.found(kind, "id = ?", id)
-        if not found:
+        records = await self.select(kind, "id = ?", id)
+        if not records:
             raise Refused(f"There is no such record among the {kind}. {ADVICE[kind]}")
-        return found[0]
+        return records[0]
 
-    async def found(self, kind: Kind, condition: str = "TRUE", *values: str) -> list[Record]:
+    async def select(self, kind: Kind, condition: str = "TRUE", *values: str) -> list[Record]:
         """Return the records for which an SQL condition holds."""
         query = f"SELECT body FROM shop WHERE kind = ? AND {condition} ORDER BY rowid"
         return [json.loads(body) for (body,) in await self._connection.execute_fetchall(query, (kind, *values))]
@@ -88,7 +88,9 @@ async def writing(runtime: Runtime, about: str) -> AsyncIterator[Shop]:
 def fill(file: Path, records: Mapping[Kind, Mapping[str, Record]]) -> None:
     """Make a new database with these records."""
     rows = [
-        (kind, id, json.dumps(one, ensure_ascii=False)) for kind, some in records.items() for id, one in some.items()
+        (kind, id, json.dumps(record, ensure_ascii=False))
+        for kind, by_id in records.items()
+        for id, record in by_id.items()
     ]
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.executescript(TABLES)
@@ -100,12 +102,12 @@ def digest(file: Path, changes: Mapping[str, Callable[[Record], Record]]) -> str
 
     Keys are sorted, those of nulls left out; there are no blanks, and nothing is escaped.
     """
-    whole: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     with closing(sqlite3.connect(file)) as connection:
         for kind, id, body in connection.execute("SELECT kind, id, body FROM shop"):
             record = json.loads(body)
-            whole.setdefault(kind, {})[id] = changes[id](record) if id in changes else record
-    text = json.dumps(without_nulls(whole), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            records.setdefault(kind, {})[id] = changes[id](record) if id in changes else record
+    text = json.dumps(without_nulls(records), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

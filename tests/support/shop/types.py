@@ -88,7 +88,7 @@ KEYED = ("variants", "payment_methods")
 """Fields in which the shop keeps records under their identifiers, which the records repeat."""
 
 
-def told(tool: str) -> Kind | None:
+def result_kind(tool: str) -> Kind | None:
     """Return the kind of a tool's result; None if there is no identifier in it."""
     if tool.startswith("find_user_id"):
         return Kind("user found", USER_ID)

@@ -127,8 +127,8 @@ async def modify_pending_order_payment(order_id: OrderId, payment_method_id: Pay
     """Let another payment method pay for a pending order, once the user has said yes."""
     async with writing(runtime, order_id) as shop:
         order = await shop.get("orders", order_id)
-        [first, *more] = order["payment_history"]
-        if more or first["transaction_type"] != "payment":
+        [first, *others] = order["payment_history"]
+        if others or first["transaction_type"] != "payment":
             raise Refused("This order has been paid in several parts; its payment method cannot be changed.")
         if first["payment_method_id"] == payment_method_id:
             raise Refused("This payment method pays for the order already; ask the user for another one.")

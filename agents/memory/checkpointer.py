@@ -1,5 +1,6 @@
 """The checkpointer: LangGraph's own for SQLite, mended where it loses turns, grows or trusts its rows."""
 
+import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
@@ -50,6 +51,8 @@ INSERT OR %s INTO writes
 (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+ROUNDS = 4
+"""Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
 Row = tuple[Any, ...]
 
 
@@ -61,7 +64,8 @@ class Saver(AsyncSqliteSaver):
     A checkpoint holds the whole state and replaces the one before in the transaction that writes it, so the
     pending writes of a thread that waits for an answer are never touched.
 
-    The tables are the stock saver's, but each is read and written in one trip to the connection's thread.
+    The tables are the stock saver's, but each is read and written in one trip to the connection's thread, and what
+    a task wrote is not written when the checkpoint of its step, which holds it, follows at once.
     """
 
     conn: Connection
@@ -70,6 +74,8 @@ class Saver(AsyncSqliteSaver):
         # None allows LangChain's and LangGraph's own types only. The default lets a forged row run code
         # unless an environment variable was set before the first import.
         super().__init__(conn, serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
+        self._replaced: dict[tuple[str, str], str | None] = {}
+        """For each place that a checkpoint is being written to: the id of the one before."""
 
     @classmethod
     @asynccontextmanager
@@ -114,22 +120,33 @@ class Saver(AsyncSqliteSaver):
         place, parent = _place(config), get_checkpoint_id(config)
         about = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
         row = (*place, checkpoint["id"], parent, *self.serde.dumps_typed(checkpoint), about)
-        await self.conn.write(partial(_write, PUT, [row]))
+        self._replaced[place] = parent
+        try:
+            await self.conn.write(partial(_write, PUT, [row]))
+        finally:
+            self._replaced.pop(place, None)
         return _config(place, checkpoint["id"])
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Save what a task wrote, all of it or nothing."""
+        """Save what a task wrote, all of it or nothing; nothing is needed if the step's checkpoint follows at once."""
         await self.setup()
+        place, checkpoint_id = _place(config), get_checkpoint_id(config)
+        # The checkpoint holds what the tasks of its step wrote, and `KEEP_LATEST` deletes the rows. Of most steps,
+        # which have one task, it is begun a few rounds of the loop later: sooner than a row would be committed.
+        for _ in range(ROUNDS):
+            await asyncio.sleep(0)
+            if self._replaced.get(place) == checkpoint_id is not None:
+                return
         # Of a task that is cancelled at its very end LangGraph saves what it had written so far, its edges
         # not among it, and would take it for done.
         if any(channel == ERROR for channel, _ in writes):
             writes = [write for write in writes if write[0] == ERROR]
-        head = (*_place(config), get_checkpoint_id(config), task_id, task_path)
+        head = (*place, checkpoint_id, task_id, task_path)
         rows = [
-            (*head, WRITES_IDX_MAP.get(channel, place), channel, *self.serde.dumps_typed(value))
-            for place, (channel, value) in enumerate(writes)
+            (*head, WRITES_IDX_MAP.get(channel, index), channel, *self.serde.dumps_typed(value))
+            for index, (channel, value) in enumerate(writes)
         ]
         # As the stock saver has it: an error or an interrupt replaces the one before, a result is never replaced.
         sql = PUT_WRITES % ("REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE")

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Self
@@ -16,6 +15,11 @@ from agents.memory.connection import Connection, connect, writing
 
 PAGE = 1000
 ITEM = "SELECT value, created_at, updated_at FROM store WHERE prefix = ? AND key = ?"
+ITEMS = """
+SELECT prefix, key, value, created_at, updated_at FROM store
+WHERE prefix = ?1 OR (prefix > ?1 || '.' AND prefix < ?1 || '/') ORDER BY updated_at DESC LIMIT ?2 OFFSET ?3
+"""
+"""The items in a namespace and below it; "/" is the character that follows the full stop."""
 
 
 def namespace_of(user: str, *kind: str) -> tuple[str, ...]:
@@ -53,16 +57,27 @@ class Store(AsyncSqliteStore):
         if self.ttl_config:
             return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
 
-        def find(connection: sqlite3.Connection) -> Any:
-            return connection.execute(ITEM, (".".join(namespace), key)).fetchone()
+        for value, created, updated in await self._rows(ITEM, ".".join(namespace), key):
+            return Item(value=json.loads(value), key=key, namespace=namespace, created_at=created, updated_at=updated)
+        return None
 
-        # A batch that is being written must not be seen before it is whole.
-        async with self.lock:
-            row = await self.conn.read(find)
-        if row is None:
-            return None
-        value, created, updated = row
-        return Item(value=json.loads(value), key=key, namespace=namespace, created_at=created, updated_at=updated)
+    async def asearch(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+    ) -> list[SearchItem]:
+        """Return the items in a namespace and below it; without conditions, in one trip to the database."""
+        if query or filter or self.ttl_config or not namespace_prefix:
+            asked: dict[str, Any] = {"query": query, "filter": filter, "limit": limit, "offset": offset}
+            return await super().asearch(namespace_prefix, **asked, refresh_ttl=refresh_ttl)
+        rows = await self._rows(ITEMS, ".".join(namespace_prefix), limit, offset)
+        return [SearchItem(tuple(row[0].split(".")), row[1], json.loads(row[2]), row[3], row[4]) for row in rows]
 
     async def erase(self, namespace: tuple[str, ...]) -> int:
         """Delete every item in `namespace` and below it; return how many."""
@@ -71,6 +86,11 @@ class Store(AsyncSqliteStore):
             await self.abatch([PutOp(item.namespace, item.key, None) for item in found])
             count += len(found)
         return count
+
+    async def _rows(self, sql: str, *values: str | int) -> list[Any]:
+        # A batch that is being written must not be seen before it is whole.
+        async with self.lock:
+            return await self.conn.read(lambda connection: connection.execute(sql, values).fetchall())
 
     async def _end_worker(self) -> None:
         # LangGraph leaves its worker to the garbage collector, which complains of it to whoever runs then.

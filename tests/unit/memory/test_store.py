@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from langgraph.store.base import PutOp
+from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from agents.memory import Memory, open_memory
 from agents.memory.store import Store, namespace_of
@@ -62,3 +63,15 @@ class TestStore:
             await memory.store.aput(("a",), "b", {})
 
         assert asyncio.all_tasks() == before
+
+    @pytest.mark.parametrize("user", ["ann", "%_*[a]?", "Ann"])
+    async def test_a_search_without_conditions_finds_what_the_stock_one_finds(self, memory: Memory, user: str) -> None:
+        """It sees the namespace and those below it, and no other that begins alike, in the same order."""
+        for namespace in (user, f"{user}y", f"{user}/x", f"{user}-", "ANN"):
+            for place in (("users", namespace), ("users", namespace, "todos"), ("users", namespace, "todos", "old")):
+                await memory.store.aput(place, "1", {"in": place})
+        home = ("users", user)
+        stock = await AsyncSqliteStore.asearch(memory.store, home, limit=9)
+        assert await memory.store.asearch(home, limit=9) == stock
+        assert len(stock) == 3
+        assert await memory.store.asearch(home, limit=1, offset=1) == stock[1:2]

@@ -22,10 +22,22 @@ def read(name: str) -> str:
 
 
 def test_the_drawing_is_true() -> None:
-    """The README shows the graph as `python -m app graph` draws it."""
+    """`docs/architecture.md` shows the graph as `python -m app graph` draws it."""
     drawn = subprocess.run([sys.executable, "-m", "app", "graph"], cwd=ROOT, capture_output=True, text=True, check=True)
 
-    assert f"```mermaid\n{drawn.stdout.strip()}\n```" in read("README.md")
+    assert f"```mermaid\n{drawn.stdout.strip()}\n```" in read("docs/architecture.md")
+
+
+def test_the_reading_list_is_short() -> None:
+    """A newcomer reads at most 500 lines of source, and the line counts of the list are about right."""
+    section = read("docs/architecture.md").partition("## Reading list")[2].partition("\n## ")[0]
+    listed = {name: int(lines) for name, lines in re.findall(r"^\| `(.*?)` \| (\d+) \|", section, re.MULTILINE)}
+    lines = {name: len(read(name).splitlines()) for name in listed}
+
+    assert len(listed) >= 5
+    assert sum(lines.values()) <= 500
+    for name, count in listed.items():
+        assert abs(lines[name] - count) <= 20, name
 
 
 def test_every_setting_is_explained() -> None:

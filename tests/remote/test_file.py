@@ -160,7 +160,7 @@ async def test_the_files_secret_may_stand_in_env(tmp_path: Path, monkeypatch: py
 
 
 async def test_the_document_is_a_file_as_it_stands(tmp_path: Path) -> None:
-    """The example in `docs/tools.md` can be used as it is."""
+    """The example in `docs/remote-tools.md` can be used as it is."""
     async with opened(tmp_path, discover()[0], http=example("services")) as speakers:
         assert "find_orders" in [tool.name for tool in speakers.dialogs["planner"].tools]
 
@@ -169,7 +169,7 @@ async def test_the_document_is_a_file_as_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize("broken", [False, True])
 def test_check_lists_remote_tools(tmp_path: Path, broken: bool) -> None:
     """`check` lists the tools with their languages; a fault is one of its faults, and ends a start with 2."""
-    text = (ROOT / "docs" / "tools.md").read_text("utf-8").split("```yaml\n")[1].split("```")[0]
+    text = (ROOT / "docs" / "remote-tools.md").read_text("utf-8").split("```yaml\n")[1].split("```")[0]
     path = tmp_path / "tools.yaml"
     path.write_text(text.replace("path: /returns", "path: returns") if broken else text, "utf-8")
     environment = {

@@ -1,4 +1,4 @@
-"""Remote tools for tests: the examples of `docs/tools.md` with the services of a test in place of the shop."""
+"""Remote tools for tests: the examples of `docs/remote-tools.md` with the services of a test in place of the shop."""
 
 import re
 import sys
@@ -27,7 +27,7 @@ FOUND = '[{"id":1,"name":"Blue shoes","price":60.0},{"id":2,"name":"Red hat","pr
 Open = Callable[..., AbstractAsyncContextManager[Service]]
 EMMA = '[{"id":1,"title":"Emma"}]'
 """What the library answers for a word of that book."""
-DOCUMENT = ROOT / "docs" / "tools.md"
+DOCUMENT = ROOT / "docs" / "remote-tools.md"
 
 
 def example(name: str) -> dict[str, Any]:

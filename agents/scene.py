@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from langgraph.store.base import BaseStore
 
@@ -13,10 +12,12 @@ Ask = Callable[..., Awaitable[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """One moment of a dialog: what the user said, what was said before, and who else could take over."""
+    """One moment of a dialog: what the user said, what was said before, and which dialogs could take over."""
 
     lang: str
+    """The language of the turn, such as "en"."""
     dialog: str
+    """The dialog's name."""
     description: str
     """What the dialog is used for."""
     text: str
@@ -27,18 +28,22 @@ class Scene:
     """The other dialogs, by name, with what they are used for."""
     tools: Mapping[str, str]
     """The supervisor's tools, by name, with what they do."""
-    form: Mapping[str, Any]
+    form: Mapping[str, object]
+    """The values of the dialog's form, by field."""
     missing: Sequence[str]
+    """The form's fields that have no value yet."""
     user: str = ""
+    """The user's id."""
     store: BaseStore | None = None
-    ask: Ask = field(default=lambda **_: _nobody(), repr=False)
+    """The user's long-term memory."""
+    ask: Ask = field(default=lambda **_: _no_answer(), repr=False)
     """Ask the observer's model: its prompt with these variables; returns the reply's text."""
 
-    async def remember(self, kind: str, key: str, value: dict[str, Any]) -> None:
+    async def remember(self, kind: str, key: str, value: dict[str, object]) -> None:
         """Store a fact about the user in long-term memory."""
         if self.store is not None:
             await self.store.aput(namespace_of(self.user, kind), key, value)
 
 
-async def _nobody() -> str:
+async def _no_answer() -> str:
     return ""

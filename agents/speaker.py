@@ -1,6 +1,6 @@
-"""Who can speak: the supervisor and the dialogs, as plain values the nodes are built from."""
+"""The supervisor and the dialogs, as plain values from which the nodes are built."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,20 +16,31 @@ History = Literal["drop", "summarise"]
 
 @dataclass(frozen=True, kw_only=True)
 class Speaker:
-    """One who can hold the conversation; for a dialog also how it takes over and gives back."""
+    """A participant that can hold the conversation: the supervisor or a dialog."""
 
     name: str
     tools: Sequence[BaseTool] = ()
+    """Its own tools; those for hand-overs, its form and help come on top."""
     form: type[BaseModel] | None = None
+    """What a dialog has to find out."""
     remember: bool = False
+    """Whether the form is kept in the user's long-term memory."""
     tool: str = ""
+    """The name of the tool by which the supervisor hands over to this dialog."""
     description: str = ""
+    """What a dialog is used for."""
     observers: Sequence[str] = ()
+    """The observers that watch a dialog, by name."""
     resume: Resume = "ask"
+    """What happens to a dialog that was interrupted: ask the user, tell and go on, go on silently, or never go on."""
     history: History = "drop"
+    """What becomes of old messages: dropped, or summed up."""
     version: int = 1
+    """Raised when stored conversations of a dialog must be revised."""
     formerly: Sequence[str] = ()
+    """Names that a dialog had before."""
     agent: Runnable[Any, Any] | None = None
+    """A compiled agent graph over `messages` that answers in place of the dialog's model."""
 
     @property
     def is_supervisor(self) -> bool:
@@ -39,12 +50,16 @@ class Speaker:
 
 @dataclass(frozen=True)
 class Speakers:
-    """Everyone who can speak in this application."""
+    """The supervisor and the dialogs of this application."""
 
     supervisor: Speaker
     dialogs: Mapping[str, Speaker] = field(default_factory=dict)
     help: BaseTool | None = None
-    """What stands in for `assistant_help`, if anything does."""
+    """A tool that replaces `assistant_help`; None: the tool itself."""
+
+    def __iter__(self) -> Iterator[Speaker]:
+        """Go through the supervisor and every dialog."""
+        return iter((self.supervisor, *self.dialogs.values()))
 
     def __getitem__(self, name: str) -> Speaker:
         """Return a speaker by name."""

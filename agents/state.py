@@ -1,34 +1,39 @@
-"""What is remembered of a conversation (State) and what a turn is given (Context).
-
-State holds plain data and LangChain messages only, so that it survives strict deserialisation.
-"""
+"""What is remembered of a conversation: plain data and LangChain messages only, so that it can be read strictly."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
 from agents.history import GROW, cut
-from agents.identifiers import Known
+from agents.identifiers import Aliases, Known
+from agents.verdict import StoredVerdict, Vote
 
+Item = TypeVar("Item")
 Status = Literal["new", "running", "paused", "finished"]
+Json = dict[str, Any]
+"""A JSON object whose keys its writer knows: a form's values, a view's fields, the arguments of a call."""
 SUPERVISOR = "supervisor"
 
 
 class Heard(TypedDict):
-    """The user message of the current turn; `text` is None when the assistant shall speak unasked."""
+    """The user message of the current turn."""
 
     id: str
+    """The message's id; a message that comes again has the same one."""
     text: str | None
+    """What the user wrote; None when the assistant speaks first."""
     source: str
+    """Where it comes from: "message", "choice" (a button or a client's answer), "command"."""
 
 
 class Said(TypedDict):
     """One message to the user in the current turn."""
 
     speaker: str
+    """The supervisor or a dialog, by name."""
     text: str
 
 
@@ -36,31 +41,39 @@ class Talk(TypedDict, total=False):
     """What one speaker remembers."""
 
     messages: list[AnyMessage]
+    """The speaker's own history: the user's messages, its replies, tool results and notes."""
     summary: str
-    """What was cut from the messages, in short; only speakers that sum up have one."""
-    form: dict[str, Any]
+    """A summary of the messages that were cut; only speakers with `history="summarise"` have one."""
+    form: Json
+    """The values that a dialog's form holds so far, by field."""
     status: Status
+    """Where the dialog stands; the supervisor has none."""
     version: int
+    """The dialog's `version` when this talk was last used."""
     offered: bool
-    """Whether the user was already asked if this paused dialog shall go on."""
+    """Whether the user was already asked if this paused dialog goes on."""
 
 
 class Wish(TypedDict):
-    """A hand-over that waits until the present dialog has done its part."""
+    """A hand-over that waits until the present dialog is done."""
 
     dialog: str
+    """The dialog that takes over then."""
     brief: str
+    """What the user wants of it."""
 
 
 class Switch(TypedDict):
     """The last change of hands, so that the user can take it back in the next message."""
 
     dialog: str
+    """The dialog that lost the conversation."""
     heard: Heard
+    """The message that caused the switch."""
 
 
 class Fields(TypedDict):
-    """What is asked for of a form."""
+    """The fields of a form that a tool asks the user for."""
 
     fields: list[str]
     """Their names."""
@@ -71,91 +84,164 @@ class Fields(TypedDict):
 
 
 class Pending(Fields):
-    """A tool call that waits for the user's choice, or for what they fill in: a `Question` as plain data."""
+    """A tool call that waits for the user: a `Question` as plain data."""
 
     call: str
     """The id of the tool call."""
     speaker: str
+    """The speaker that made the call."""
     tool: str
-    args: dict[str, Any]
+    """The tool's name."""
+    args: Json
+    """The arguments of the call."""
     kind: str
+    """The kind of question, as in the event `interrupt`."""
     prompt: str
-    options: list[dict[str, Any]]
+    """The question in words."""
+    options: list[Json]
+    """The options to choose from: `label`, `value`, `detail` and `id` each; empty when the user fills in fields."""
     url: str
-    filled: dict[str, Any]
+    """A page that the user opens first; empty without one."""
+    filled: Json
+    """The values that the user has given so far, by field."""
     skipped: list[str]
     """The fields that the user has left out."""
 
 
 class Shown(TypedDict):
-    """A view as the user saw it: its title and its lines, each with the number it goes by."""
+    """A view as the user saw it."""
 
     title: str
     lines: list[str]
+    """Its lines, each with the number by which the user can call it."""
 
 
 class TalkUpdate(Talk, total=False):
-    """A change to a talk: as a Talk, and `add` for messages to append."""
+    """A change to a talk: the keys of a Talk that change, and messages to append."""
 
     add: list[AnyMessage]
+    """Messages to append to `messages`."""
 
 
-def merge_talks(talks: dict[str, Talk], updates: Mapping[str, TalkUpdate]) -> dict[str, Talk]:
+def merge_talks(talks: Mapping[str, Talk], updates: Mapping[str, TalkUpdate]) -> dict[str, Talk]:
     """Apply changes per speaker; appended messages are cut in blocks."""
     merged = dict(talks)
     for name, update in updates.items():
-        changed: dict[str, Any] = {**merged.get(name, {}), **update}
-        added = changed.pop("add", [])
+        added = update.get("add", [])
+        changed = cast(Talk, {**merged.get(name, {}), **update})
+        cast(dict[str, object], changed).pop("add", None)
         messages = [*changed.get("messages", []), *added]
-        # Who sums up cuts its history itself; the limit is for when no model would.
+        # A speaker that sums up cuts its history itself; the limit is for when no model could.
         changed["messages"] = cut(messages) if "summary" not in changed or len(messages) > 2 * GROW else messages
-        merged[name] = changed  # type: ignore[assignment]  # a TypedDict built key by key
+        merged[name] = changed
     return merged
 
 
-def append_fresh(items: list[Any], added: list[Any] | None) -> list[Any]:
-    """Append within a turn; a None empties the list, and may be followed by the first items of the next."""
-    if added is None:
-        return []
-    return added[1:] if added[:1] == [None] else [*items, *added]
+def append(items: list[Item], added: list[Item] | None) -> list[Item]:
+    """Append within a turn; a node that begins the list anew writes LangGraph's `Overwrite`.
+
+    Writes of older versions, which a crash may have left unapplied, say it with a None in front of the items.
+    """
+    if added is None or added[:1] == [None]:
+        return (added or [])[1:]
+    return [*items, *added]
 
 
-class State(TypedDict, total=False):
-    """A conversation, as the checkpointer keeps it."""
+class Plain(TypedDict, total=False):
+    """The keys of the state that an update simply replaces."""
 
     heard: Heard
+    """The user message of the current turn."""
     lang: str
+    """The language of the turn, such as "en"."""
     turn: int
+    """The number of the turn in the thread, from 1."""
     is_active: bool
-    """True: the supervisor speaks. False: `dialog` holds the conversation. Written together."""
+    """True: the supervisor speaks. False: `dialog` holds the conversation. Written together with `dialog`."""
     dialog: str | None
-    talks: Annotated[dict[str, Talk], merge_talks]
+    """The dialog that holds the conversation; None when the supervisor does."""
     paused: list[str]
     """Dialogs that were interrupted, the latest last."""
     offer: str | None
     """The paused dialog that the user was just offered to go on with."""
     wishes: list[Wish]
+    """Hand-overs that wait for their turn, the next one first."""
     switched: Switch | None
+    """The last change of hands, as long as the user can take it back."""
     listener: str | None
-    """The speaker that hears the message next; None when all is said."""
+    """The speaker that hears the message next; None when the turn is over."""
     asked: list[str]
     """Observers whose vote the current message waits for."""
     undone: bool
     """Whether the user has just taken a switch back: the message is for the dialog, whatever it says."""
     drafting: bool
-    """Whether the dialog drafts its answer while they vote."""
-    votes: Annotated[list[dict[str, Any]], append_fresh]
-    verdict: dict[str, Any] | None
-    said: Annotated[list[Said], append_fresh]
+    """Whether the dialog drafts its answer while the observers vote."""
+    verdict: StoredVerdict | None
+    """What the votes came to, or what a dialog decided when it gave the conversation back."""
     hops: int
+    """Hand-overs to dialogs in this turn; their number is limited."""
     pending: list[Pending]
     """Tool calls that wait for the user; the first one is on the screen."""
-    view: dict[str, Any] | None
-    """The view of the last tool of this turn; it is shown in place of the reply."""
+    view: Json | None
+    """The view of the last tool of this turn, as `View.body` writes it; it is shown in place of the reply."""
     shortcut: str | None
     """The tool that serves this message without a model."""
     screen: list[Shown]
-    """What the user saw last."""
+    """What the user saw last, the latest view last."""
     aliases: Known
+    """The identifiers that small numbers stand for in what models read."""
+
+
+class State(Plain, total=False):
+    """A conversation, as the checkpointer keeps it."""
+
+    talks: Annotated[dict[str, Talk], merge_talks]
+    """What each speaker remembers, by name."""
+    votes: Annotated[list[Vote], append]
+    """The observers' votes on the current message or answer."""
+    said: Annotated[list[Said], append]
+    """What was said to the user in this turn."""
     remaining_steps: RemainingSteps
     """Supersteps that the turn may still take; known while it runs, kept nowhere."""
+
+
+class ToolState(TypedDict, total=False):
+    """What a tool sees of the conversation, in `runtime.state`."""
+
+    messages: list[AnyMessage]
+    """One message with the calls that are run now."""
+    form: Json
+    """The values of the speaker's form."""
+    lang: str
+    """The language to answer in."""
+    heard: Heard
+    """The user message of the current turn."""
+    aliases: Aliases
+    """The small numbers that stand for identifiers."""
+    talk: list[AnyMessage]
+    """The history of the speaker that called the tool."""
+
+
+def holder_of(state: State) -> str:
+    """Return the speaker that holds the conversation: the dialog, or the supervisor."""
+    return state.get("dialog") or SUPERVISOR
+
+
+def talk_of(state: State, name: str) -> Talk:
+    """Return what a speaker remembers; an empty talk if it has not spoken yet."""
+    return state.get("talks", {}).get(name, {})
+
+
+def messages_of(state: State, name: str) -> list[AnyMessage]:
+    """Return a speaker's history."""
+    return talk_of(state, name).get("messages", [])
+
+
+def form_of(state: State, name: str) -> Json:
+    """Return the values of a dialog's form."""
+    return talk_of(state, name).get("form") or {}
+
+
+def with_talk(state: State, name: str, talk: Talk) -> State:
+    """Return the state with another talk of a speaker."""
+    return {**state, "talks": {**state.get("talks", {}), name: talk}}

@@ -2,11 +2,27 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
+
+from typing_extensions import TypedDict
 
 Kind = Literal["stay", "switch", "supervisor", "finished"]
 By = Literal["free", "gate", "observer", "dialog"]
+
+
+class StoredVerdict(TypedDict):
+    """A verdict as plain data, for the state."""
+
+    kind: Kind
+    target: str | None
+    reason: str
+
+
+class Vote(StoredVerdict):
+    """A verdict with the observer that gave it."""
+
+    observer: str
 
 
 @dataclass(frozen=True)
@@ -14,6 +30,7 @@ class Verdict:
     """One opinion on who holds the conversation next, with its reason."""
 
     kind: Kind = "stay"
+    """Stay; switch to `target`; give the message to the supervisor; or the dialog has reached its goal."""
     target: str | None = None
     """The dialog or tool that the user wants instead, if the observer knows it."""
     reason: str = ""
@@ -23,9 +40,19 @@ class Verdict:
         """Whether the dialog keeps the conversation."""
         return self.kind == "stay"
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> StoredVerdict:
         """Return the verdict as plain data, for the state."""
-        return asdict(self)
+        return {"kind": self.kind, "target": self.target, "reason": self.reason}
+
+
+def read_verdict(stored: StoredVerdict) -> Verdict:
+    """Return the verdict that plain data stands for."""
+    return Verdict(stored["kind"], stored["target"], stored["reason"])
+
+
+def read_votes(votes: Iterable[Vote]) -> dict[str, Verdict]:
+    """Return the verdicts of votes, by observer."""
+    return {vote["observer"]: read_verdict(vote) for vote in votes}
 
 
 STAY = Verdict()
@@ -39,30 +66,30 @@ def settle(votes: Mapping[str, Verdict]) -> Verdict:
 class Ballot:
     """The votes of the observers that watch one user message.
 
-    It lives for one run of the graph; votes that were stored before a crash are given to it as `known`.
+    It lives for one run of the graph; `cast_before` are votes that were stored before a crash.
     """
 
-    def __init__(self, known: Mapping[str, Verdict] | None = None) -> None:
-        self.votes = dict(known or {})
+    def __init__(self, cast_before: Mapping[str, Verdict] | None = None) -> None:
+        self.votes = dict(cast_before or {})
         self._voters: frozenset[str] | None = None
         self._settled = asyncio.Event()
 
     def open(self, voters: Iterable[str]) -> None:
         """Start the vote."""
         self._voters = frozenset(voters)
-        self._look()
+        self._check()
 
     def cast(self, voter: str, verdict: Verdict) -> None:
         """Take one observer's vote."""
         self.votes[voter] = verdict
-        self._look()
+        self._check()
 
     async def verdict(self) -> Verdict:
         """Wait until the vote is settled: at the first one that is not "stay", or when all have voted."""
         await self._settled.wait()
         return settle(self.votes)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         complete = self._voters is not None and self._voters <= self.votes.keys()
         if complete or not settle(self.votes).stays:
             self._settled.set()

@@ -15,7 +15,7 @@ from langgraph.types import Checkpointer
 from agents.context import Context
 from agents.conversation.gate import Gate, untrained_gate
 from agents.conversation.prompt import Prompting
-from agents.conversation.scene import scene
+from agents.conversation.scene import Scenes
 from agents.nodes import summary
 from agents.nodes.ask import Asking
 from agents.nodes.observer import Watching
@@ -27,7 +27,7 @@ from agents.nodes.summary import Summing
 from agents.nodes.tools import Acting
 from agents.nodes.verdict import Judging
 from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR, State
+from agents.state import SUPERVISOR, State, holder_of
 from agents.toolkit.shelf import Mode, shelves
 from observers import Observer
 
@@ -35,13 +35,13 @@ Graph = CompiledStateGraph[State, Context, Any, Any]
 
 
 class Wiring:
-    """The edges: where the conversation goes after each node. Coroutines, since LangGraph gives others a thread."""
+    """The edges: where the conversation goes after each node. Coroutines, since LangGraph runs others in threads."""
 
-    def __init__(self, speakers: Speakers, observers: Mapping[str, Observer], settling: Settling) -> None:
-        self.speakers, self.observers, self.settling = speakers, observers, settling
+    def __init__(self, scenes: Scenes, observers: Mapping[str, Observer], settling: Settling) -> None:
+        self.speakers, self.scenes, self.observers, self.settling = scenes.speakers, scenes, observers, settling
 
     async def after_route(self, state: State) -> list[str]:
-        """To the observers, with or without the dialog beside them; else straight to whoever listens."""
+        """To the observers, with or without the dialog beside them; else straight to the listener."""
         listener = state["listener"]
         if listener is None:
             return ["shortcut" if state.get("shortcut") else "ask" if state.get("pending") else END]
@@ -64,42 +64,43 @@ class Wiring:
         return after
 
     def after_reply(self, speaker: Speaker, state: State) -> list[str]:
-        """To the tools that were called; after an answer to the observers' second look, or to what is left."""
+        """To the tools that were called; after an answer to the observers' post-checks, or to `settle`."""
         last = state["talks"][speaker.name]["messages"][-1]
         if isinstance(last, AIMessage) and last.tool_calls:
             return [f"{speaker.name}.tools"]
-        checks = [f"{name}.post_check" for name in speaker.observers if self._has_a_say(name, speaker, state)]
+        checks = self._post_checks(speaker, state)
         if summary.due(speaker, state):
             checks.append(f"{speaker.name}.summary")
         return checks or (["settle"] if self.settling.due(state) else [END])
 
     async def after_tools(self, state: State) -> list[str]:
-        """Back to whoever holds the conversation now; to what is left if a dialog ended with a good word.
-
-        To the user first, if a tool waits for them.
-        """
+        """To the user if a tool waits for them; to `settle` if a dialog ended with an answer; else to the holder."""
         if state.get("pending"):
             return ["ask"]
-        verdict = state.get("verdict") or {}
-        if verdict.get("kind") == "finished" and state["said"]:
+        verdict = state.get("verdict")
+        if verdict and verdict["kind"] == "finished" and state["said"]:
             return ["settle"]
-        return [state["dialog"] or SUPERVISOR]
+        return [holder_of(state)]
 
     async def after_asking(self, state: State) -> list[str]:
-        """To the next question, or back to whoever asked."""
-        return ["ask" if state.get("pending") else state["dialog"] or SUPERVISOR]
+        """To the next question, or back to the speaker whose tool asked."""
+        return ["ask" if state.get("pending") else holder_of(state)]
 
     async def after_shortcut(self, state: State) -> list[str]:
-        """To whoever holds the conversation, if what the tool gave needs words; else back to an open question."""
+        """To the speaker that leads, if the result needs a model's words; else back to an open question."""
         return [state["listener"] or ("ask" if state.get("pending") else END)]
 
     async def after_settling(self, state: State) -> list[str]:
         """To the next wish's dialog, if there is one."""
         return [state["listener"] or END]
 
-    def _has_a_say(self, name: str, speaker: Speaker, state: State) -> bool:
-        observer = self.observers[name]
-        return observer.post_check is not None and observer.when(scene(self.speakers, speaker, state))
+    def _post_checks(self, speaker: Speaker, state: State) -> list[str]:
+        """Return the observers' nodes that look at an answer; of none that has nothing to say."""
+        observers = [name for name in speaker.observers if self.observers[name].post_check]
+        if not observers:
+            return []
+        scene = self.scenes.of(speaker, state)
+        return [f"{name}.post_check" for name in observers if self.observers[name].when(scene)]
 
 
 def build_graph(
@@ -113,16 +114,16 @@ def build_graph(
 ) -> Graph:
     """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
     graph = StateGraph(State, context_schema=Context)
-    found, serving = shelves(speakers, tool_mode), Serving(speakers)
-    settling, prompting = Settling(speakers), Prompting(speakers, found)
-    wiring = Wiring(speakers, observers, settling)
+    shelf_of, serving, settling = shelves(speakers, tool_mode), Serving(speakers), Settling(speakers)
+    prompting = Prompting(speakers, shelf_of)
+    wiring = Wiring(prompting.scenes, observers, settling)
     watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
     everyone = [SUPERVISOR, *speakers.dialogs]
     hands = [f"{name}.tools" for name in everyone]
     looks = {name: _looks(speakers[name], observers) for name in everyone}
-    checks = sorted({check for one in looks.values() for check in one})
+    checks = sorted({check for nodes in looks.values() for check in nodes})
 
-    graph.add_node("route", Routing(speakers, watchers, gate, serving.recognise))
+    graph.add_node("route", Routing(watchers, gate, serving.recognise, prompting.scenes))
     graph.add_node("verdict", Judging(speakers))
     graph.add_node("settle", settling)
     graph.add_node("ask", Asking(speakers))
@@ -132,7 +133,7 @@ def build_graph(
         speaker = speakers[name]
         after = [END, f"{name}.tools", "settle", *looks[name], *([] if speaker.is_supervisor else ["verdict"])]
         graph.add_node(name, Speaking(speaker, prompting))
-        graph.add_node(f"{name}.tools", Acting(speaker, speakers, found.get(name)))
+        graph.add_node(f"{name}.tools", Acting(speaker, speakers, shelf_of.get(name)))
         if speaker.history == "summarise":
             graph.add_node(f"{name}.summary", Summing(speaker))
             graph.add_edge(f"{name}.summary", "settle")

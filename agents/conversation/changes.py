@@ -1,29 +1,71 @@
-"""Changes of a conversation: what they are, how they follow one another, how their events are sent."""
+"""Changes of a conversation: what they are, how one follows another, how their events are sent."""
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from typing import cast
 
-from agents.events import Event
-from agents.state import State, merge_talks
+from langgraph.runtime import Runtime
 
-Update = dict[str, Any]
+from agents.context import Context
+from agents.events import Event, Message
+from agents.state import Plain, Said, State, TalkUpdate, merge_talks
+from agents.verdict import Vote
+
+
+class Update(Plain, total=False):
+    """What a node writes into the state: the keys that it changes."""
+
+    talks: dict[str, TalkUpdate]
+    """Changes per speaker."""
+    votes: list[Vote]
+    """Votes to append."""
+    said: list[Said]
+    """Messages to the user, to append."""
+
+
 Change = tuple[Update, list[Event]]
-"""What a node changes in the state, and the events that tell of it."""
+"""What happens to the state, and the events that tell of it."""
 Move = Callable[[State], Change]
-"""One step of a change: a function from the present state."""
+"""One step of a change: it sees the state that the step before leaves."""
+NOTHING: Change = ({}, [])
+"""A change of nothing. Never altered: `sequence` copies what it merges."""
 
 
 def sequence(state: State, *moves: Move) -> Change:
-    """Make several changes one after another, each on the state the one before leaves."""
-    whole: Update = {}
+    """Make several changes one after another, each on the state that the one before leaves."""
+    total: Update = {}
     events: list[Event] = []
     for move in moves:
         update, happened = move(state)
-        state = cast(State, {**state, **update, "talks": merge_talks(state.get("talks", {}), update.get("talks", {}))})
-        talks = {**whole.get("talks", {})}
-        for name, talk in update.get("talks", {}).items():
-            added = [*talks.get(name, {}).get("add", []), *talk.get("add", [])]
-            talks[name] = {**talks.get(name, {}), **talk, **({"add": added} if added else {})}
-        whole = {**whole, **update, "talks": talks, "said": [*whole.get("said", []), *update.get("said", [])]}
+        talks = merge_talks(state.get("talks", {}), update.get("talks", {}))
+        state = cast(State, {**state, **update, "talks": talks})
+        total = _merged(total, update)
         events += happened
-    return whole, events
+    return total, events
+
+
+def _merged(first: Update, second: Update) -> Update:
+    """Return one update that does what two do one after another."""
+    talks = dict(first.get("talks", {}))
+    for name, talk in second.get("talks", {}).items():
+        added = [*talks.get(name, {}).get("add", []), *talk.get("add", [])]
+        talks[name] = {**talks.get(name, {}), **talk}
+        if added:
+            talks[name]["add"] = added
+    return {**first, **second, "talks": talks, "said": [*first.get("said", []), *second.get("said", [])]}
+
+
+def put(update: Update) -> Move:
+    """Return the step that makes this update, whatever the state."""
+    return lambda _: (update, [])
+
+
+def say(speaker: str, text: str, *, shown: bool = False, original: str = "") -> Change:
+    """Say something to the user; `shown` and `original` are those of the event `Message`."""
+    message = Message(speaker=speaker, text=text, shown=shown, original=original)
+    return {"said": [{"speaker": speaker, "text": text}]}, [message]
+
+
+def emit(runtime: Runtime[Context], events: Iterable[Event]) -> None:
+    """Send events to whoever plays the turn."""
+    for event in events:
+        runtime.stream_writer(event)

@@ -40,10 +40,10 @@ def choices(form: type[BaseModel], field: str) -> set[str]:
 
 def named(text: str, speakers: Speakers, lang: str) -> str | None:
     """Return the dialog whose name or title is all that the message says."""
-    said = words(text)
+    called = words(text)
     titles = table("texts", lang)
     for name in speakers.dialogs:
-        if said and said in (words(name), words(str(titles.get(f"title_{name}", name)))):
+        if called and called in (words(name), words(str(titles.get(f"title_{name}", name)))):
             return name
     return None
 

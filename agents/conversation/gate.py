@@ -32,7 +32,6 @@ Gate = Callable[[Scene], Guess]
 
 def untrained_gate(scene: Scene) -> Guess:
     """Let a short answer to the dialog's question pass, unless something in it points elsewhere."""
-    said = words(scene.text)
     if cue := mentions("switch", scene.text, scene.lang):
         return Guess(0.9, f"cue {cue!r}")
     if foreign := _foreign(scene):
@@ -41,7 +40,7 @@ def untrained_gate(scene: Scene) -> Guess:
         return Guess(0.5, "a question")
     if not scene.reply or not asks(scene.reply):
         return Guess(0.5, "nothing was asked")
-    if len(said) > LONGEST_ANSWER:
+    if len(words(scene.text)) > LONGEST_ANSWER:
         return Guess(0.5, "a long message")
     return Guess(0.0, "a short answer to a question")
 
@@ -55,8 +54,8 @@ def _foreign(scene: Scene) -> set[str]:
     """Return stems of the message that belong to another helper or tool and not to the dialog itself."""
     own = _vocabulary(scene.dialog, scene.description, scene.lang)
     others = {**scene.helpers, **scene.tools}
-    known = frozenset().union(*(_vocabulary(name, text, scene.lang) for name, text in others.items()))
-    return set(stems(scene.text, scene.lang)) & (known - own - small_words(scene.lang))
+    foreign = frozenset().union(*(_vocabulary(name, text, scene.lang) for name, text in others.items()))
+    return set(stems(scene.text, scene.lang)) & (foreign - own - small_words(scene.lang))
 
 
 @cache

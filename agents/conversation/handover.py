@@ -1,30 +1,35 @@
-"""How the conversation changes hands: each change is a function from the state to an update of it.
+"""How the conversation changes hands: each function returns what to change in the state.
 
-`is_active` and `dialog` are only ever written here, together, by `_hold`.
+`is_active` and `dialog` are only ever written here, together, by `hold`.
 """
 
 from langchain_core.messages import AIMessage, SystemMessage
 
-from agents.conversation.changes import Change, Update
-from agents.events import Event, Message
+from agents.conversation.changes import NOTHING, Change, Update, say
 from agents.events.handover import DialogChanged, Handover
+from agents.notes import notes
 from agents.speaker import Speaker
-from agents.state import SUPERVISOR, State, Status, TalkUpdate
+from agents.state import SUPERVISOR, State, Status, TalkUpdate, form_of, talk_of
 from agents.toolkit.handover_tools import missing
 from prompts import phrase, table
 
 MAX_HOPS = 3
+"""Hand-overs in a turn, at most."""
+MOST_PAUSED = 3
+"""Dialogs that wait on the stack, at most; the oldest one is finished for the next."""
 
 
 def take_over(dialog: Speaker, state: State, brief: str) -> Change:
-    """Let a dialog take the conversation over from whoever has it; a paused one goes on where it stood."""
-    talk = state.get("talks", {}).get(dialog.name, {})
-    note = phrase("resumed" if talk.get("status") == "paused" else "taken_over", state["lang"], brief=brief or "-")
-    told = SystemMessage(note, additional_kwargs={"brief": brief})
+    """Let a dialog take the conversation over; a paused one goes on where it stood."""
+    note = "resumed" if talk_of(state, dialog.name).get("status") == "paused" else "taken_over"
+    reminder = SystemMessage(
+        phrase(note, state["lang"], brief=brief or "-"),
+        additional_kwargs=notes(brief=brief),
+    )
     update: Update = {
         **hold(dialog.name),
-        "talks": {dialog.name: {"status": "running", "version": dialog.version, "add": [told]}},
-        "paused": [name for name in state.get("paused", []) if name != dialog.name],
+        "talks": {dialog.name: {"status": "running", "version": dialog.version, "add": [reminder]}},
+        "paused": _paused_without(dialog.name, state),
         "offer": None,
         "hops": state.get("hops", 0) + 1,
     }
@@ -38,57 +43,51 @@ def pause(dialog: Speaker, state: State, reason: str, wish: str = "") -> Change:
     """Interrupt a dialog: the supervisor leads, and the dialog waits on the stack if it may be resumed."""
     if dialog.resume == "never":
         return finish(dialog, state, reason, wish)
-    stack = [name for name in state.get("paused", []) if name != dialog.name]
-    kept, dropped = [*stack, dialog.name][-3:], [*stack, dialog.name][:-3]
+    stack = [*_paused_without(dialog.name, state), dialog.name]
     update, events = _give_back(dialog, state, "paused", (reason, wish))
-    for name in dropped:
+    for name in stack[:-MOST_PAUSED]:
         update["talks"][name] = {"status": "finished"}
-    return {**update, "paused": kept}, events
+    return {**update, "paused": stack[-MOST_PAUSED:]}, events
 
 
 def finish(dialog: Speaker, state: State, reason: str, wish: str = "") -> Change:
     """End a dialog: the supervisor leads and knows how it ended, and what the user wants next."""
     update, events = _give_back(dialog, state, "finished", (reason, wish))
-    return {**update, "paused": [name for name in state.get("paused", []) if name != dialog.name]}, events
+    return {**update, "paused": _paused_without(dialog.name, state)}, events
 
 
 def resume(dialog: Speaker, state: State, *, silently: bool = False) -> Change:
     """Go on with a paused dialog; unless silently, with a recap made from its form, without a model."""
     text = "" if silently else recap(dialog, state)
+    spoken, messages = say(dialog.name, text) if text else NOTHING
     talk: TalkUpdate = {"status": "running"}
     if text:
         talk["add"] = [AIMessage(text)]
     update: Update = {
         **hold(dialog.name),
+        **spoken,
         "talks": {dialog.name: talk},
-        "paused": [name for name in state.get("paused", []) if name != dialog.name],
+        "paused": _paused_without(dialog.name, state),
         "offer": None,
-        "said": [{"speaker": dialog.name, "text": text}] if text else [],
     }
-    events: list[Event] = [
-        Handover(from_=SUPERVISOR, to=dialog.name, brief=""),
-        DialogChanged(dialog=dialog.name, status="running"),
-    ]
-    return update, events + ([Message(speaker=dialog.name, text=text)] if text else [])
+    handover = Handover(from_=SUPERVISOR, to=dialog.name, brief="")
+    return update, [handover, DialogChanged(dialog=dialog.name, status="running"), *messages]
 
 
 def offer(dialog: Speaker, state: State) -> Change:
-    """Ask the user, without a model, whether a paused dialog shall go on."""
-    known, _ = progress(dialog, state)
-    text = phrase("offer", state["lang"], title=title(dialog, state["lang"]), known=known)
-    update: Update = {
-        "talks": {SUPERVISOR: {"add": [AIMessage(text)]}, dialog.name: {"offered": True}},
-        "offer": dialog.name,
-        "said": [{"speaker": SUPERVISOR, "text": text}],
-    }
-    return update, [Message(speaker=SUPERVISOR, text=text)]
+    """Ask the user, without a model, whether a paused dialog is to go on."""
+    values, _ = progress(dialog, state)
+    text = phrase("offer", state["lang"], title=title(dialog, state["lang"]), known=values)
+    spoken, events = say(SUPERVISOR, text)
+    talks: dict[str, TalkUpdate] = {SUPERVISOR: {"add": [AIMessage(text)]}, dialog.name: {"offered": True}}
+    return {**spoken, "talks": talks, "offer": dialog.name}, events
 
 
 def recap(dialog: Speaker, state: State) -> str:
     """Return where a dialog stood: "Back to your profile: skills Python; what are you interested in?"."""
-    known, question = progress(dialog, state)
+    values, question = progress(dialog, state)
     lang = state["lang"]
-    return phrase("recap", lang, title=title(dialog, lang), known=known, question=question).strip()
+    return phrase("recap", lang, title=title(dialog, lang), known=values, question=question).strip()
 
 
 def progress(dialog: Speaker, state: State) -> tuple[str, str]:
@@ -96,11 +95,11 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
     if dialog.form is None:
         return "", ""
     labels = table(f"forms/{dialog.name}", state["lang"])
-    form = state.get("talks", {}).get(dialog.name, {}).get("form") or {}
-    known = [f"{labels.get(name, {}).get('label', name)}: {_worded(value)}" for name, value in form.items()]
+    form = form_of(state, dialog.name)
+    values = [f"{labels.get(name, {}).get('label', name)}: {_text(value)}" for name, value in form.items()]
     gaps = missing(dialog.form, form)
     question = labels.get(gaps[0], {}).get("question", "") if gaps else ""
-    return f" ({'; '.join(known)})" if known else "", question
+    return f" ({'; '.join(values)})" if values else "", question
 
 
 def title(dialog: Speaker, lang: str) -> str:
@@ -112,7 +111,7 @@ def drop(dialog: Speaker, state: State) -> Change:
     """Let a paused dialog go for good."""
     update: Update = {
         "talks": {dialog.name: {"status": "finished"}},
-        "paused": [name for name in state.get("paused", []) if name != dialog.name],
+        "paused": _paused_without(dialog.name, state),
         "offer": None,
     }
     return update, [DialogChanged(dialog=dialog.name, status="finished")]
@@ -124,16 +123,14 @@ def hold(dialog: str | None) -> Update:
 
 
 def _give_back(dialog: Speaker, state: State, status: Status, why: tuple[str, str]) -> Change:
-    known, _ = progress(dialog, state)
+    """Let the supervisor lead; `why` is the reason and what the user wants next, either may be empty."""
+    values, _ = progress(dialog, state)
     reason = " / ".join(part for part in why if part)
-    note = phrase(f"note_{status}", state["lang"], dialog=dialog.name, reason=reason or "-", known=known)
-    told = SystemMessage(note, additional_kwargs={"brief": why[1], "dialog": dialog.name})
+    note = phrase(f"note_{status}", state["lang"], dialog=dialog.name, reason=reason or "-", known=values)
+    report = SystemMessage(note, additional_kwargs=notes(brief=why[1], dialog=dialog.name))
     update: Update = {
         **hold(None),
-        "talks": {
-            dialog.name: {"status": status, "offered": False},
-            SUPERVISOR: {"add": [told]},
-        },
+        "talks": {dialog.name: {"status": status, "offered": False}, SUPERVISOR: {"add": [report]}},
     }
     return update, [
         Handover(from_=dialog.name, to=SUPERVISOR, brief=reason),
@@ -141,5 +138,9 @@ def _give_back(dialog: Speaker, state: State, status: Status, why: tuple[str, st
     ]
 
 
-def _worded(value: object) -> str:
+def _paused_without(dialog: str, state: State) -> list[str]:
+    return [name for name in state.get("paused", []) if name != dialog]
+
+
+def _text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -3,17 +3,17 @@
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from agents.speaker import Speaker
-from agents.state import Heard, State, Talk
+from agents.state import Heard, State, Talk, talk_of
 
 
 def heard_so_far(speaker: Speaker, state: State) -> list[AnyMessage]:
     """Return a speaker's history, the message it hears now included."""
-    talk = state.get("talks", {}).get(speaker.name, {})
-    new = heard_message(state["heard"], talk)
-    return [*talk.get("messages", []), *([new] if new else [])]
+    talk = talk_of(state, speaker.name)
+    message = heard_message(state["heard"], talk)
+    return [*talk.get("messages", []), *([message] if message else [])]
 
 
 def heard_message(heard: Heard, talk: Talk) -> HumanMessage | None:
-    """Return the user's message as this speaker hears it; None when there is none or it was heard already."""
-    known = any(message.id == heard["id"] for message in reversed(talk.get("messages", [])))
-    return None if known or heard["text"] is None else HumanMessage(heard["text"], id=heard["id"])
+    """Return the user's message for a speaker's history; None if there is none or the history has it already."""
+    has_heard = any(message.id == heard["id"] for message in reversed(talk.get("messages", [])))
+    return None if has_heard or heard["text"] is None else HumanMessage(heard["text"], id=heard["id"])

@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from agents.conversation.changes import Change, Move
+from agents.conversation.changes import NOTHING, Change, Move, Update, say
 from agents.conversation.handover import hold
-from agents.events import Message
 from agents.events.handover import DialogChanged
 from agents.history import dangling, mend
 from agents.memory.inbox import Line
 from agents.questions.form_fields import blank
 from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR, Pending, State
+from agents.state import SUPERVISOR, Pending, State, TalkUpdate, form_of
 from agents.toolkit.handover_tools import revise
 from agents.toolkit.traits import traits_of
 from prompts import phrase
@@ -38,18 +36,18 @@ def keep_up(state: State, speakers: Speakers) -> list[Move]:
 
 def _asked(speakers: Speakers, state: State) -> Change:
     """Keep the questions that can still be answered, as their tools are now; the calls of others are mended."""
-    kept: list[Pending] = []
+    questions: list[Pending] = []
     for pending in state.get("pending", []):
         speaker = speakers.successor(pending["speaker"]) if pending["speaker"] != SUPERVISOR else speakers.supervisor
-        tool = next((one for one in speaker.tools if one.name == pending["tool"]), None) if speaker else None
+        tool = next((tool for tool in speaker.tools if tool.name == pending["tool"]), None) if speaker else None
         if speaker is None or tool is None:
             continue
         form = blank(traits_of(tool).form)
         filled = {name: value for name, value in pending["filled"].items() if name in form["fields"]}
         skipped = [name for name in pending.get("skipped", []) if name in form["optional"]]
         if bool(form["fields"]) == bool(pending["fields"]):
-            kept.append({**pending, **form, "speaker": speaker.name, "filled": filled, "skipped": skipped})
-    return ({"pending": kept}, []) if kept != state.get("pending", []) else ({}, [])
+            questions.append({**pending, **form, "speaker": speaker.name, "filled": filled, "skipped": skipped})
+    return ({"pending": questions}, []) if questions != state.get("pending", []) else NOTHING
 
 
 def _mended(state: State) -> Change:
@@ -63,22 +61,20 @@ def _mended(state: State) -> Change:
 
 def _close(name: str, state: State) -> Change:
     """Let go of a dialog that is gone; say so if it held the conversation."""
-    update: dict[str, Any] = {
+    update: Update = {
         "talks": {name: {"status": "finished"}},
         "paused": [other for other in state.get("paused", []) if other != name],
     }
     if state.get("dialog") != name:
         return update, []
-    text = phrase("dialog_gone", state["lang"], name=name)
-    said = [{"speaker": SUPERVISOR, "text": text}]
-    events = [DialogChanged(dialog=name, status="finished"), Message(speaker=SUPERVISOR, text=text)]
-    return {**update, **hold(None), "said": said}, [*events]
+    spoken, messages = say(SUPERVISOR, phrase("dialog_gone", state["lang"], name=name))
+    return {**update, **hold(None), **spoken}, [DialogChanged(dialog=name, status="finished"), *messages]
 
 
 def _rename(name: str, heir: Speaker, state: State) -> Change:
     """Carry a conversation over to the dialog's new name."""
     talk = state["talks"][name]
-    update: dict[str, Any] = {
+    update: Update = {
         "talks": {heir.name: {**talk, **_revised(heir, state, name)}, name: {"messages": [], "status": "finished"}},
         "paused": [heir.name if other == name else other for other in state.get("paused", [])],
     }
@@ -90,12 +86,14 @@ def _update(dialog: Speaker, state: State) -> Change:
     return {"talks": {dialog.name: _revised(dialog, state, dialog.name)}}, []
 
 
-def _revised(dialog: Speaker, state: State, stored: str) -> dict[str, Any]:
-    form = state["talks"][stored].get("form") or {}
+def _revised(dialog: Speaker, state: State, stored: str) -> TalkUpdate:
+    form = form_of(state, stored)
     return {"version": dialog.version, "form": revise(dialog.form, form) if dialog.form else {}}
 
 
-def from_transcript(lines: Sequence[Line]) -> dict[str, Any]:
-    """Return what a lost state can be rebuilt to: the supervisor leads, knowing the last lines."""
-    messages = [HumanMessage(line.text) if line.role == "user" else AIMessage(line.text) for line in lines]
+def from_transcript(lines: Sequence[Line]) -> Update:
+    """Return what a lost state is rebuilt to: the supervisor leads and knows the last lines."""
+    messages: list[AnyMessage] = [
+        HumanMessage(line.text) if line.role == "user" else AIMessage(line.text) for line in lines
+    ]
     return {**hold(None), "talks": {SUPERVISOR: {"messages": messages}}, "turn": lines[-1].turn}

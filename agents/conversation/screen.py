@@ -1,21 +1,21 @@
-"""What the user saw last, numbered as they saw it, so that "the second one" means something."""
+"""What the user saw last, numbered as they saw it, so that a model understands "the second one"."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from agents.events import Event, Message
+from agents.conversation.changes import Change, say
 from agents.events.views import View
 from agents.state import Shown, State
 
 VIEWS = 2
 """Views that are remembered."""
 LINES = 20
+"""Lines of a view that are remembered."""
 LONGEST = 120
 """Characters of a line that are remembered."""
 
 
 def on_screen(state: State, title: str, lines: Sequence[str]) -> list[Shown]:
-    """Return what is on the screen once a view with these lines was shown; one without any changes nothing."""
+    """Return what is on the screen after a view with these lines; a view without lines changes nothing."""
     before = state.get("screen", [])
     if not lines:
         return before
@@ -23,12 +23,11 @@ def on_screen(state: State, title: str, lines: Sequence[str]) -> list[Shown]:
     return [*before, shown][-VIEWS:]
 
 
-def show(view: View, speaker: str, state: State, original: str = "") -> tuple[dict[str, Any], list[Event]]:
+def show(view: View, speaker: str, state: State, original: str = "") -> Change:
     """Show a view in place of what a speaker says, once."""
-    text = view.text()
-    message = Message(speaker=speaker, text=text, shown=True, original=original)
+    spoken, messages = say(speaker, view.text(), shown=True, original=original)
     screen = on_screen(state, view.title, view.numbered())
-    return {"said": [{"speaker": speaker, "text": text}], "screen": screen, "view": None}, [view, message]
+    return {**spoken, "screen": screen, "view": None}, [view, *messages]
 
 
 def worded(screen: Sequence[Shown]) -> str:

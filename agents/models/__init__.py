@@ -13,6 +13,11 @@ class Model:
     name: str
     chat: BaseChatModel
 
+    @property
+    def wants_facts(self) -> bool:
+        """Whether the model reads a prompt's facts (`agents.notes.Facts`) instead of its prose."""
+        return bool(getattr(self.chat, "wants_facts", False))
+
 
 @dataclass(frozen=True)
 class Models:
@@ -29,3 +34,7 @@ class Models:
         """Return the models to try for a role, in order."""
         first = self.roles.get(role, self.default)
         return [first] if self.fallback is None else [first, self.fallback]
+
+    def want_facts(self, role: str) -> bool:
+        """Tell whether a model that may be asked for a role wants facts."""
+        return any(model.wants_facts for model in self.chain(role))

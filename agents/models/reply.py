@@ -96,18 +96,19 @@ async def ask(
     runnable = model.chat.bind_tools(tools) if tools else model.chat
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
-    whole: AIMessageChunk | None = None
+    chunks: list[AIMessageChunk] = []
     try:
         async for chunk in runnable.astream(list(messages)):
             if not isinstance(chunk, AIMessageChunk):
                 raise BrokenReply(f"unexpected {type(chunk).__name__}")
-            whole = chunk if whole is None else whole + chunk
+            chunks.append(chunk)
             if chunk.text:
                 listener.hear(chunk.text)
-        message = sound(whole)
+        # Merged once: a sum after every chunk would check every message anew.
+        message = sound(chunks[0] + chunks[1:] if chunks else None)
     except (Exception, asyncio.CancelledError) as failure:
         listener.emit(_ended(model, listener, begun, None))
-        if isinstance(failure, Exception) and broke(failure, begun=whole is not None):
+        if isinstance(failure, Exception) and broke(failure, begun=bool(chunks)):
             raise BrokenReply(type(failure).__name__) from failure
         raise
     listener.emit(_ended(model, listener, begun, message))

@@ -1,13 +1,12 @@
-"""Tools that wait for the user: what they ask, how the next message answers it, how it is left.
+"""Questions of tools to the user: how one is shown, how the next message answers it, how it is left.
 
-A question is asked by the node that ran the tool; the node `ask` is where the graph waits. Nothing before it runs
-again, whenever and in whatever process the answer comes.
+The node that ran the tool shows the question; the node `ask` is where the graph waits. Nothing before it runs
+again, whenever the answer comes and in whatever process.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from langchain_core.messages import ToolMessage
 from langgraph.runtime import Runtime
@@ -15,10 +14,10 @@ from langgraph.types import interrupt
 from pydantic import ValidationError
 
 from agents.context import Context
-from agents.conversation.changes import Change, Move, Update, sequence
+from agents.conversation.changes import NOTHING, Change, Move, Update, emit, put, say, sequence
 from agents.conversation.free import is_elsewhere
 from agents.conversation.screen import on_screen
-from agents.events import Event, Message, ToolEnd
+from agents.events import ToolEnd
 from agents.identifiers import Aliases
 from agents.questions import CHOICE, ask, blanks_of, called, offered, one_line, worded
 from agents.questions.form_errors import misfits
@@ -26,7 +25,7 @@ from agents.questions.form_fields import Blanks, left_out
 from agents.questions.form_values import filled, is_sentence, takes_no, whole
 from agents.questions.options import chosen, misses
 from agents.speaker import Speakers
-from agents.state import SUPERVISOR, Heard, Pending, State
+from agents.state import Heard, Pending, State, holder_of
 from agents.text.phrases import is_said, says
 from agents.toolkit.result import Option, schema_of, taken, written
 from agents.toolkit.traits import Traits, traits_of
@@ -40,13 +39,12 @@ class Asking:
     speakers: Speakers
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Wait; what a client of the graph resumes it with is the answer."""
+        """Wait for the user; the answer is the value with which a client resumes the graph."""
         answer = interrupt(ask(state["pending"][0], state["lang"]).plain())
         heard: Heard = {"id": state["heard"]["id"], "text": str(answer), "source": CHOICE}
         change = answered(state, heard, self.speakers)
-        update, events = change if change else ({}, [])
-        for event in events:
-            runtime.stream_writer(event)
+        update, events = change or NOTHING
+        emit(runtime, events)
         return update
 
 
@@ -54,87 +52,91 @@ def announce(state: State) -> Change:
     """Put the first question on the screen."""
     pending = state["pending"][0]
     question = ask(pending, state["lang"])
-    message = Message(speaker=pending["speaker"], text=worded(question, state["lang"]), shown=True)
-    said = {"speaker": message.speaker, "text": message.text}
+    spoken, messages = say(pending["speaker"], worded(question, state["lang"]), shown=True)
     lines = [f"{number}. {one_line(option['label'])}" for number, option in enumerate(question.options, 1)]
     screen = on_screen(state, question.prompt, lines)
-    return {"said": [said], "screen": screen, "listener": None}, [question, message]
+    return {**spoken, "screen": screen, "listener": None}, [question, *messages]
+
+
+def announce_open(state: State) -> Change:
+    """Put the first open question on the screen, if there is one."""
+    return announce(state) if state.get("pending") else NOTHING
 
 
 def gone(state: State) -> Change:
     """Say that an answer fits no question; one that is open stays open."""
-    speaker, text = state.get("dialog") or SUPERVISOR, phrase("choice_gone", state["lang"])
-    return {"said": [{"speaker": speaker, "text": text}], "listener": None}, [Message(speaker=speaker, text=text)]
+    spoken, events = say(holder_of(state), phrase("choice_gone", state["lang"]))
+    return {**spoken, "listener": None}, events
 
 
 def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
     """Return what a message changes if it answers the question on the screen; None if it does not."""
     pending = state["pending"][0]
-    found = _traits(pending, speakers)
+    traits = _traits(pending, speakers)
     text = (heard["text"] or "").strip()
     if pending["options"]:
-        return _choosing(state, heard, found)
-    if pending["fields"] and found.form:
-        return _filling(state, heard, found, speakers)
+        return _choosing(state, heard, traits)
+    if pending["fields"] and traits.form:
+        return _filling(state, heard, traits, speakers)
     if heard["source"] == CHOICE or says("ready", text, state["lang"]):
-        return sequence(state, *_given(pending, {"done": True, "answer": text}, heard, found))
+        return sequence(state, *_given(pending, {"done": True, "answer": text}, heard, traits))
     return None
 
 
 def left(state: State) -> Change:
-    """Take every question back: the user said something else, and no tool call may stay unanswered."""
+    """Take every question back, since the user said something else; each tool call gets a result."""
     note = phrase("not_chosen", state["lang"])
     moves = [partial(_close, pending, note, ok=False, id=None) for pending in state.get("pending", [])]
     update, events = sequence(state, *moves)
     return {**update, "pending": []}, events
 
 
-def _choosing(state: State, heard: Heard, found: Traits) -> Change | None:
+def _choosing(state: State, heard: Heard, traits: Traits) -> Change | None:
     """Take the option that the message names; ask again for a number that none has."""
     pending, lang, text = state["pending"][0], state["lang"], heard["text"] or ""
-    sure = heard["source"] == CHOICE
-    options = called(pending) if sure else offered(pending)
+    is_sure = heard["source"] == CHOICE
+    options = called(pending) if is_sure else offered(pending)
     place = chosen(text, options, lang)
     if place is not None:
         option = pending["options"][place]
         value = taken(Option(option["label"], option["value"], id=option["id"]))
-        return sequence(state, *_given(pending, value, heard, found))
-    if not sure and misses(text, options, lang):
+        return sequence(state, *_given(pending, value, heard, traits))
+    if not is_sure and misses(text, options, lang):
         return _again(state, {**pending, "prompt": phrase("choice_which", lang, count=len(options))})
     return None
 
 
-def _filling(state: State, heard: Heard, found: Traits, speakers: Speakers) -> Change | None:
-    """Take what the message fills in; ask again for what is missing or wrong."""
+def _filling(state: State, heard: Heard, traits: Traits, speakers: Speakers) -> Change | None:
+    """Take the values that the message gives; ask again for those that are missing or wrong."""
     pending, lang, text = state["pending"][0], state["lang"], heard["text"] or ""
-    sure = heard["source"] == CHOICE
-    assert found.form is not None  # the caller asked
+    is_sure = heard["source"] == CHOICE
+    assert traits.form is not None  # the caller asked
     blanks = blanks_of(pending, lang)
-    is_no = takes_no(found.form, blanks) and is_said("no", text)
+    is_no = takes_no(traits.form, blanks) and is_said("no", text)
     out = left_out(blanks, text)
-    if not (sure or is_no or out) and is_elsewhere(text, state, speakers):
+    if not (is_sure or is_no or out) and is_elsewhere(text, state, speakers):
         return None
     pending = {**pending, "skipped": [*pending.get("skipped", []), *sorted(out)]}
     try:
-        values = filled(found.form, blanks, text, sure=sure, without=out)
+        values = filled(traits.form, blanks, text, sure=is_sure, without=out)
         if not values and not out:
             return None
         everything = {**pending["filled"], **values}
         if {*everything, *pending["skipped"]} < {*pending["fields"]}:
             return _again(state, {**pending, "filled": everything, "prompt": phrase("form_more", lang)})
-        value = whole(found.form, everything)
+        value = whole(traits.form, everything)
     except ValidationError as wrong:
-        if not sure and is_sentence(text, blanks):
+        if not is_sure and is_sentence(text, blanks):
             return None
-        return _again(state, _refused(pending, blanks, misfits(found.form, wrong, lang), lang))
-    return sequence(state, *_given(pending, value, heard, found))
+        return _again(state, _refused(pending, blanks, misfits(traits.form, wrong, lang), lang))
+    return sequence(state, *_given(pending, value, heard, traits))
 
 
 def _refused(pending: Pending, blanks: Blanks, wrong: Mapping[str, str], lang: str) -> Pending:
     """Return the question as it is asked again: for the values that are wrong, or for all that do not go together."""
     labels = blanks.labels
     problem = "; ".join(f"{labels.get(name, name)}: {reason}" if name else reason for name, reason in wrong.items())
-    filled = {} if "" in wrong else {name: one for name, one in pending["filled"].items() if name not in wrong}
+    filled = {} if "" in wrong else {name: value for name, value in pending["filled"].items() if name not in wrong}
     skipped = [] if "" in wrong else [name for name in pending["skipped"] if name not in wrong]
     prompt = phrase("form_wrong", lang, problem=problem)
     return {**pending, "filled": filled, "skipped": skipped, "prompt": prompt}
@@ -142,30 +144,29 @@ def _refused(pending: Pending, blanks: Blanks, wrong: Mapping[str, str], lang: s
 
 def _again(state: State, pending: Pending) -> Change:
     update: Update = {"pending": [pending, *state["pending"][1:]]}
-    return sequence(state, lambda _: (update, []), announce)
+    return sequence(state, put(update), announce)
 
 
-def _given(pending: Pending, value: Any, heard: Heard, found: Traits) -> list[Move]:
+def _given(pending: Pending, value: object, heard: Heard, traits: Traits) -> list[Move]:
     """Answer the call, and ask what is asked next."""
 
     def give(state: State) -> Change:
         aliases = Aliases(state.get("aliases"))
-        text = written(aliases.hide(value, schema_of(found.result)))
+        text = written(aliases.hide(value, schema_of(traits.result)))
         update, events = _close(pending, text, state, ok=True, id=heard["id"])
         rest = state["pending"][1:]
         return {**update, "aliases": aliases.known, "pending": rest, "listener": pending["speaker"]}, events
 
-    return [give, lambda state: announce(state) if state["pending"] else ({}, [])]
+    return [give, announce_open]
 
 
 def _close(pending: Pending, text: str, state: State, *, ok: bool, id: str | None) -> Change:
-    """Write the result of a call; under the message's id, so that nobody hears the message a second time."""
+    """Write the result of a call, under the id of the user's message: no speaker then hears the message again."""
     call, speaker = pending["call"], pending["speaker"]
     status = "success" if ok else "error"
     message = ToolMessage(text, tool_call_id=call, name=pending["tool"], status=status, id=id)
-    about: Mapping[str, Any] = {"speaker": speaker, "tool": pending["tool"], "args": pending["args"], "id": call}
-    events: Sequence[Event] = [ToolEnd(**about, ok=ok, object=text)]
-    return {"talks": {speaker: {"add": [message]}}}, [*events]
+    end = ToolEnd(speaker=speaker, tool=pending["tool"], args=pending["args"], id=call, ok=ok, object=text)
+    return {"talks": {speaker: {"add": [message]}}}, [end]
 
 
 def _traits(pending: Pending, speakers: Speakers) -> Traits:

@@ -12,12 +12,12 @@ from langgraph.runtime import Runtime
 from agents.context import Context
 from agents.conversation.changes import Update
 from agents.conversation.prompt import Prompting
-from agents.conversation.scene import scene
 from agents.events.handover import Observed
 from agents.models.reply import Listener, reply
+from agents.notes import notes
 from agents.scene import Scene
 from agents.speaker import Speaker
-from agents.state import SUPERVISOR, State
+from agents.state import State, holder_of
 from agents.verdict import Verdict
 from prompts import prompt
 
@@ -29,36 +29,33 @@ Check = Callable[[Scene], Awaitable[Verdict]]
 
 @dataclass(frozen=True)
 class Watching:
-    """Let one observer see the moment, and take its vote."""
+    """Ask one observer, and write down its vote."""
 
     name: str
     check: Check
     prompting: Prompting
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return the vote; an observer that fails or dawdles votes "stay"."""
-        speakers = self.prompting.speakers
-        dialog = speakers[state["dialog"] or SUPERVISOR]
-        moment = replace(
-            scene(speakers, dialog, state),
-            user=runtime.context.user,
-            store=runtime.store,
-            ask=partial(self._ask, state, runtime),
-        )
+        """Return the vote; an observer that fails, or takes too long, votes "stay"."""
+        dialog = self.prompting.speakers[holder_of(state)]
+        scene = self.prompting.scenes.of(dialog, state)
+        ask = partial(self._ask, scene, runtime)
+        scene = replace(scene, user=runtime.context.user, store=runtime.store, ask=ask)
         try:
             async with asyncio.timeout(PATIENCE):
-                verdict = self._plausible(await self.check(moment), dialog)
+                verdict = self._plausible(await self.check(scene), dialog)
         except Exception as failure:
             cause = type(failure).__name__
             LOG.warning("thread %s: observer %s failed: %s", runtime.context.thread, self.name, cause)
             verdict = Verdict(reason=f"the observer failed ({cause})")
+        vote = verdict.plain()
         runtime.stream_writer(
             Observed(
-                observer=self.name, verdict=verdict.kind, target=verdict.target, reason=verdict.reason, by="observer"
+                observer=self.name, verdict=vote["kind"], target=vote["target"], reason=vote["reason"], by="observer"
             )
         )
         runtime.context.ballot.cast(self.name, verdict)
-        return {"votes": [{"observer": self.name, **verdict.plain()}]}
+        return {"votes": [{"observer": self.name, **vote}]}
 
     def _plausible(self, verdict: Verdict, dialog: Speaker) -> Verdict:
         """Correct a vote that names the dialog itself, or one that does not exist."""
@@ -66,11 +63,13 @@ class Watching:
             return Verdict(reason=verdict.reason) if verdict.target == dialog.name else verdict
         return replace(verdict, kind="supervisor")
 
-    async def _ask(self, state: State, runtime: Runtime[Context], **variables: object) -> str:
-        text = prompt(f"observers/{self.name}", state["lang"], **variables)
+    async def _ask(self, scene: Scene, runtime: Runtime[Context], **variables: object) -> str:
+        models = runtime.context.models
+        text = prompt(f"observers/{self.name}", scene.lang, **variables)
+        facts = self.prompting.facts.for_observer(self.name, scene) if models.want_facts("observer") else None
         messages: list[AnyMessage] = [
-            SystemMessage(text, additional_kwargs={"scene": self.prompting.sight(self.name, state)}),
-            HumanMessage(state["heard"]["text"] or ""),
+            SystemMessage(text, additional_kwargs=notes(scene=facts) if facts else {}),
+            HumanMessage(scene.text),
         ]
         listener = Listener(f"{self.name} observer", runtime.stream_writer, role="observer")
-        return (await reply(runtime.context.models.chain("observer"), messages, [], listener)).text.strip()
+        return (await reply(models.chain("observer"), messages, [], listener)).text.strip()

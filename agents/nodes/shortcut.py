@@ -2,25 +2,25 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
-from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
-from langgraph.types import Command
 
 from agents.context import Context
-from agents.conversation.changes import Change, Move, Update, sequence
+from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
 from agents.conversation.screen import show
-from agents.events import Message
 from agents.events.views import Notice, View
 from agents.history import set_before
 from agents.identifiers import Aliases
 from agents.nodes import ask
+from agents.nodes.tools import changes_of
+from agents.notes import notes
 from agents.retrievers.shortcuts import Shortcuts
 from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR, State, TalkUpdate
-from agents.toolkit.handover_tools import entry_tool
+from agents.state import State, TalkUpdate, ToolState, form_of, holder_of, messages_of
+from agents.toolkit.bound_tools import entry_tools
 from agents.toolkit.result import Outcome
 from agents.toolkit.shelf import card_of
 from agents.toolkit.tool_node import tool_node
@@ -28,86 +28,89 @@ from agents.toolkit.traits import traits_of
 
 
 class Serving:
-    """Recognise requests that are plainly for one tool, and give the user what it gives."""
+    """Recognise requests that are clearly for one tool, and answer them with its result."""
 
     def __init__(self, speakers: Speakers) -> None:
-        owners = [(one, tool) for one in (speakers.supervisor, *speakers.dialogs.values()) for tool in one.tools]
-        marked = {tool.name: (one, tool) for one, tool in owners if traits_of(tool).shortcut}
-        self.owners: Mapping[str, Speaker] = {name: one for name, (one, _) in marked.items()}
+        owned = [(speaker, tool) for speaker in speakers for tool in speaker.tools]
+        marked = {tool.name: (speaker, tool) for speaker, tool in owned if traits_of(tool).shortcut}
+        self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
         self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
-        entries: list[BaseTool] = [entry_tool(dialog.tool, dialog.description) for dialog in speakers.dialogs.values()]
-        self.shortcuts = Shortcuts([card_of(tool) for tool in [*(tool for _, tool in owners), *entries]])
+        self.shortcuts = Shortcuts([card_of(tool) for tool in [*(tool for _, tool in owned), *entry_tools(speakers)]])
 
     async def recognise(self, text: str) -> str | None:
-        """Return the tool that a text is surely for; None when that is not sure."""
+        """Return the tool that a text clearly asks for; None when that is not clear."""
         if (tool := self.shortcuts.said(text)) or not self.shortcuts.may_be_meant(text):
             return tool
-        # The first time the ranker is trained, which must not hold up other conversations.
+        # The first call trains the ranker, which must not hold up other conversations.
         return await asyncio.to_thread(self.shortcuts.meant, text)
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return what was asked and answered, for the history of whoever holds the conversation.
+        """Run the tool; return what was asked and answered, for the history of the speaker that leads.
 
-        What is no answer for a user (a failure, data, a question) is for the model of that speaker to tell.
+        A failure, data or a question is no answer for a user: it is left to that speaker's model.
         """
-        name, heard = state["shortcut"] or "", state["heard"]
+        name, heard, holder = state["shortcut"] or "", state["heard"], holder_of(state)
         call = ToolCall(name=name, args={}, id=f"shortcut-{heard['id']}", type="tool_call")
         message, update = await self._run(call, state)
         outcome: Outcome = message.artifact
-        holder = state.get("dialog") or SUPERVISOR
         view = None if isinstance(outcome.view, Notice) else outcome.view
         text = view.text() if view else message.text
-        is_plain = view is not None or outcome.object is None or isinstance(outcome.object, str)
-        is_answer = outcome.question is None and message.status != "error" and is_plain and bool(text.strip())
-        # Who does not have the tool only learns what was said: providers may refuse calls of unknown tools.
-        added: list[AnyMessage] = [HumanMessage(heard["text"] or "", id=heard["id"])]
+        exchange: list[AnyMessage] = [HumanMessage(heard["text"] or "", id=heard["id"])]
         if outcome.question is not None:
-            added = []
+            exchange = []
         elif self.owners[name].name == holder:
-            added += [AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
-        elif not is_answer:
-            added.append(SystemMessage(message.text))
-        # No prompt shows the note; it tells `local:rules` of what the list is, and that its own question is still open.
-        exchange = [*added, AIMessage(text, additional_kwargs={"served": name})]
-        moves = self._told(holder, view, text, exchange) if is_answer else self._passed_on(holder, added)
-        whole, events = sequence(state, lambda _: (update, []), *moves)
-        for event in events:
-            runtime.stream_writer(event)
-        return whole
-
-    def _told(self, holder: str, view: View | None, text: str, exchange: Sequence[AnyMessage]) -> list[Move]:
-        """Give the user the answer; a question that is open is put again, and can still be answered."""
-
-        def remember(state: State) -> Change:
-            messages = state.get("talks", {}).get(holder, {}).get("messages", [])
-            waits = bool(state.get("pending"))
-            talk: TalkUpdate = {"messages": set_before(messages, exchange)} if waits else {"add": [*exchange]}
-            return {"talks": {holder: talk}}, []
-
-        def say(state: State) -> Change:
-            if view:
-                return show(view, holder, state)
-            return {"said": [{"speaker": holder, "text": text}]}, [Message(speaker=holder, text=text)]
-
-        return [remember, say, lambda state: ask.announce(state) if state.get("pending") else ({}, [])]
-
-    def _passed_on(self, holder: str, added: Sequence[AnyMessage]) -> list[Move]:
-        """Leave the word to the model; it can say nothing before the calls that wait for the user are answered."""
-        heard: Update = {"talks": {holder: {"add": [*added]}}, "listener": holder}
-        return [ask.left, lambda _: (heard, [])]
+            exchange += [AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
+        elif not _is_answer(message, view):
+            # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
+            exchange.append(SystemMessage(message.text))
+        if _is_answer(message, view):
+            # The note tells `local:rules` that this answer is a tool's, and that its own question is still open.
+            exchange.append(AIMessage(text, additional_kwargs=notes(served=name)))
+            moves: list[Move] = [partial(_remember, exchange), partial(_answer, text, view), ask.announce_open]
+        else:
+            # The model can say nothing before the calls that wait for the user have results.
+            moves = [ask.left, put({"talks": {holder: {"add": exchange}}, "listener": holder})]
+        total, events = sequence(state, put(update), *moves)
+        emit(runtime, events)
+        return total
 
     async def _run(self, call: ToolCall, state: State) -> tuple[ToolMessage, Update]:
-        """Return the tool's answer, and what it changes beside."""
-        owner, aliases = self.owners[call["name"]], Aliases(state.get("aliases"))
-        sight = {
+        """Return the tool's result, and what else it changes."""
+        aliases = Aliases(state.get("aliases"))
+        visible: ToolState = {
             "messages": [AIMessage("", tool_calls=[call])],
-            "form": state.get("talks", {}).get(owner.name, {}).get("form") or {},
+            "form": form_of(state, self.owners[call["name"]].name),
             "lang": state["lang"],
             "heard": state["heard"],
             "aliases": aliases,
         }
-        found = await self.node.ainvoke(sight)
-        [part] = found if isinstance(found, list) else [found]
-        change = (part.update or {}) if isinstance(part, Command) else part
-        update = {key: value for key, value in change.items() if key == "lang"}
-        return change["messages"][0], {**update, **({"aliases": aliases.known} if aliases.known else {})}
+        results = await self.node.ainvoke(visible)
+        [result] = results if isinstance(results, list) else [results]
+        changes = changes_of(result)
+        update: Update = {"lang": changes["lang"]} if "lang" in changes else {}
+        if aliases.known:
+            update["aliases"] = aliases.known
+        return changes["messages"][0], update
+
+
+def _is_answer(message: ToolMessage, view: View | None) -> bool:
+    """Tell whether a tool's result can be shown to the user as it is."""
+    outcome: Outcome = message.artifact
+    if outcome.question is not None or message.status == "error":
+        return False
+    if view is not None:
+        return bool(view.text().strip())
+    return (outcome.object is None or isinstance(outcome.object, str)) and bool(message.text.strip())
+
+
+def _remember(exchange: Sequence[AnyMessage], state: State) -> Change:
+    """Write the exchange down; before the calls that wait for the user, so that they can still be answered."""
+    holder = holder_of(state)
+    talk: TalkUpdate = {"add": [*exchange]}
+    if state.get("pending"):
+        talk = {"messages": set_before(messages_of(state, holder), exchange)}
+    return {"talks": {holder: talk}}, []
+
+
+def _answer(text: str, view: View | None, state: State) -> Change:
+    return show(view, holder_of(state), state) if view else say(holder_of(state), text)

@@ -11,7 +11,7 @@ from agents.errors import ModelUnavailable
 from agents.history import GROW, cut
 from agents.models.reply import Listener, reply
 from agents.speaker import Speaker
-from agents.state import State
+from agents.state import State, messages_of
 from prompts import prompt
 
 LONGEST = 2000
@@ -28,21 +28,20 @@ class Summing:
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the shorter history and the summary; without a model the history waits for the next turn."""
         talk = state["talks"][self.speaker.name]
-        kept = cut(talk["messages"])
-        lost = talk["messages"][: len(talk["messages"]) - len(kept)]
-        said = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
+        remaining = cut(talk["messages"])
+        lost = talk["messages"][: len(talk["messages"]) - len(remaining)]
+        transcript = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
         text = prompt("summary", state["lang"], before=talk.get("summary") or "-")
         listener = Listener(f"{self.speaker.name} summary", runtime.stream_writer)
-        asked: list[AnyMessage] = [SystemMessage(text), HumanMessage(said)]
+        question: list[AnyMessage] = [SystemMessage(text), HumanMessage(transcript)]
         try:
-            summary = await reply(runtime.context.models.chain(self.speaker.name), asked, [], listener)
+            summary = await reply(runtime.context.models.chain(self.speaker.name), question, [], listener)
         except ModelUnavailable as failure:
             LOG.warning("thread %s: no summary: %s", runtime.context.thread, failure)
             return {}
-        return {"talks": {self.speaker.name: {"messages": kept, "summary": summary.text.strip()[:LONGEST]}}}
+        return {"talks": {self.speaker.name: {"messages": remaining, "summary": summary.text.strip()[:LONGEST]}}}
 
 
 def due(speaker: Speaker, state: State) -> bool:
     """Tell whether a speaker wants summaries and its history has grown to where it is cut."""
-    messages = state.get("talks", {}).get(speaker.name, {}).get("messages", [])
-    return speaker.history == "summarise" and len(messages) > GROW
+    return speaker.history == "summarise" and len(messages_of(state, speaker.name)) > GROW

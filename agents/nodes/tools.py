@@ -1,9 +1,9 @@
-"""The node in which a speaker's tool calls are carried out, the hand-overs among them."""
+"""The node that carries out a speaker's tool calls, hand-overs included."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from agents.context import Context
 from agents.conversation import handover
-from agents.conversation.changes import Change, Update, sequence
+from agents.conversation.changes import Change, Move, Update, emit, put, sequence
 from agents.conversation.handover import MAX_HOPS
 from agents.conversation.screen import show
 from agents.events import Event
@@ -24,7 +24,7 @@ from agents.memory.store import namespace_of
 from agents.nodes import ask
 from agents.questions.form_fields import blank
 from agents.speaker import Speaker, Speakers
-from agents.state import Pending, State, TalkUpdate, Wish
+from agents.state import Json, Pending, State, TalkUpdate, ToolState, Wish, form_of, messages_of
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.find_tools import meant
 from agents.toolkit.handover_tools import HAND_BACK
@@ -36,7 +36,9 @@ from agents.verdict import Verdict
 from prompts import phrase
 
 LONGEST_BRIEF = 1000
+"""Characters of a brief or a wish."""
 LONGEST_SUMMARY = 200
+"""Characters of a dialog's last words that the supervisor is told."""
 
 
 class Acting:
@@ -50,32 +52,32 @@ class Acting:
         self.node = tool_node(speaker, [tool for tool in offered if tool.name not in self.passing])
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return the answers to every call but those that wait for the user, and who holds the conversation now."""
-        talk = state["talks"][self.speaker.name]
-        reply = next(m for m in reversed(talk["messages"]) if isinstance(m, AIMessage))
+        """Return the results of every call but those that wait for the user, and who holds the conversation now."""
+        messages = state["talks"][self.speaker.name]["messages"]
+        reply = next(message for message in reversed(messages) if isinstance(message, AIMessage))
         passes = [call for call in reply.tool_calls if call["name"] in self.passing]
         calls = [meant(call) for call in reply.tool_calls if call["name"] not in self.passing]
-        update: Update = {"view": None, **(await self._run(calls, state) if calls else {})}
+        update: Update = await self._run(calls, state) if calls else {"view": None}
         form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
         if form and self.speaker.remember and runtime.store is not None:
             await runtime.store.aput(namespace_of(runtime.context.user, "forms"), self.speaker.name, form)
-        lead = self._hand_over if self.speaker.is_supervisor else self._give_back
-        moves = lead(passes, cast(State, {**state, "view": update["view"]}), alone=not calls)
         if update.get("pending"):
             # A question on the screen comes first; the model may pass the conversation on once it is answered.
-            # What another tool found is shown before it: the user may need it to answer.
+            # The view of another tool is shown before it: the user may need it to answer.
             waits = [partial(self._answer, call, "waits") for call in passes]
-            moves = [*waits, *self._shown(update["view"]), ask.announce]
-        whole, events = sequence(state, lambda _: (update, []), *moves)
-        for event in events:
-            runtime.stream_writer(event)
-        return whole
+            moves: list[Move] = [*waits, *self._shown(update["view"]), ask.announce]
+        else:
+            lead = self._hand_over if self.speaker.is_supervisor else self._give_back
+            moves = lead(passes, {**state, "view": update["view"]}, alone=not calls)
+        total, events = sequence(state, put(update), *moves)
+        emit(runtime, events)
+        return total
 
     async def _run(self, calls: Sequence[ToolCall], state: State) -> Update:
-        """Run ordinary tools; `runtime.state` has the speaker's form and talk, the language and the message."""
-        form = dict(state["talks"][self.speaker.name].get("form") or {})
+        """Run ordinary tools."""
+        form = dict(form_of(state, self.speaker.name))
         aliases = Aliases(state.get("aliases"))
-        sight = {
+        visible: ToolState = {
             "messages": [AIMessage("", tool_calls=list(calls))],
             "form": form,
             "lang": state["lang"],
@@ -83,12 +85,11 @@ class Acting:
             "aliases": aliases,
             "talk": state["talks"][self.speaker.name]["messages"],
         }
-        parts = await self.node.ainvoke(sight)
-        update: Update = {"view": None}
+        results = await self.node.ainvoke(visible)
+        update: Update = {"view": None, "pending": []}
         answers: list[AnyMessage] = []
-        pending: list[Pending] = []
-        for part in parts if isinstance(parts, list) else [parts]:
-            change = (part.update or {}) if isinstance(part, Command) else part
+        for result in results if isinstance(results, list) else [results]:
+            change = changes_of(result)
             for message in change["messages"]:
                 outcome: Outcome = message.artifact
                 if outcome.question is None:
@@ -96,60 +97,60 @@ class Acting:
                     answers.append(message.model_copy(update={"artifact": None}))
                 else:
                     call = next(call for call in calls if call["id"] == message.tool_call_id)
-                    pending.append(self._pending(call, outcome.question))
+                    update["pending"].append(self._pending(call, outcome.question))
             form |= change.get("form", {})
-            update |= {key: value for key, value in change.items() if key == "lang"}
+            if "lang" in change:
+                update["lang"] = change["lang"]
+        if aliases.known:
+            update["aliases"] = aliases.known
         talk: TalkUpdate = {"add": answers}
         if self.speaker.form:
             talk["form"] = form
-        kept = {"aliases": aliases.known} if aliases.known else {}
-        return {**update, **kept, "pending": pending, "talks": {self.speaker.name: talk}}
+        return {**update, "talks": {self.speaker.name: talk}}
 
     def _pending(self, call: ToolCall, question: Question) -> Pending:
-        found = traits_of(self.node.tools_by_name[call["name"]])
+        traits = traits_of(self.node.tools_by_name[call["name"]])
         return {
             "call": call["id"] or "",
             "speaker": self.speaker.name,
             "tool": call["name"],
             "args": call["args"],
-            "kind": found.kind,
+            "kind": traits.kind,
             "prompt": question.prompt,
             "options": to_jsonable_python([asdict(option) for option in question.options]),
             "url": question.url,
-            **blank(found.form),
+            **blank(traits.form),
             "filled": {},
             "skipped": [],
         }
 
-    def _hand_over(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Any]:
+    def _hand_over(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Move]:
         """Let the first dialog called take over; further ones, and any called beside tools, wait as wishes."""
-        moves: list[Any] = []
+        moves: list[Move] = []
         for call in passes:
             dialog = self.speakers.by_tool(call["name"])
             assert dialog is not None  # passes are filtered by the entry tools' names
-            brief = str(call["args"].get("brief") or "")[:LONGEST_BRIEF]
             if state.get("hops", 0) >= MAX_HOPS:
                 moves.append(partial(self._answer, call, "refused"))
             elif alone and call is passes[0]:
                 moves.append(partial(self._answer, call, "accepted"))
             else:
                 moves.append(partial(self._answer, call, "queued"))
-                moves.append(partial(_queue, {"dialog": dialog.name, "brief": brief}))
+                moves.append(partial(_queue, {"dialog": dialog.name, "brief": _text(call, "brief")}))
         first = passes[0] if passes and alone and state.get("hops", 0) < MAX_HOPS else None
         if first and (dialog := self.speakers.by_tool(first["name"])):
-            brief = str(first["args"].get("brief") or "")[:LONGEST_BRIEF]
-            moves.append(lambda now: handover.take_over(dialog, now, brief))
+            moves.append(partial(handover.take_over, dialog, brief=_text(first, "brief")))
         return moves
 
-    def _give_back(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Any]:
+    def _give_back(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Move]:
         """End or interrupt the dialog; only the first such call of a reply counts."""
         bounced = bool(state.get("undone"))
-        moves: list[Any] = [partial(self._answer, call, "undone" if bounced else "accepted") for call in passes]
+        moves: list[Move] = [partial(self._answer, call, "undone" if bounced else "accepted") for call in passes]
         if not passes or bounced:
             return moves
-        # Whoever speaks next has an answer of their own.
+        # The next speaker gives an answer of its own, so the view is shown now.
         moves += self._shown(state.get("view"))
-        wish = str(passes[0]["args"].get("wish") or "")[:LONGEST_BRIEF]
+        wish = _text(passes[0], "wish")
         verdict = Verdict("supervisor" if wish else "finished", reason=wish)
         if wish and self._has_spoken(state):
             leave = partial(handover.pause, self.speaker, reason="", wish=wish)
@@ -157,13 +158,13 @@ class Acting:
             leave = partial(handover.finish, self.speaker, reason="" if wish else _last_said(state), wish=wish)
         return [*moves, partial(self._decided, verdict), leave]
 
-    def _shown(self, body: Mapping[str, Any] | None) -> list[Any]:
+    def _shown(self, body: Json | None) -> list[Move]:
         view = stored_view(body) if body else None
         return [partial(show, view, self.speaker.name)] if view else []
 
     def _has_spoken(self, state: State) -> bool:
-        """Tell whether the user has heard this dialog; one that has not is not worth going back to."""
-        messages = state["talks"][self.speaker.name]["messages"]
+        """Tell whether the dialog has said anything to the user; if not, there is nothing to go back to."""
+        messages = messages_of(state, self.speaker.name)
         return any(isinstance(message, AIMessage) and message.text for message in messages)
 
     def _answer(self, call: ToolCall, how: str, state: State) -> Change:
@@ -177,10 +178,20 @@ class Acting:
         return {"verdict": verdict.plain()}, [event]
 
 
-def _lasting(view: View | None) -> dict[str, Any] | None:
-    """Return a view that stands for the answer, as plain data; a notice has been shown beside it already.
+def changes_of(result: object) -> Json:
+    """Return what a tool node's result changes: its messages, and the keys that a tool's `Command` updates."""
+    changes = result.update if isinstance(result, Command) else result
+    return cast(Json, changes or {})
 
-    A view that shows nothing would leave the user without any answer.
+
+def _text(call: ToolCall, argument: str) -> str:
+    return str(call["args"].get(argument) or "")[:LONGEST_BRIEF]
+
+
+def _lasting(view: View | None) -> Json | None:
+    """Return a view as plain data if it can stand for the answer.
+
+    A notice cannot: it was shown beside the answer. An empty view would leave the user without any answer.
     """
     if view is None or isinstance(view, Notice) or not (view.title.strip() or view.text().strip()):
         return None
@@ -192,5 +203,5 @@ def _queue(wish: Wish, state: State) -> Change:
 
 
 def _last_said(state: State) -> str:
-    """Return how a dialog ended, in its own words."""
+    """Return the last words of a dialog that ends."""
     return state["said"][-1]["text"][:LONGEST_SUMMARY] if state["said"] else ""

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
 
 from agents.context import Context
 from agents.conversation import handover
-from agents.conversation.changes import Update
+from agents.conversation.changes import emit
 from agents.speaker import Speakers
-from agents.state import SUPERVISOR, State
-from agents.verdict import Verdict, settle
+from agents.state import SUPERVISOR, State, Switch, holder_of
+from agents.verdict import read_verdict, read_votes, settle
 
 
 @dataclass(frozen=True)
@@ -18,18 +19,16 @@ class Judging:
 
     speakers: Speakers
 
-    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
         """Return who hears the message now."""
-        dialog = self.speakers[state["dialog"] or SUPERVISOR]
-        votes = {vote["observer"]: Verdict(vote["kind"], vote["target"], vote["reason"]) for vote in state["votes"]}
-        seen = state.get("verdict")
-        verdict = Verdict(**seen) if seen else settle(votes)
-        cleared: Update = {"asked": [], "votes": None, "verdict": None}
+        dialog = self.speakers[holder_of(state)]
+        stored = state.get("verdict")
+        verdict = read_verdict(stored) if stored else settle(read_votes(state["votes"]))
+        cleared: dict[str, object] = {"asked": [], "votes": Overwrite([]), "verdict": None}
         if verdict.stays:
             return {**cleared, "listener": dialog.name}
         leave = handover.finish if verdict.kind == "finished" else handover.pause
         update, events = leave(dialog, state, verdict.target or verdict.reason)
-        for event in events:
-            runtime.stream_writer(event)
-        switched = {"dialog": dialog.name, "heard": state["heard"]}
+        emit(runtime, events)
+        switched: Switch = {"dialog": dialog.name, "heard": state["heard"]}
         return {**cleared, **update, "listener": SUPERVISOR, "switched": switched, "wishes": []}

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any
 
 from langchain_core.messages import ToolMessage
@@ -27,6 +28,7 @@ def hand_back(wish: str = "") -> str:
     return wish
 
 
+@cache
 def entry_tool(name: str, description: str) -> BaseTool:
     """Return the tool by which the supervisor hands over to a dialog."""
 
@@ -36,6 +38,7 @@ def entry_tool(name: str, description: str) -> BaseTool:
     return StructuredTool.from_function(enter, name=name, description=description)
 
 
+@cache
 def form_tool(form: type[BaseModel]) -> BaseTool:
     """Return the tool that fills a dialog's form.
 

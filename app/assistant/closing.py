@@ -6,8 +6,8 @@ from typing import Any, Literal, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.errors import GraphRecursionError
+from langgraph.types import Overwrite
 
-from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.errors import ModelUnavailable
 from agents.events import Error, Message
@@ -48,7 +48,13 @@ class Outcome:
         messages: list[AnyMessage] = mend(talk.get("messages", []), phrase("call_stopped", state["lang"]))
         messages += [heard] if heard else []
         messages += [AIMessage(run.shown)] if run.shown else []
-        over: Update = {"listener": None, "asked": [], "votes": None, "pending": [], "turn": run.turn}
+        over: dict[str, object] = {
+            "listener": None,
+            "asked": [],
+            "votes": Overwrite([]),
+            "pending": [],
+            "turn": run.turn,
+        }
         caught_up = {name: {"messages": state["talks"][name]["messages"]} for name in missed}
         update = {**(given or {}), **over, "talks": {**caught_up, speaker: {"messages": messages}}}
         await self.graph.aupdate_state(run.config, update, as_node="settle")

@@ -16,7 +16,7 @@ from agents.memory.inbox import Letter
 from agents.memory.preferences import zone_of_user
 from agents.models import Models
 from agents.state import State
-from agents.verdict import Ballot, Verdict
+from agents.verdict import Ballot, Verdict, read_votes
 from app.assistant.closing import Outcome
 from app.assistant.language import Languages
 from app.assistant.repeat import retold
@@ -128,5 +128,5 @@ class Playing:
 
 def _votes(snapshot: StateSnapshot) -> dict[str, Verdict]:
     """Return the votes that observers cast before a crash in the same step."""
-    votes = [vote for task in snapshot.tasks if task.result for vote in task.result.get("votes") or []]
-    return {vote["observer"]: Verdict(vote["kind"], vote["target"], vote["reason"]) for vote in votes}
+    written = [task.result.get("votes") for task in snapshot.tasks if task.result]
+    return read_votes(vote for votes in written if isinstance(votes, list) for vote in votes if vote)

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -26,6 +26,9 @@ NAME = "local:rules"
 
 class RulesModel(BaseChatModel):
     """Answer by rules: deterministic, stateless, from the messages and the bound tools alone."""
+
+    wants_facts: ClassVar[bool] = True
+    """Prompts for this model carry facts (`agents.notes.Facts`)."""
 
     @property
     def _llm_type(self) -> str:

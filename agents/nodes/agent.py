@@ -1,0 +1,81 @@
+"""Ask an agent graph (LangChain's `create_agent`, or any graph over `messages`) for a dialog's answer."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
+from typing import Any, TypedDict, cast
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
+from langchain_core.runnables import Runnable
+
+from agents.errors import ModelUnavailable
+from agents.events import Event, ToolEnd, ToolStart
+from agents.models.failures import FAILURES, diagnose
+
+
+class About(TypedDict):
+    """What the events of a tool call have in common."""
+
+    tool: str
+    args: dict[str, object]
+    id: str
+
+
+@dataclass
+class AgentCall:
+    """One call of an agent: its tokens and tool calls become events of the dialog."""
+
+    speaker: str
+    emit: Callable[[Event], None]
+    hear: Callable[[str], None]
+    """Takes the pieces of the answer."""
+    _calls: dict[str, About] = field(default_factory=dict)
+    """The tool calls that were announced, by id."""
+    _here: Context = field(default_factory=Context)
+    """The context of our graph, in which events are sent."""
+
+    async def __call__(self, agent: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
+        """Return the agent's answer: the text of its last message.
+
+        The agent runs in a context of its own: in ours it would take itself for a part of our graph, and keep
+        checkpoints of its own among ours.
+
+        Raises:
+            ModelUnavailable: the provider of the agent's model failed.
+        """
+        self._here = copy_context()
+        task = asyncio.create_task(self._run(agent, messages), context=Context())
+        try:
+            return await task
+        except FAILURES as failure:
+            raise ModelUnavailable(diagnose(failure), f"agent of {self.speaker}") from failure
+        finally:
+            task.cancel()
+
+    async def _run(self, agent: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
+        answer, seen = AIMessage(""), len(messages)
+        async for part in agent.astream({"messages": list(messages)}, stream_mode=["messages", "values"]):
+            mode, what = cast(tuple[str, Any], part)
+            if mode == "messages":
+                piece = what[0]
+                if isinstance(piece, AIMessage) and piece.text:
+                    self._here.run(self.hear, piece.text)
+                continue
+            for message in what["messages"][seen:]:
+                self._tell(message)
+            seen = len(what["messages"])
+            answer = AIMessage(what["messages"][-1].text)
+        return answer
+
+    def _tell(self, message: BaseMessage) -> None:
+        """Send the events of a message's tool calls, or of a tool's result."""
+        if isinstance(message, AIMessage):
+            for call in message.tool_calls:
+                about: About = {"tool": call["name"], "args": call["args"], "id": call["id"] or ""}
+                self._calls[about["id"]] = about
+                self._here.run(self.emit, ToolStart(speaker=self.speaker, **about))
+        elif isinstance(message, ToolMessage) and message.tool_call_id in self._calls:
+            about = self._calls[message.tool_call_id]
+            ok = message.status != "error"
+            self._here.run(self.emit, ToolEnd(speaker=self.speaker, **about, ok=ok, object=message.text))

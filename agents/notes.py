@@ -1,0 +1,86 @@
+"""What messages carry beside their text, in `additional_kwargs`: no model provider is shown it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage
+from typing_extensions import TypedDict, Unpack
+
+
+class Helper(TypedDict):
+    """A dialog, as `local:rules` reads of it."""
+
+    dialog: str
+    title: str
+    """What the user knows the dialog by."""
+    tools: list[str]
+    """The names of its tools."""
+    form: str | None
+    """The dialog's name if it fills a form."""
+
+
+class Facts(TypedDict, total=False):
+    """What a prompt says in prose, as data, for a model that reads no prose (`local:rules`)."""
+
+    role: str
+    """The speaker's name, or "observer"."""
+    lang: str
+    helpers: Mapping[str, Helper]
+    """The dialogs, by their entry tools."""
+    tools: Sequence[str]
+    """The names of the supervisor's tools."""
+    examples: Mapping[str, Sequence[str]]
+    """What people say who want a tool, by the tool's name."""
+    form: Mapping[str, Any] | None
+    """The values of the speaker's form; None if it has none."""
+    fields: Sequence[str]
+    """The names of the form's fields."""
+    missing: Sequence[str]
+    """The fields that have no value yet."""
+    opening: bool
+    """Whether the assistant speaks first."""
+    undone: bool
+    """Whether the user has taken a switch back."""
+    wishes: bool
+    """Whether other wishes wait."""
+    shelf: Sequence[Mapping[str, Any]]
+    """The schemas of tools that are shown but not bound."""
+    screen: Sequence[Sequence[str]]
+    """The lines of the views on the screen."""
+    observer: str
+    """Which observer is asked; the keys below are for observers only."""
+    text: str
+    """What the user just said."""
+    reply: str | None
+    """What the dialog said last."""
+    dialog: str
+    """The dialog that is observed."""
+
+
+class Notes(TypedDict, total=False):
+    """The notes of a message; which there are depends on the message."""
+
+    brief: str
+    """On the note of a hand-over: what the user wants."""
+    dialog: str
+    """On the supervisor's note that a dialog gave the conversation back: the dialog's name."""
+    cards: list[str]
+    """On an offer of tools: the names of the tools whose cards it shows."""
+    served: str
+    """On an answer that a tool gave without a model: the tool's name."""
+    trouble: str
+    """On the result of a failed call: what went wrong ("unknown", "arguments", "failed", "refused")."""
+    rescued: str
+    """On the result of a failed call: what help said of it."""
+    scene: Facts
+    """On the last instruction of a prompt, if the model asks for facts."""
+
+
+def notes(**values: Unpack[Notes]) -> dict[str, Any]:
+    """Return notes as a message takes them: `SystemMessage(text, additional_kwargs=notes(brief="…"))`."""
+    return {**values}
+
+
+def notes_of(message: BaseMessage) -> Notes:
+    """Return the notes of a message."""
+    return cast(Notes, message.additional_kwargs)

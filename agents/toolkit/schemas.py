@@ -1,0 +1,41 @@
+"""Tools as a model is told of them: their JSON schemas, described in the language of the turn."""
+
+from typing import Any
+
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from agents.identifiers import shown
+from agents.toolkit.card_texts import texts_of
+from agents.toolkit.result import schema_of
+from agents.toolkit.signature import notation
+from agents.toolkit.traits import traits_of
+from prompts import phrase
+
+Schema = dict[str, Any]
+"""A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
+
+
+class Schemas:
+    """The schemas of tools, each made once per language."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, str], tuple[BaseTool, Schema]] = {}
+        """With the tool itself, so that its id stays its own."""
+
+    def of(self, tool: BaseTool, lang: str) -> Schema:
+        """Return a tool's schema in `lang`; always the same object."""
+        key = (id(tool), lang)
+        if key not in self._made:
+            self._made[key] = (tool, _schema(tool, lang))
+        return self._made[key][1]
+
+
+def _schema(tool: BaseTool, lang: str) -> Schema:
+    schema = convert_to_openai_tool(tool)
+    function = schema["function"]
+    function["parameters"] = shown(function.get("parameters", {}), given=True)
+    function["description"] = texts_of(tool, lang)[0]
+    if result := schema_of(traits_of(tool).result):
+        function["description"] += f"\n{phrase('tool_returns', lang, result=notation(result))}"
+    return schema

@@ -1,5 +1,6 @@
 """Three hundred tools: a constant bound list, cards that are appended, tools that are looked for and called."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +10,47 @@ from langchain_core.messages import BaseMessage
 from agents.events.trace import trace
 from agents.memory import open_memory
 from agents.models.script import Asked, Call
+from agents.retrievers.tool_entry import Card
+from agents.retrievers.tool_ranker import ToolRanker
+from agents.speaker import Speakers
+from agents.toolkit import shelf
 from agents.toolkit.shelf import shelves
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
+from app.composition import discover
 from app.graph import build_graph
 from benchmarks.warehouse import with_warehouse
 from prompts import phrase
 from tests.conftest import Chat, told
 
 
+@pytest.fixture(scope="module")
+def warehouse() -> Speakers:
+    """Make three hundred tools once: each has a schema of its own."""
+    speakers, _ = discover()
+    return with_warehouse(speakers)
+
+
+@pytest.fixture(scope="module")
+def trained() -> dict[str, ToolRanker]:
+    """Keep the trained rankers by their cards: one takes seconds, and every opened assistant needs one."""
+    return {}
+
+
 @pytest.fixture(autouse=True)
-def warehouse(chat: Chat) -> None:
-    """Give the supervisor three hundred tools."""
-    chat.speakers = with_warehouse(chat.speakers)
+def many_tools(
+    chat: Chat, warehouse: Speakers, trained: dict[str, ToolRanker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Give the supervisor three hundred tools, and their ranker is trained once."""
+
+    def ranker_of(cards: Sequence[Card]) -> ToolRanker:
+        key = repr(cards)
+        if key not in trained:
+            trained[key] = ToolRanker(cards)
+        return trained[key]
+
+    monkeypatch.setattr(shelf, "ToolRanker", ranker_of)
+    chat.speakers = warehouse
 
 
 def test_everyday_speakers_have_no_shelf(chat: Chat) -> None:

@@ -3,8 +3,9 @@
 import random
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,6 @@ from tests.support.command_line import ask
 from tests.support.killable_process import Driver, Outcome, Request
 from tests.support.scripted_assistant import ROLES, open_calls, stage, todos, values
 
-KILLS = 200
-"""How many kills must hit a running turn."""
-BY_COMMAND = 6
-"""How many kills hit a `python -m app ask`."""
 SEED = 20
 THREADS = ("ann", "bob", "cid")
 TALK = (
@@ -33,8 +30,22 @@ TALK = (
     "what can you do?",
     "show my list",
 )
-ROUNDS = 5
-"""How often each thread goes through the talk."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is killed."""
+
+    kills: int
+    """How many kills must hit a running turn."""
+    messages: int
+    """How many messages a thread sends before the next thread has its turn."""
+    by_command: int
+    """How many kills hit a `python -m app ask`."""
+
+
+FEW = Plan(kills=20, messages=len(TALK), by_command=0)
+MANY = Plan(kills=200, messages=5 * len(TALK), by_command=6)
 
 
 @pytest.fixture
@@ -44,28 +55,27 @@ async def driver() -> AsyncIterator[Driver]:
         yield started
 
 
-def conversation(database: Path) -> list[Request]:
-    """Return the messages of all threads, in the order in which they are sent."""
-    sent = []
-    for thread in THREADS:
-        for number in range(ROUNDS * len(TALK)):
-            things = {letter: f"{thread}{number}{letter}" for letter in "abcd"}
-            text = TALK[number % len(TALK)].format(**things)
-            sent.append(Request(database=str(database), thread=thread, text=text, id=f"{thread}-{number}"))
-    return sent
-
-
-async def remains(database: Path) -> dict[str, Any]:
-    """Return what a conversation has left behind, as far as it does not depend on the time of day."""
-    async with stage(database, Script().models(ROLES)) as assistant:
-        left: dict[str, Any] = {}
+def conversation(plan: Plan, database: Path) -> Iterator[Request]:
+    """Yield messages without end, in the order in which they are sent: each thread goes through some rounds."""
+    for visit in count():
         for thread in THREADS:
+            for number in range(visit * plan.messages, (visit + 1) * plan.messages):
+                things = {letter: f"{thread}{number}{letter}" for letter in "abcd"}
+                text = TALK[number % len(TALK)].format(**things)
+                yield Request(database=str(database), thread=thread, text=text, id=f"{thread}-{number}")
+
+
+async def remains(database: Path) -> dict[str, dict[str, Any]]:
+    """Return by thread what a conversation has left behind, as far as it does not depend on the time of day."""
+    async with stage(database, Script().models(ROLES)) as assistant:
+        threads: dict[str, dict[str, Any]] = {}
+        for thread in THREADS:
+            if not (lines := await assistant.history(thread)):
+                continue
             assert await open_calls(assistant, thread) == []
             state = await values(assistant, thread)
-            left[thread] = {
-                "transcript": [
-                    (line.message_id, line.turn, line.speaker, line.text) for line in await assistant.history(thread)
-                ],
+            threads[thread] = {
+                "transcript": [(line.message_id, line.turn, line.speaker, line.text) for line in lines],
                 "todos": await todos(assistant, thread),
                 "histories": {
                     name: [(message.type, message.text) for message in talk["messages"]]
@@ -73,14 +83,14 @@ async def remains(database: Path) -> dict[str, Any]:
                 },
                 "state": await assistant.state(thread),
             }
-        return left
+        return threads
 
 
 class Killer:
     """Send messages to processes that are killed at random points of the turn, and count the hits."""
 
-    def __init__(self, driver: Driver, lengths: Mapping[str, float]) -> None:
-        self.driver, self.lengths = driver, lengths
+    def __init__(self, driver: Driver, plan: Plan) -> None:
+        self.driver, self.plan = driver, plan
         self.chance = random.Random(SEED)
         self.kills = Counter[str]()
 
@@ -89,45 +99,56 @@ class Killer:
         """Return how many kills hit a running turn."""
         return self.kills["fork"] + self.kills["command"]
 
-    async def harm(self, request: Request) -> None:
-        """Kill a message's turn 1 to 6 times, until it is answered or at least received."""
+    async def harm(self, request: Request, length: float) -> None:
+        """Kill a message's turn 1 to 6 times, until it is answered or at least received.
+
+        `length` is how many seconds the turn takes unharmed.
+        """
         received = False
         for _ in range(self.chance.randint(1, 6)):
-            outcome = await self._attempt(request)
+            outcome = await self._attempt(request, length)
             received = received or bool(outcome.events)
             if not outcome.killed:
                 return
         if not received:
             await self.driver.play(request)
 
-    async def _attempt(self, request: Request) -> Outcome:
+    async def _attempt(self, request: Request, length: float) -> Outcome:
         how = "fork"
-        if self.kills["command"] < BY_COMMAND and self.chance.random() < BY_COMMAND / KILLS * 2:
+        by_command = self.plan.by_command
+        if self.kills["command"] < by_command and self.chance.random() < by_command / self.plan.kills * 2:
             how, outcome = "command", await ask(replace(request, kill=self.chance.uniform(0, 0.4)))
         elif self.chance.random() < 0.2:
             outcome = await self.driver.play(replace(request, kill=self.chance.uniform(0.005, 0.15)))
         else:
             # Squared, since less and less is left of a turn that was killed before.
-            moment = self.lengths[request.id] * self.chance.random() ** 2
+            moment = length * self.chance.random() ** 2
             outcome = await self.driver.play(replace(request, kill=moment, begun=True))
         if outcome.killed:
             self.kills[how if outcome.cut else "before or after"] += 1
         return outcome
 
 
-@pytest.mark.slow
-async def test_kills_leave_no_trace(driver: Driver, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "plan", [pytest.param(FEW, id="20 kills"), pytest.param(MANY, id="200 kills", marks=pytest.mark.slow)]
+)
+async def test_kills_leave_no_trace(
+    plan: Plan, driver: Driver, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """However often processes are killed in mid-turn, the conversation is the one without any kill.
 
     Messages are killed in pairs, so that some wait unanswered while the next one comes; then both are sent
     again, in either order.
     """
-    calm = {request.id: await driver.play(request) for request in conversation(tmp_path / "calm.db")}
-    killer = Killer(driver, {message: outcome.events[-1]["ms"] / 1000 for message, outcome in calm.items()})
-    messages = conversation(tmp_path / "killed.db")
-    for pair in zip(messages[::2], messages[1::2], strict=True):
+    killer = Killer(driver, plan)
+    pairs = iter(conversation(plan, tmp_path / "killed.db"))
+    while killer.hits < plan.kills:
+        pair = [next(pairs), next(pairs)]
+        calm = {}
         for request in pair:
-            await killer.harm(request)
+            calm[request.id] = await driver.play(replace(request, database=str(tmp_path / "calm.db")))
+        for request in pair:
+            await killer.harm(request, calm[request.id].events[-1]["ms"] / 1000)
         for request in killer.chance.sample(pair, 2):
             await driver.play(request)
         for request in pair:
@@ -135,7 +156,6 @@ async def test_kills_leave_no_trace(driver: Driver, tmp_path: Path, capsys: pyte
     with capsys.disabled():
         sys.stdout.write(f" {killer.hits} kills hit a running turn: {dict(killer.kills)} ")
     killed, unharmed = await remains(tmp_path / "killed.db"), await remains(tmp_path / "calm.db")
-    for thread in THREADS:
-        for part, left in unharmed[thread].items():
-            assert killed[thread][part] == left, f"seed {SEED}, {part} of {thread}"
-    assert killer.hits >= KILLS
+    for thread, parts in unharmed.items():
+        for name, content in parts.items():
+            assert killed[thread][name] == content, f"seed {SEED}, {name} of {thread}"

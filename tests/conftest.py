@@ -72,8 +72,8 @@ class Chat:
         """Open the database anew, as a fresh process would."""
         async with open_memory(f"sqlite:///{self.path}", self.now) as memory:
             help = await make_help(self.settings, memory.store, memory.notes)
-            given: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
-            yield compose(memory, self.script, self.speakers, self.observers, **given)
+            options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
+            yield compose(memory, self.script, self.speakers, self.observers, **options)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -105,8 +105,8 @@ def compose(
     """Put an assistant together whose models play a script."""
     graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store, gate=gate)
     models = script.models(["supervisor", "observer", *speakers.dialogs])
-    known = Languages("en", ("en", "ru"), memory.store)
-    return Assistant(graph, memory, models, known, help, permissions=permissions)
+    languages = Languages("en", ("en", "ru"), memory.store)
+    return Assistant(graph, memory, models, languages, help, permissions=permissions)
 
 
 def told(text: str) -> str:

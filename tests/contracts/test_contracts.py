@@ -16,9 +16,9 @@ from tests.support.places import ROOT
 @pytest.mark.parametrize("name", ["app", "agents", "dialogs", "observers", "prompts"])
 def test_a_package_is_our_own(name: str) -> None:
     """Another distribution also imports as `agents`; each of our packages resolves below the repository."""
-    found = importlib.import_module(name).__file__
-    assert found is not None
-    assert Path(found).is_relative_to(ROOT)
+    origin = importlib.import_module(name).__file__
+    assert origin is not None
+    assert Path(origin).is_relative_to(ROOT)
 
 
 def test_the_supervisors_tools_and_dialogs_can_be_inspected() -> None:
@@ -46,9 +46,9 @@ def test_a_speaker_is_found_by_name_and_by_tool() -> None:
 def test_each_role_has_its_model() -> None:
     """A role takes its own model, else the default; the fallback stands behind every one."""
     script = Script()
-    one, two, three = (Model(name, script.models([name]).default.chat) for name in ("one", "two", "three"))
-    models = Models(default=one, roles={"profile": two}, fallback=three)
+    first, second, third = (Model(name, script.models([name]).default.chat) for name in ("one", "two", "three"))
+    models = Models(default=first, roles={"profile": second}, fallback=third)
 
     assert [model.name for model in models.chain("profile")] == ["two", "three"]
     assert [model.name for model in models.chain("planner")] == ["one", "three"]
-    assert [model.name for model in Models(one).chain("observer")] == ["one"]
+    assert [model.name for model in Models(first).chain("observer")] == ["one"]

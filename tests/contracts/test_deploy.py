@@ -28,12 +28,12 @@ def instructions(name: str) -> Iterator[tuple[str, str]]:
 
 def stages() -> list[list[tuple[str, str]]]:
     """Return the instructions of the Dockerfile by stage."""
-    found: list[list[tuple[str, str]]] = []
+    stages: list[list[tuple[str, str]]] = []
     for word, rest in instructions("Dockerfile"):
         if word == "FROM":
-            found.append([])
-        found[-1].append((word, rest))
-    return found
+            stages.append([])
+        stages[-1].append((word, rest))
+    return stages
 
 
 def commands() -> set[str]:
@@ -64,9 +64,9 @@ def packages() -> list[str]:
 def test_the_image_is_small_and_has_no_root() -> None:
     """Two stages of the Python that the project needs; the last switches to a user before it runs a known command."""
     first, last = stages()
-    wanted = tomllib.loads(read("pyproject.toml"))["project"]["requires-python"].removeprefix(">=")
-    assert first[0][1].startswith(f"python:{wanted}-slim AS ")
-    assert last[0][1] == f"python:{wanted}-slim"
+    version = tomllib.loads(read("pyproject.toml"))["project"]["requires-python"].removeprefix(">=")
+    assert first[0][1].startswith(f"python:{version}-slim AS ")
+    assert last[0][1] == f"python:{version}-slim"
     words = [word for word, _ in last]
     assert words.index("USER") < words.index("CMD")
     assert "RUN" not in words[words.index("USER") :]

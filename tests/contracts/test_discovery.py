@@ -180,17 +180,17 @@ def test_a_dialog_reads_well() -> None:
 
 def test_the_report_lists_everything_with_its_languages(settings: Settings) -> None:
     """`python -m app check` shows what was found, and in which languages it speaks."""
-    found = report(settings)
-    assert found["faults"] == []
-    assert {dialog["name"] for dialog in found["dialogs"]} == {"planner", "profile"}
-    assert {one["name"]: one["checks"] for one in found["observers"]} == {
+    parts = report(settings)
+    assert parts["faults"] == []
+    assert {dialog["name"] for dialog in parts["dialogs"]} == {"planner", "profile"}
+    assert {observer["name"]: observer["checks"] for observer in parts["observers"]} == {
         "finished": ["pre_check", "post_check"],
         "intent": ["post_check"],
         "supervisor": ["pre_check"],
     }
-    entries: list[dict[str, Any]] = [*found["dialogs"], *found["observers"], *found["tools"]]
+    entries: list[dict[str, Any]] = [*parts["dialogs"], *parts["observers"], *parts["tools"]]
     assert {entry["name"]: entry["languages"] for entry in entries if entry["languages"] != ["en", "ru"]} == {}
-    assert found["models"] == {"default": "local:rules"}
+    assert parts["models"] == {"default": "local:rules"}
 
 
 def test_the_report_describes_a_dialog(settings: Settings) -> None:
@@ -216,16 +216,16 @@ def test_the_report_shows_what_is_not_translated(
     monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
     (prompts.FOLDER / "en" / "dialogs" / "untranslated.md").write_text("You break things.", "utf-8")
     plant(dialogs, a_dialog(BODY), "untranslated")
-    found = report(settings)
-    assert found["faults"] == []
-    assert [dialog["languages"] for dialog in found["dialogs"] if dialog["name"] == "untranslated"] == [["en"]]
+    parts = report(settings)
+    assert parts["faults"] == []
+    assert [dialog["languages"] for dialog in parts["dialogs"] if dialog["name"] == "untranslated"] == [["en"]]
 
 
 def test_faults_are_reported_together(plant: Plant, settings: Settings) -> None:
     """A broken file and a wrong setting are both told; nothing is raised."""
     plant(dialogs, "")
-    found = report(settings.model_copy(update={"llm_model": "nobody:nothing"}))
-    assert len(found["faults"]) == 2
-    assert "nobody:nothing" in found["faults"][0]
-    assert "dialogs/broken.py" in found["faults"][1]
-    assert found["dialogs"] == []
+    parts = report(settings.model_copy(update={"llm_model": "nobody:nothing"}))
+    assert len(parts["faults"]) == 2
+    assert "nobody:nothing" in parts["faults"][0]
+    assert "dialogs/broken.py" in parts["faults"][1]
+    assert parts["dialogs"] == []

@@ -57,9 +57,9 @@ def test_the_example_holds_the_defaults() -> None:
 
 def test_every_dependency_earns_its_place() -> None:
     """`docs/decisions.md` says what each dependency is for."""
-    wanted = tomllib.loads(read("pyproject.toml"))["project"]["dependencies"]
+    dependencies = tomllib.loads(read("pyproject.toml"))["project"]["dependencies"]
 
-    for requirement in wanted:
+    for requirement in dependencies:
         assert re.split("[>=<]", requirement)[0] in read("docs/decisions.md")
 
 

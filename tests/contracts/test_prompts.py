@@ -33,11 +33,11 @@ def texts(lang: str) -> list[str]:
     return sorted(name for name in files(lang, ".md") if not name.startswith("tools/"))
 
 
-def wanted(entries: dict[str, Any], place: str = "") -> Iterator[tuple[str, set[str]]]:
+def placeholders(entries: dict[str, Any], place: str = "") -> Iterator[tuple[str, set[str]]]:
     """Yield every entry of a table with the variables that its text wants."""
     for key, entry in entries.items():
         if isinstance(entry, dict) and key not in WORD_KEYS:
-            yield from wanted(entry, f"{place}{key}.")
+            yield from placeholders(entry, f"{place}{key}.")
         else:
             yield f"{place}{key}", set(Template(entry).get_identifiers()) if isinstance(entry, str) else set()
 
@@ -77,7 +77,7 @@ def test_a_translation_wants_the_same_variables(lang: str, name: str) -> None:
 @pytest.mark.parametrize(("lang", "name"), EVERY_TABLE)
 def test_a_translated_table_has_the_same_entries(lang: str, name: str) -> None:
     """Tables have the same keys in every language, and their sentences the same variables."""
-    assert dict(wanted(table(name, lang))) == dict(wanted(table(name, FALLBACK)))
+    assert dict(placeholders(table(name, lang))) == dict(placeholders(table(name, FALLBACK)))
 
 
 @pytest.mark.parametrize(("lang", "name"), EVERY_TEXT)
@@ -94,7 +94,7 @@ def test_every_prompt_renders(lang: str, name: str) -> None:
 def test_every_sentence_renders(lang: str) -> None:
     """A sentence that is given its variables is never left with a dollar sign."""
     sentences = {key: text for key, text in table("texts", lang).items() if isinstance(text, str)}
-    for key, names in wanted(sentences):
+    for key, names in placeholders(sentences):
         assert "$" not in phrase(key, lang, **dict.fromkeys(names, "…")), key
 
 

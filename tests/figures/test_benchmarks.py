@@ -112,13 +112,13 @@ def test_marks_that_are_missing_are_named() -> None:
 
 def test_a_contestant_is_out_by_time_or_bytes(run: Run) -> None:
     """What would take hours or gigabytes is stopped."""
-    one = run.taken[0]
-    assert not one.is_out
-    one.bytes.append(2_000_000_000)
-    assert one.is_out
-    one.bytes.pop()
-    one.cpu_ms.append(60_000)
-    assert one.is_out
+    measure = run.taken[0]
+    assert not measure.is_out
+    measure.bytes.append(2_000_000_000)
+    assert measure.is_out
+    measure.bytes.pop()
+    measure.cpu_ms.append(60_000)
+    assert measure.is_out
 
 
 @pytest.mark.parametrize(

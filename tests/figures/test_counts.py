@@ -70,9 +70,9 @@ def test_four_fifths_of_the_prompts_repeat_the_last_one(long: Calls) -> None:
 def test_prompts_stop_growing(long: Calls) -> None:
     """After 500 turns a prompt holds one block of history at most, and is no larger than after 100."""
     around = len(["role", "heard", "closing"])
-    assert max(len(one.messages) for one in long.asked) <= GROW + around
-    largest_at_first = max(one.characters for one in long.until(FIRST).asked)
-    assert max(one.characters for one in long.asked) <= WAVE * largest_at_first
+    assert max(len(call.messages) for call in long.asked) <= GROW + around
+    largest_at_first = max(call.characters for call in long.until(FIRST).asked)
+    assert max(call.characters for call in long.asked) <= WAVE * largest_at_first
 
 
 @pytest.mark.slow

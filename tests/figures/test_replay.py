@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.replay import replay
 from tests.support.killable_process import Driver, Request
-from tests.support.killable_replay import RETAIL, known
+from tests.support.killable_replay import RETAIL, tasks_and_reads
 from tests.support.shop.replay_outcomes import row
 from tests.support.shop.replay_tasks import Repeat, Task
 from tests.support.shop.store import digest, fill, writes
@@ -36,12 +36,12 @@ def written_in(task: Task) -> list[str]:
 async def test_every_outcome_and_every_shop_is_the_recorded_one(spells: bool, repeat: Repeat) -> None:
     """With numbers for identifiers, each write asked for once or twice, nothing differs from the record."""
     played = await replay(RETAIL, marked=True, spells=spells, repeat=repeat)
-    told = row("", played)
-    assert (told["tasks"], told["shops equal"], told["leaks"]) == (74, 74, 0)
-    assert told["outcomes equal"] == told["calls"] == (485 if repeat else 365)
+    figures = row("", played)
+    assert (figures["tasks"], figures["shops equal"], figures["leaks"]) == (74, 74, 0)
+    assert figures["outcomes equal"] == figures["calls"] == (485 if repeat else 365)
     # An address may be set back, so that its tools write as often as they are asked to.
-    addresses = [step for one in played for step in one.task.steps if step.tool.endswith("_address")]
-    assert told["writes"] == 119 + (23 if repeat else 0)
+    addresses = [step for replayed in played for step in replayed.task.steps if step.tool.endswith("_address")]
+    assert figures["writes"] == 119 + (23 if repeat else 0)
     assert sum(step.times for step in addresses) == (46 if repeat else 23)
 
 
@@ -55,7 +55,7 @@ def judged(task: Task, database: Path) -> bool:
 @recorded
 async def test_tasks_killed_between_their_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """However often a process is killed in a turn, the next one takes it up, and each write is there once."""
-    chance, (all_tasks, reads) = random.Random(SEED), known()
+    chance, (all_tasks, reads) = random.Random(SEED), tasks_and_reads()
     fill(shop := tmp_path / "shop.db", reads.records)
     several = [task for task in all_tasks.values() if len(written_in(task)) > 1]
     cuts = 0
@@ -77,7 +77,7 @@ async def test_tasks_killed_between_their_calls(tmp_path: Path, capsys: pytest.C
 @recorded
 async def test_a_task_killed_at_every_statement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Wherever in a turn of reads and a write the process is killed, the shop is as recorded in the end."""
-    all_tasks, reads = known()
+    all_tasks, reads = tasks_and_reads()
     fill(shop := tmp_path / "shop.db", reads.records)
     task = next(task for task in all_tasks.values() if len(task.texts) == len(written_in(task)) == 1)
     async with Driver.start("tests.support.killable_replay") as driver:

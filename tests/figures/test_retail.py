@@ -108,18 +108,18 @@ async def test_a_replay_tells_what_differs(tmp_path: Path) -> None:
     """Of two recorded tasks one is as recorded; the other has an outcome, and a shop, that our tools do not give."""
     moved = {**SHOP["orders"]["#B"], "address": AWAY}
     fill(after := tmp_path / "after.db", {**SHOP, "orders": {**SHOP["orders"], "#B": moved}})
-    known = {"name": "get_order_details", "arguments": {"order_id": "#A"}, "output": SHOP["orders"]["#A"]}
+    read = {"name": "get_order_details", "arguments": {"order_id": "#A"}, "output": SHOP["orders"]["#A"]}
     write = {"name": "modify_pending_order_address", "arguments": {"order_id": "#B", **AWAY}, "output": moved}
     no_such = {"name": "find_user_id_by_email", "arguments": {"email": "x@example.com"}, "error": "none"}
-    wrong = {**known, "output": SHOP["orders"]["#B"]}
+    wrong = {**read, "output": SHOP["orders"]["#B"]}
     scenario = {"reason_for_call": "It is about #B.", "known_info": ""}
     tasks = [
-        {"id": "1", "scenario": scenario, "actions": [known, no_such, write], "db_sha256": digest(after, {})},
+        {"id": "1", "scenario": scenario, "actions": [read, no_such, write], "db_sha256": digest(after, {})},
         {"id": "2", "scenario": scenario, "actions": [wrong], "db_sha256": "another"},
     ]
     (tmp_path / "db.json").write_text(json.dumps(SHOP), "utf-8")
     (tmp_path / "replay_train.jsonl").write_text("\n".join(map(json.dumps, tasks)), "utf-8")
 
-    told = row("numbers", await replay(tmp_path))
+    figures = row("numbers", await replay(tmp_path))
     expected = {"calls": 4, "errors": 1, "outcomes equal": 3, "shops equal": 1, "writes": 1, "leaks": 0}
-    assert told.items() >= expected.items()
+    assert figures.items() >= expected.items()

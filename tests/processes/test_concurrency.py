@@ -126,10 +126,10 @@ async def test_two_processes_are_given_a_message_each_at_once(tmp_path: Path) ->
     """Two processes that answer one thread at once lose nothing: both answer, in the order of acceptance."""
     database = tmp_path / "talk.db"
     outcomes: list[Outcome] = []
-    async with Driver.start() as one, Driver.start() as other:
+    async with Driver.start() as first, Driver.start() as second:
         for number in range(6):
             ann, bob = (request(database, f"add {name}{number} to my list") for name in ("ann", "bob"))
-            outcomes += await asyncio.gather(one.play(ann), other.play(bob))
+            outcomes += await asyncio.gather(first.play(ann), second.play(bob))
     ann, bob = (request(database, f"add {name} to my list") for name in ("ann", "bob"))
     outcomes += await asyncio.gather(ask(ann), ask(bob))
     with closing(sqlite3.connect(database)) as connection:
@@ -189,7 +189,7 @@ async def remains(database: Path) -> dict[str, Any]:
         talks = (await values(assistant))["talks"].items()
         return {
             "transcript": [(line.message_id, line.turn, line.text) for line in await assistant.history(THREAD)],
-            "histories": {name: [(one.type, one.text) for one in talk["messages"]] for name, talk in talks},
+            "histories": {name: [(message.type, message.text) for message in talk["messages"]] for name, talk in talks},
             "state": await assistant.state(THREAD),
             "todos": await todos(assistant),
         }

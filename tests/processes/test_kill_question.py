@@ -98,16 +98,16 @@ async def test_a_question_outlives_who_asked_it(chat: Chat, driver: Driver, answ
     """
     stored = 0
     async for first in killed(chat, driver, text=ASK):
-        known, tools = await asked(chat), list[str]()
-        stored += first.killed and bool(known)
+        question, tools = await asked(chat), list[str]()
+        stored += first.killed and bool(question)
         if sent_again:
             assert (await chat.says(ASK, id="m")).endswith(ASKED)
-            assert known in ([], await asked(chat))
+            assert question in ([], await asked(chat))
             tools = begun(chat)
         lines = await chat.says(answer)
 
         assert lines.endswith(f"user: {answer}\nplanner.choose_order() = {HAT}\n{noted(HAT)}")
-        assert [*tools, *begun(chat)] == [*([] if known else ["choose_order"]), "note"]
+        assert [*tools, *begun(chat)] == [*([] if question else ["choose_order"]), "note"]
         assert Desk(chat.path).noted == [HAT]
     assert stored > 1
 
@@ -160,9 +160,9 @@ async def test_resume_knows_a_question_that_was_not_stored(
 ) -> None:
     """Killed at any step of the turn that asks, `resume --choose` takes that turn up and then the answer."""
     monkeypatch.setattr("app.cli.talk.open_assistant", lambda *_, **__: chat.assistant())
-    known = dict.fromkeys(("user", "lang", "model", "trace", "json"))
+    unset = dict.fromkeys(("user", "lang", "model", "trace", "json"))
     async for _ in killed(chat, driver, text=ASK):
-        options = Namespace(**known, thread="ann", choose=list(ORDERS)[1])
+        options = Namespace(**unset, thread="ann", choose=list(ORDERS)[1])
         assert await talk.resume(options, chat.settings) == 0
         assert Desk(chat.path).noted == [HAT]
 
@@ -185,6 +185,8 @@ async def test_two_processes_with_the_same_answer(chat: Chat, driver: Driver) ->
     """An answer that is delivered to two processes counts once, and both tell what came of it."""
     await chat.says(ASK)
     async with Driver.start("tests.support.killable_writes") as other:
-        first, second = await asyncio.gather(*(one.play(request(chat.path, "2", "a")) for one in (driver, other)))
+        first, second = await asyncio.gather(
+            *(process.play(request(chat.path, "2", "a")) for process in (driver, other))
+        )
     assert first.said == second.said == [f"Noted: {HAT}."]
     assert Desk(chat.path).noted == [HAT]

@@ -25,10 +25,10 @@ IN_DOUBT = {name: phrase("write_unknown", "en", tool=name) for name in ("pay", "
 
 def request(database: Path, **more: object) -> Request:
     """Return the message that asks for a payment, a note and a mail."""
-    known = Request(
+    message = Request(
         database=str(database), thread="ann", text="Pay Bob 10, note it, mail hi", id="m", since="tool.start"
     )
-    return replace(known, **more)  # type: ignore[arg-type]
+    return replace(message, **more)  # type: ignore[arg-type]
 
 
 def judged(desk: Desk, outcome: Outcome) -> str:
@@ -43,7 +43,7 @@ def judged(desk: Desk, outcome: Outcome) -> str:
         f"paid {paid} times, said {pay!r}": pay != IN_DOUBT["pay"] and (pay[:11], paid) != ('{"receipt":', 1),
         f"mailed {mailed} times, said {mail!r}": mail != IN_DOUBT["mail"] and (mail, mailed) != ("Sent: hi.", 1),
     }
-    return "; ".join(problem for problem, found in wrong.items() if found)
+    return "; ".join(problem for problem, is_wrong in wrong.items() if is_wrong)
 
 
 @pytest.mark.slow
@@ -126,13 +126,13 @@ async def test_two_processes_at_the_same_write(tmp_path: Path) -> None:
     """Asked for the same at the same time, two processes do it once, and both tell the same outcome."""
     database = tmp_path / "x.db"
     async with (
-        Driver.start("tests.support.killable_writes") as one,
-        Driver.start("tests.support.killable_writes") as two,
+        Driver.start("tests.support.killable_writes") as driver_a,
+        Driver.start("tests.support.killable_writes") as driver_b,
     ):
         for round_ in range(5):
             turns = [
                 driver.play(request(database, thread=f"{thread}{round_}", user=f"ann{round_}", id=f"m{round_}"))
-                for driver, thread in ((one, "a"), (two, "b"))
+                for driver, thread in ((driver_a, "a"), (driver_b, "b"))
             ]
             first, second = await asyncio.gather(*turns)
             pay, note, _ = first.said[0].split("\n")

@@ -20,7 +20,7 @@ MANY = " ".join(f"word{number}" for number in range(300))
 
 async def ask(server: Provider, folder: Path, *command: str) -> Process:
     """Start `python -m app ask` with the model behind `server`."""
-    known = {
+    variables = {
         "LLM_MODEL": "openai:m",
         "OPENAI_BASE_URL": server.url,
         "OPENAI_API_KEY": "key",
@@ -28,7 +28,7 @@ async def ask(server: Provider, folder: Path, *command: str) -> Process:
         "APP_LANG": "en",
     }
     arguments = ["-m", "app", "ask", *command, "--thread", THREAD]
-    env = {**os.environ, **known}
+    env = {**os.environ, **variables}
     return await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=ROOT, env=env, stdout=PIPE, stderr=PIPE)
 
 
@@ -71,12 +71,12 @@ async def test_ctrl_c_in_mid_answer_as_json(tmp_path: Path) -> None:
     async with Provider.open(words(MANY), pace=0.02) as server:
         process = await ask(server, tmp_path, "count", "--json")
         assert process.stdout is not None
-        told = ""
-        while '"token"' not in told:
-            told += (await process.stdout.readline()).decode()
+        output = ""
+        while '"token"' not in output:
+            output += (await process.stdout.readline()).decode()
         process.send_signal(signal.SIGINT)
         code, out, err = await ended(process)
-    events = [json.loads(line) for line in (told + out).splitlines()]
+    events = [json.loads(line) for line in (output + out).splitlines()]
     assert (code, err) == (130, "")
     assert [event["type"] for event in events[-2:]] == ["message", "turn.end"]
     assert events[-2]["interrupted"] is True

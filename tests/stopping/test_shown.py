@@ -154,11 +154,11 @@ async def test_a_draft_that_was_held_back_was_not_shown(assistant: Assistant, sc
 class Drafted(Gate):
     """A gate that tells when a first piece came to it."""
 
-    def __init__(self, told: asyncio.Event) -> None:
+    def __init__(self, drafted: asyncio.Event) -> None:
         super().__init__(0)
-        self._told = told
+        self._drafted = drafted
 
     async def wait(self) -> Literal[True]:
         """Tell, and wait."""
-        self._told.set()
+        self._drafted.set()
         return await super().wait()

@@ -27,24 +27,24 @@ async def resume(request: Request) -> Outcome:
 
 
 async def _run(request: Request, *command: str) -> Outcome:
-    known = {"LLM_MODEL": "local:rules", "DATABASE_URL": f"sqlite:///{request.database}"}
+    variables = {"LLM_MODEL": "local:rules", "DATABASE_URL": f"sqlite:///{request.database}"}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "app", *command, "--thread", request.thread, "--json"),
         cwd=ROOT,
-        env={**os.environ, **known},
+        env={**os.environ, **variables},
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
     begun = time.monotonic()
-    told = b""
+    output = b""
     async for line in process.stdout:
-        told += line
+        output += line
         if request.kill is not None and json.loads(line)["type"] == request.since:
             await asyncio.sleep(request.kill)
             with suppress(ProcessLookupError):
                 process.kill()
             break
-    told += await process.stdout.read()
+    output += await process.stdout.read()
     code = await process.wait()
     assert code in ENDS
-    return Outcome(events=events_of(told), killed=code == -signal.SIGKILL, seconds=time.monotonic() - begun)
+    return Outcome(events=events_of(output), killed=code == -signal.SIGKILL, seconds=time.monotonic() - begun)

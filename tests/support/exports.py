@@ -16,8 +16,8 @@ MEET = Call("get_acquainted", {"brief": "wants to get acquainted"})
 
 async def exported(chat: Chat, **options: object) -> None:
     """Export the thread from the conversation's database."""
-    wanted = Namespace(**{"thread": "ann", "format": "markdown", "as_test": False, **options})
-    assert await export(wanted, Settings(database_url=f"sqlite:///{chat.path}")) == 0
+    arguments = Namespace(**{"thread": "ann", "format": "markdown", "as_test": False, **options})
+    assert await export(arguments, Settings(database_url=f"sqlite:///{chat.path}")) == 0
 
 
 async def turns(chat: Chat, thread: str = "ann") -> list[Record]:

@@ -74,7 +74,7 @@ class Service:
             await asyncio.sleep(answer.pace)
             raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
             lines = {"Content-Type": answer.kind, "Content-Length": str(len(raw)), **answer.headers}
-            told = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-            writer.write(f"HTTP/1.1 {answer.status} X\r\n{told}Connection: close\r\n\r\n".encode() + raw)
+            fields = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+            writer.write(f"HTTP/1.1 {answer.status} X\r\n{fields}Connection: close\r\n\r\n".encode() + raw)
             await writer.drain()
         writer.close()

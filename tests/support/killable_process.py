@@ -141,16 +141,16 @@ def _fork(request: Request, play: Play) -> Outcome:
         finally:
             os._exit(code)
     os.close(writing)
-    told = _read(reading, child, request)
+    output = _read(reading, child, request)
     os.close(reading)
     _, status = os.waitpid(child, 0)
     killed = os.WIFSIGNALED(status)
     assert killed or status == 0
-    return Outcome(events=events_of(told), killed=killed, seconds=time.monotonic() - begun)
+    return Outcome(events=events_of(output), killed=killed, seconds=time.monotonic() - begun)
 
 
 def _read(pipe: int, child: int, request: Request) -> bytes:
-    told = b""
+    output = b""
     deadline = None if request.kill is None or request.begun else time.monotonic() + request.kill
     while True:
         wait = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -158,17 +158,17 @@ def _read(pipe: int, child: int, request: Request) -> bytes:
             os.kill(child, signal.SIGKILL)
             deadline = None
         elif part := os.read(pipe, 2**16):
-            if request.kill is not None and request.begun and not told:
+            if request.kill is not None and request.begun and not output:
                 deadline = time.monotonic() + request.kill
-            told += part
+            output += part
         else:
-            return told
+            return output
 
 
-def events_of(told: bytes) -> list[dict[str, Any]]:
+def events_of(output: bytes) -> list[dict[str, Any]]:
     """Return the events that a process told before it ended."""
     # What stands behind the last line break is half a line of a killed process.
-    return [json.loads(line) for line in told.split(b"\n")[:-1]]
+    return [json.loads(line) for line in output.split(b"\n")[:-1]]
 
 
 async def _play(request: Request, pipe: int) -> None:

@@ -23,7 +23,7 @@ RETAIL = DATA / "tau_retail"
 
 
 @cache
-def known() -> tuple[dict[str, Task], Reads]:
+def tasks_and_reads() -> tuple[dict[str, Task], Reads]:
     """Read the tasks and the shop, once for all processes that are forked afterwards."""
     records = json.loads((RETAIL / "db.json").read_text("utf-8"))
     return {task.id: task for task in tasks(RETAIL / "replay_train.jsonl")}, Reads(records)
@@ -31,7 +31,7 @@ def known() -> tuple[dict[str, Task], Reads]:
 
 async def play(request: Request, pipe: int) -> None:
     """Play a turn of the task that the thread is named after."""
-    all_tasks, reads = known()
+    all_tasks, reads = tasks_and_reads()
     clerk, steps = Clerk(task=all_tasks.get(request.thread, Task("", "", [], "")), reads=reads), Steps(request.step)
     count(steps)
     FILE.set(Path(request.database))

@@ -25,7 +25,9 @@ def snapshots() -> dict[str, str]:
     """Return the text of every snapshot, by its path below `tests/prompts`."""
     prompting = Prompting(discover()[0])
     speakers = [prompting.speakers.supervisor, *prompting.speakers.dialogs.values()]
-    return {f"{lang}/{one.name}.md": _composed(prompting, one, lang) for lang in languages() for one in speakers}
+    return {
+        f"{lang}/{speaker.name}.md": _composed(prompting, speaker, lang) for lang in languages() for speaker in speakers
+    }
 
 
 def stored() -> dict[str, str]:

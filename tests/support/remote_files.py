@@ -33,7 +33,7 @@ DOCUMENT = ROOT / "docs" / "remote-tools.md"
 def example(name: str) -> dict[str, Any]:
     """Return the example in the document that has this key."""
     blocks = re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL)
-    return next(found for found in map(yaml.safe_load, blocks) if name in found)
+    return next(block for block in map(yaml.safe_load, blocks) if name in block)
 
 
 def shop(url: str, **service: Any) -> dict[str, Any]:
@@ -54,8 +54,8 @@ async def opened(folder: Path, speakers: Speakers, *, http: Any = None, servers:
                 body if isinstance(body, str) else yaml.safe_dump(body, allow_unicode=True, sort_keys=False), "utf-8"
             )
             settings = settings.model_copy(update={field: path})
-    async with with_remote_tools(settings, speakers) as found:
-        yield found
+    async with with_remote_tools(settings, speakers) as extended:
+        yield extended
 
 
 def library(**changes: Any) -> dict[str, Any]:

@@ -67,8 +67,8 @@ async def open_calls(assistant: Assistant, thread: str = THREAD) -> list[str]:
 
 async def todos(assistant: Assistant, user: str = THREAD) -> list[str]:
     """Return the to-dos of a user, in the order of their numbers."""
-    found = await assistant.memory.store.asearch(("users", user, "todos"), limit=1000)
-    return [item.value["text"] for item in sorted(found, key=lambda item: int(item.value["number"]))]
+    items = await assistant.memory.store.asearch(("users", user, "todos"), limit=1000)
+    return [item.value["text"] for item in sorted(items, key=lambda item: int(item.value["number"]))]
 
 
 async def script_lines(assistant: Assistant, thread: str = THREAD) -> list[str]:

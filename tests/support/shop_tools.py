@@ -78,9 +78,9 @@ async def sign_in(runtime: Runtime) -> Answer:
 @tool(response_format="content_and_artifact")
 async def find_orders(name: str, runtime: Runtime) -> Answer:
     """Find the user's orders by name."""
-    found = [order(id) for id, (label, _) in ORDERS.items() if name.lower() in label.lower()]
-    entries = [Entry(one.name, f"{one.price:.0f} EUR", id=one.id) for one in found]
-    return result(found, view=CardList(title="Orders", entries=entries) if found else None)
+    orders = [order(id) for id, (label, _) in ORDERS.items() if name.lower() in label.lower()]
+    entries = [Entry(listed.name, f"{listed.price:.0f} EUR", id=listed.id) for listed in orders]
+    return result(orders, view=CardList(title="Orders", entries=entries) if orders else None)
 
 
 @traits(effect="write", key=("order",))

@@ -69,13 +69,13 @@ def _parameters(kind: str, body: bytes) -> dict[str, Any]:
     """Return what a request says: values as JSON where they are JSON, files as uploads."""
     if not kind.startswith("multipart/"):
         return {name: _value(name, value) for name, value in parse_qsl(body.decode(), keep_blank_values=True)}
-    found: dict[str, Any] = {}
-    whole = BytesParser(policy=HTTP).parsebytes(b"content-type: " + kind.encode() + b"\r\n\r\n" + body)
-    for part in whole.iter_parts():
+    fields: dict[str, Any] = {}
+    message = BytesParser(policy=HTTP).parsebytes(b"content-type: " + kind.encode() + b"\r\n\r\n" + body)
+    for part in message.iter_parts():
         name = str(part.get_param("name", header="content-disposition"))
         data = cast(bytes, part.get_payload(decode=True))
-        found[name] = Upload(data, part.get_filename()) if part.get_filename() else _value(name, data.decode())
-    return found
+        fields[name] = Upload(data, part.get_filename()) if part.get_filename() else _value(name, data.decode())
+    return fields
 
 
 def _value(name: str, text: str) -> Any:

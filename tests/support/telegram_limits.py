@@ -74,10 +74,10 @@ def described() -> dict[str, Any]:
 
 def request_faults(method: str, sent: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with the parameters of a call; bytes stand for a file."""
-    known = described()["methods"].get(method)
-    if known is None:
+    description = described()["methods"].get(method)
+    if description is None:
         return [f"there is no method {method}"]
-    faults = _object_faults(method, sent, known.get("fields", []))
+    faults = _object_faults(method, sent, description.get("fields", []))
     if faults:
         return faults
     if "text" in sent:
@@ -114,8 +114,8 @@ def answer_faults(method: str, result: Any) -> list[str]:
 
 def value_faults(place: str, value: Any, types: Sequence[str]) -> list[str]:
     """Return why a value is of none of these types; nothing when it is of one."""
-    found = [_type_faults(place, value, name) for name in types]
-    return found[0] if found and all(found) else []
+    alternatives = [_type_faults(place, value, name) for name in types]
+    return alternatives[0] if alternatives and all(alternatives) else []
 
 
 def _type_faults(place: str, value: Any, name: str) -> list[str]:
@@ -123,14 +123,14 @@ def _type_faults(place: str, value: Any, name: str) -> list[str]:
     if name.startswith("Array of "):
         if not isinstance(value, list):
             return [f"{place}: {value!r} is no array"]
-        return [fault for one in value for fault in _type_faults(place, one, name.removeprefix("Array of "))]
+        return [fault for element in value for fault in _type_faults(place, element, name.removeprefix("Array of "))]
     if name in plain:
         wrong = isinstance(value, bool) != (name == "Boolean") or not isinstance(value, plain[name])
         return [f"{place}: {value!r} is no {name}"] if wrong else []
-    known = described()["types"].get(name, {})
-    if subtypes := known.get("subtypes"):
+    description = described()["types"].get(name, {})
+    if subtypes := description.get("subtypes"):
         return value_faults(place, value, subtypes)
-    return _object_faults(f"{place}.{name}", value, known.get("fields", []))
+    return _object_faults(f"{place}.{name}", value, description.get("fields", []))
 
 
 def _object_faults(place: str, value: Any, fields: Fields) -> list[str]:
@@ -138,7 +138,9 @@ def _object_faults(place: str, value: Any, fields: Fields) -> list[str]:
         return [f"{place}: {value!r} is no object"]
     by_name = {field["name"]: field for field in fields}
     faults = [f"{place}: {name} is unknown" for name in value if name not in by_name]
-    faults += [f"{place}: {name} is missing" for name, one in by_name.items() if one["required"] and name not in value]
+    faults += [
+        f"{place}: {name} is missing" for name, field in by_name.items() if field["required"] and name not in value
+    ]
     for name in value.keys() & by_name.keys():
         faults += value_faults(f"{place}.{name}", value[name], by_name[name]["types"])
     return faults
@@ -148,12 +150,12 @@ def _text_faults(text: str, entities: Sequence[Mapping[str, Any]]) -> list[str]:
     size = len(text.encode("utf-16-le")) // 2
     faults = [] if text.strip() and size <= UNITS else [f"a text of {size} units"]
     faults += [f"{len(entities)} entities"] if len(entities) > ENTITIES else []
-    spans = [(one["offset"], one["offset"] + one["length"]) for one in entities]
-    for one, (begin, end) in zip(entities, spans, strict=True):
-        if not 0 <= begin < end <= size or one["type"] not in ENTITY_TYPES:
-            faults.append(f"entity {one}")
+    spans = [(entity["offset"], entity["offset"] + entity["length"]) for entity in entities]
+    for entity, (begin, end) in zip(entities, spans, strict=True):
+        if not 0 <= begin < end <= size or entity["type"] not in ENTITY_TYPES:
+            faults.append(f"entity {entity}")
         if any(begin < other < end < last for other, last in spans):
-            faults.append(f"entity {one} crosses another")
-        if (one["type"] == "text_link") != ("url" in one):
-            faults.append(f"entity {one}: url")
+            faults.append(f"entity {entity} crosses another")
+        if (entity["type"] == "text_link") != ("url" in entity):
+            faults.append(f"entity {entity}: url")
     return faults

@@ -21,7 +21,7 @@ class Echo(Script):
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
         """Return the last message."""
-        return next((one.text for one in reversed(messages) if one.type == "human"), "Hello, who are you?")
+        return next((message.text for message in reversed(messages) if message.type == "human"), "Hello, who are you?")
 
 
 class Holding(Gate):
@@ -46,4 +46,4 @@ async def until_stored(door: Door, thread: str, number: int) -> None:
 
 def labels(message: dict[str, Any]) -> list[list[str]]:
     """Return what stands on a message's buttons, row by row."""
-    return [[one["text"] for one in row] for row in message["reply_markup"]["inline_keyboard"]]
+    return [[button["text"] for button in row] for row in message["reply_markup"]["inline_keyboard"]]

@@ -57,10 +57,10 @@ class BotApi:
 
     def bring(self, update: Mapping[str, Any], *, is_valid: bool = True) -> None:
         """Put an update on its way."""
-        whole = {"update_id": next(self._numbers), **update}
+        numbered = {"update_id": next(self._numbers), **update}
         if is_valid:
-            self.violations += value_faults("update", whole, ["Update"] if "Update" in described()["types"] else [])
-        self._updates.append(whole)
+            self.violations += value_faults("update", numbered, ["Update"] if "Update" in described()["types"] else [])
+        self._updates.append(numbered)
 
     def texts(self, chat: int) -> list[str]:
         """Return what the chat was sent; a document as its name."""
@@ -126,11 +126,11 @@ class BotApi:
 
     async def _updates_for(self, sent: dict[str, Any]) -> list[dict[str, Any]]:
         self.offset = max(self.offset, sent.get("offset") or 0)
-        self._updates = [one for one in self._updates if one["update_id"] >= self.offset]
-        wanted = {"update_id", *sent.get("allowed_updates", ["message"])}
+        self._updates = [update for update in self._updates if update["update_id"] >= self.offset]
+        allowed = {"update_id", *sent.get("allowed_updates", ["message"])}
 
         def ready() -> list[dict[str, Any]]:
-            return [one for one in self._updates if one.keys() <= wanted]
+            return [update for update in self._updates if update.keys() <= allowed]
 
         with suppress(TimeoutError):
             await self.until(ready, sent.get("timeout") or 0)

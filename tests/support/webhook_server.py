@@ -28,8 +28,8 @@ class Webhook:
     @asynccontextmanager
     async def open(cls, body: Any = b"", status: int | None = 200, **headers: str) -> AsyncIterator[Self]:
         """Listen on a port of its own; a body that is not bytes is sent as JSON."""
-        whole = body if isinstance(body, bytes) else json.dumps(body).encode()
-        hook = cls(whole, status, headers)
+        payload = body if isinstance(body, bytes) else json.dumps(body).encode()
+        hook = cls(payload, status, headers)
         async with listening(hook._serve) as address:
             hook.url = f"{address}/ask"
             yield hook

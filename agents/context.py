@@ -1,12 +1,20 @@
 """What a turn is given: collaborators and trusted values that no model sees or sets."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 from zoneinfo import ZoneInfo
 
+from langgraph.prebuilt import ToolRuntime
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+
+from agents.events import Event
 from agents.help.chain import HelpChain
+from agents.memory import Memory
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
-from agents.memory.preferences import machine_zone
+from agents.memory.preferences import machine_zone, zone_of_user
 from agents.memory.reminders import Reminders
 from agents.models import Models
 from agents.verdict import Ballot
@@ -17,17 +25,67 @@ class Context:
     """What a turn is given and no model sees or sets."""
 
     thread: str
+    """The thread's id."""
     user: str
+    """The user's id."""
     models: Models
+    """The chat models, by role."""
     ballot: Ballot = field(default_factory=Ballot)
+    """The observers' votes on the message of this turn."""
     reminders: Reminders | None = None
+    """The reminders; None where nothing would ring them."""
     locks: ThreadLocks = field(default_factory=lambda: ThreadLocks(None))
-    """Whoever reads and then writes what a user has in long-term memory holds a name of its own here."""
+    """Locks for a user's long-term items: a tool that reads and then writes them holds a name of its own here."""
     zone: ZoneInfo = field(default_factory=machine_zone)
-    """Where the user lived when the turn began."""
+    """The user's time zone when the turn began."""
     device: str = ""
-    """What the user speaks to: "terminal", "telegram"."""
+    """The door through which the user speaks: "terminal", "telegram"."""
     permissions: frozenset[str] = frozenset()
+    """What the user's tools may do."""
     help: HelpChain = field(default_factory=HelpChain)
+    """What answers `assistant_help`."""
     ledger: Ledger | None = None
-    """What was written; without it nothing keeps a write from being repeated."""
+    """What was written; without it a write can be repeated."""
+    sink: Callable[[Event], None] | None = None
+    """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
+
+
+async def make_context(
+    memory: Memory,
+    thread: str,
+    user: str,
+    models: Models,
+    *,
+    permissions: frozenset[str],
+    help: HelpChain,
+    store: BaseStore | None = None,
+    device: str = "",
+    ballot: Ballot | None = None,
+    rings: bool = True,
+) -> Context:
+    """Return the context of a turn: what one database holds, and the trusted values of a user.
+
+    `store` takes the place of the database's own; `rings` is False where nothing would ring a reminder.
+    """
+    return Context(
+        thread,
+        user,
+        models,
+        ballot=ballot or Ballot(),
+        reminders=memory.reminders if rings else None,
+        locks=memory.locks,
+        zone=await zone_of_user(store or memory.store, user),
+        device=device,
+        permissions=permissions,
+        help=help,
+        ledger=memory.ledger,
+    )
+
+
+def emitter(runtime: Runtime[Context] | ToolRuntime[Any, Any]) -> Callable[[Event], None]:
+    """Return the function that sends an event to whoever plays the turn.
+
+    The sink is much cheaper than LangGraph's stream, which wakes the event loop through a socket for each token.
+    """
+    sink: Callable[[Event], None] | None = getattr(runtime.context, "sink", None)
+    return sink or runtime.stream_writer

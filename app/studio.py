@@ -16,11 +16,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph_sdk.runtime import ServerRuntime
 
-from agents.context import Context
+from agents.context import make_context
 from agents.errors import UsageError
 from agents.memory import Memory, open_memory
 from agents.memory.inbox import Letter
-from agents.memory.preferences import zone_of_user
 from app.assistant.language import Languages
 from app.assistant.run import STEPS
 from app.composition import check_tools, discover
@@ -81,23 +80,22 @@ def _turn(conversation: Graph, settings: Settings, memory: Memory | None) -> Cal
             raise UsageError("The conversation keeps what it knows of a person in a store, and there is none.")
         letter = _letter(state, get_config()["configurable"])
         lang = await Languages(default, tuple(languages()), store).choose(letter, None, state.get("lang"))
-        # No reminders: nothing would ring them here, and their tools say so.
-        context = Context(
+        context = await make_context(
+            memory,
             letter.thread,
             letter.user,
             models,
-            zone=await zone_of_user(store, letter.user),
             permissions=permissions.of(letter.user),
-            locks=memory.locks,
-            ledger=memory.ledger,
             help=await make_help(settings, store, memory.notes),
+            store=store,
+            rings=False,
         )
         heard = {"id": letter.message_id, "text": letter.text, "source": letter.source}
         outcome = await conversation.ainvoke(
             {"heard": heard, "lang": lang}, {"recursion_limit": STEPS}, context=context
         )
-        said = [AIMessage(one["text"], name=one["speaker"]) for one in outcome["said"]]
-        return {"messages": said, "lang": outcome["lang"]}
+        messages = [AIMessage(said["text"], name=said["speaker"]) for said in outcome["said"]]
+        return {"messages": messages, "lang": outcome["lang"]}
 
     return turn
 

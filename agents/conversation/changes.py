@@ -5,7 +5,7 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
-from agents.context import Context
+from agents.context import Context, emitter
 from agents.events import Event, Message
 from agents.state import Plain, Said, State, TalkUpdate, merge_talks
 from agents.verdict import Vote
@@ -67,5 +67,6 @@ def say(speaker: str, text: str, *, shown: bool = False, original: str = "") -> 
 
 def emit(runtime: Runtime[Context], events: Iterable[Event]) -> None:
     """Send events to whoever plays the turn."""
+    send = emitter(runtime)
     for event in events:
-        runtime.stream_writer(event)
+        send(event)

@@ -9,7 +9,7 @@ from functools import partial
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agents.context import Context
+from agents.context import Context, emitter
 from agents.conversation.changes import Update
 from agents.conversation.prompt import Prompting
 from agents.events.handover import Observed
@@ -49,7 +49,7 @@ class Watching:
             LOG.warning("thread %s: observer %s failed: %s", runtime.context.thread, self.name, cause)
             verdict = Verdict(reason=f"the observer failed ({cause})")
         vote = verdict.plain()
-        runtime.stream_writer(
+        emitter(runtime)(
             Observed(
                 observer=self.name, verdict=vote["kind"], target=vote["target"], reason=vote["reason"], by="observer"
             )
@@ -71,5 +71,5 @@ class Watching:
             SystemMessage(text, additional_kwargs=notes(scene=facts) if facts else {}),
             HumanMessage(scene.text),
         ]
-        listener = Listener(f"{self.name} observer", runtime.stream_writer, role="observer")
+        listener = Listener(f"{self.name} observer", emitter(runtime), role="observer")
         return (await reply(models.chain("observer"), messages, [], listener)).text.strip()

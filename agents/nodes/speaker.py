@@ -8,7 +8,7 @@ from contextlib import suppress
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 
-from agents.context import Context
+from agents.context import Context, emitter
 from agents.conversation.changes import NOTHING, Change, Update, emit, say
 from agents.conversation.heard import heard_message, heard_so_far
 from agents.conversation.prompt import Prompting
@@ -61,7 +61,7 @@ class Speaking:
             state = await self._with_form(state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None
         view = stored_view(body) if (body := state.get("view")) else None
-        draft = Draft(self.speaker.name, runtime.stream_writer, held=waiting or view is not None)
+        draft = Draft(self.speaker.name, emitter(runtime), held=waiting or view is not None)
         news = self._news(state)
         task = asyncio.create_task(self._reply(self._with_messages(state, added=news), runtime, draft))
         try:

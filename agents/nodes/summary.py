@@ -5,7 +5,7 @@ import logging
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agents.context import Context
+from agents.context import Context, emitter
 from agents.conversation.changes import Update
 from agents.errors import ModelUnavailable
 from agents.history import GROW, cut
@@ -32,7 +32,7 @@ class Summing:
         lost = talk["messages"][: len(talk["messages"]) - len(remaining)]
         transcript = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
         text = prompt("summary", state["lang"], before=talk.get("summary") or "-")
-        listener = Listener(f"{self.speaker.name} summary", runtime.stream_writer)
+        listener = Listener(f"{self.speaker.name} summary", emitter(runtime))
         question: list[AnyMessage] = [SystemMessage(text), HumanMessage(transcript)]
         try:
             summary = await reply(runtime.context.models.chain(self.speaker.name), question, [], listener)

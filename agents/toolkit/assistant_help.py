@@ -5,7 +5,7 @@ from typing import Any
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
-from agents.context import Context
+from agents.context import Context, emitter
 from agents.help import Question
 
 
@@ -14,4 +14,4 @@ async def assistant_help(query: str, runtime: ToolRuntime[Context, Any]) -> str:
     """Look up help when no tool fits or one has failed. query: the whole question, clear by itself."""
     context = runtime.context
     call, lang = runtime.tool_call_id or "", runtime.state["lang"]
-    return await context.help.ask(Question(query, lang, context.thread, call, runtime.stream_writer))
+    return await context.help.ask(Question(query, lang, context.thread, call, emitter(runtime)))

@@ -17,6 +17,7 @@ from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from agents.context import emitter
 from agents.events import ToolEnd, ToolStart
 from agents.help import LONGEST_QUESTION, plain
 from agents.text.phrases import mentions, small_words
@@ -67,12 +68,13 @@ class Rescue:
         call = ToolCall(name=self.help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
         about: dict[str, Any] = {"speaker": self.speaker, "tool": call["name"], "args": call["args"]}
         about["id"] = f"{call['id']}-help"
-        request.runtime.stream_writer(ToolStart(**about))
+        emit = emitter(request.runtime)
+        emit(ToolStart(**about))
         begun = time.perf_counter()
         text = await self._text(request.override(tool_call=call, tool=self.help), execute)
         ms = round((time.perf_counter() - begun) * 1000)
         told = text or phrase("tool_failed", lang, tool=call["name"])
-        request.runtime.stream_writer(ToolEnd(**about, ok=bool(text), object=told, ms=ms))
+        emit(ToolEnd(**about, ok=bool(text), object=told, ms=ms))
         if text:
             message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
             message.additional_kwargs[RESCUED] = text

@@ -15,6 +15,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 
+from agents.context import emitter
 from agents.errors import ContractError
 from agents.events import ToolEnd, ToolStart
 from agents.events.views import MOST_ENTRIES, Notice
@@ -45,7 +46,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
     rescue = Rescue(speaker.name, known.get(assistant_help.name, assistant_help))
 
     async def watch(request: ToolCallRequest, execute: Execute) -> Reply:
-        call, emit = request.tool_call, request.runtime.stream_writer
+        call, emit = request.tool_call, emitter(request.runtime)
         about: dict[str, Any] = {"speaker": speaker.name, "tool": call["name"], "args": call["args"], "id": call["id"]}
         emit(ToolStart(**about))
         begun = time.perf_counter()

@@ -8,12 +8,11 @@ from typing import Any, cast
 
 from langgraph.types import StateSnapshot
 
-from agents.context import Context
+from agents.context import make_context
 from agents.events import Event, Message, TurnEnd, TurnStart
 from agents.help.chain import HelpChain
 from agents.memory import Memory
 from agents.memory.inbox import Letter
-from agents.memory.preferences import zone_of_user
 from agents.models import Models
 from agents.state import State
 from agents.verdict import Ballot, Verdict, read_votes
@@ -74,12 +73,16 @@ class Playing:
         # `values` already has what a task of the step has written, so a route that has done so lies behind us.
         ahead = {task.name for task in snapshot.tasks if task.name != "route" or task.result is None}
         routed = known and not {"route", "__start__"} & ahead
-        memory = self.memory
-        zone = await zone_of_user(memory.store, letter.user)
-        tables: dict[str, Any] = {"reminders": memory.reminders, "locks": memory.locks, "ledger": memory.ledger}
-        trusted: dict[str, Any] = {"zone": zone, "device": device, "permissions": self.permissions.of(letter.user)}
-        ballot = Ballot(_votes(snapshot))
-        context = Context(letter.thread, letter.user, self.models, ballot, **tables, **trusted, help=self.help)
+        context = await make_context(
+            self.memory,
+            letter.thread,
+            letter.user,
+            self.models,
+            permissions=self.permissions.of(letter.user),
+            help=self.help,
+            device=device,
+            ballot=Ballot(_votes(snapshot)),
+        )
         run = Run(self.graph, context, state, state.get("turn", 0) + (0 if routed else 1))
         self._runs[letter.thread] = run
         try:

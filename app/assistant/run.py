@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -27,7 +28,9 @@ class Run:
     """Drive the graph in a task of its own, so that it can be stopped while its events are being read."""
 
     def __init__(self, graph: Graph, context: Context, state: State, turn: int) -> None:
-        self.graph, self.context, self.state, self.turn = graph, context, state, turn
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self.context = replace(context, sink=self._events.put_nowait)
+        self.graph, self.state, self.turn = graph, state, turn
         self.said: list[Message] = []
         self.shown = ""
         """The text shown since the last complete message."""
@@ -39,7 +42,6 @@ class Run:
         """Whether the graph came to its end."""
         self.recording = Recording()
         self._answered = False
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
 
     @property

@@ -11,12 +11,11 @@ from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.graph import START, StateGraph
 
-from agents.context import Context
+from agents.context import Context, make_context
 from agents.events import Event, Interrupt, ToolEnd
 from agents.events.views import Notice, View, read_view
 from agents.identifiers import Aliases, Known
 from agents.memory import Memory, open_memory
-from agents.memory.preferences import zone_of_user
 from agents.memory.store import namespace_of
 from agents.nodes.tools import Acting
 from agents.speaker import Speaker, Speakers
@@ -78,7 +77,16 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
         graph = StateGraph(State, context_schema=Context)
         graph.add_node("tools", Acting(trial.speaker, speakers))
         graph.add_edge(START, "tools")
-        context, given = await _context(trial, memory, settings), await _state(trial, memory)
+        context = await make_context(
+            memory,
+            trial.user,
+            trial.user,
+            settings.models(),
+            permissions=Permissions(settings.permissions).of(trial.user),
+            help=await make_help(settings, memory.store, memory.notes),
+            device=TERMINAL,
+        )
+        given = await _state(trial, memory)
         events: list[Event] = []
         state: Mapping[str, Any] = {}
         running = graph.compile(store=memory.store).astream(given, context=context, stream_mode=["custom", "values"])
@@ -89,21 +97,6 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
             else:
                 state = what
     return _finding(events, state)
-
-
-async def _context(trial: Trial, memory: Memory, settings: Settings) -> Context:
-    return Context(
-        trial.user,
-        trial.user,
-        settings.models(),
-        reminders=memory.reminders,
-        locks=memory.locks,
-        ledger=memory.ledger,
-        zone=await zone_of_user(memory.store, trial.user),
-        device=TERMINAL,
-        permissions=Permissions(settings.permissions).of(trial.user),
-        help=await make_help(settings, memory.store, memory.notes),
-    )
 
 
 async def _state(trial: Trial, memory: Memory) -> State:

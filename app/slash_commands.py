@@ -55,19 +55,19 @@ def offered(door: str) -> list[Command]:
 async def choices(name: str, visit: Visit) -> Mapping[str, str]:
     """Return what may stand behind a command's name, each with a word about it; empty if it could be anything."""
     command = COMMANDS.get(name)
-    return await command.choices(visit) if command and visit.door in command.doors else {}
+    return await command.choices(visit) if command and visit.door.name in command.doors else {}
 
 
 async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
     """Run a command by name and return its answer as plain text; empty when there is nothing to say."""
     command = COMMANDS.get(name)
-    if command is None or visit.door not in command.doors:
+    if command is None or visit.door.name not in command.doors:
         return say("reply.unknown_command", lang, name=name)
     return await command.run(visit, argument, lang)
 
 
 async def _help(visit: Visit, argument: str, lang: str) -> str:
-    return "\n".join(columns((f"/{command.name}", command.description(lang)) for command in offered(visit.door)))
+    return "\n".join(columns((f"/{command.name}", command.description(lang)) for command in offered(visit.door.name)))
 
 
 async def _start(visit: Visit, argument: str, lang: str) -> str:
@@ -82,12 +82,12 @@ async def _stop(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def _dialogs(visit: Visit, argument: str, lang: str) -> str:
-    return "\n".join(columns(visit.dialogs.items()))
+    return "\n".join(columns(visit.assistant.dialogs.items()))
 
 
 async def _go(visit: Visit, argument: str, lang: str) -> str:
-    if argument and argument not in visit.dialogs:
-        return say("reply.no_dialog", lang, name=argument, known=", ".join(visit.dialogs))
+    if argument and argument not in visit.assistant.dialogs:
+        return say("reply.no_dialog", lang, name=argument, known=", ".join(visit.assistant.dialogs))
     # A message that is a dialog's name, and no more, leads there; the one in charge simply goes on.
     text = argument if argument and argument != visit.speaker else None
     await visit.play(visit.turn(text, source="command"))
@@ -111,9 +111,9 @@ async def _threads(visit: Visit, argument: str, lang: str) -> str:
 
 async def _new(visit: Visit, argument: str, lang: str) -> str:
     taken = {info.thread for info in await visit.assistant.threads()} | {visit.thread}
-    free = (f"{visit.user or visit.thread}-{number}" for number in range(2, len(taken) + 3))
+    free = (f"{visit.owner}-{number}" for number in range(2, len(taken) + 3))
     # The person stays who they are: what is known of them goes with them into the other thread.
-    visit.user = visit.user or visit.thread
+    visit.user = visit.owner
     visit.thread = argument or next(name for name in free if name not in taken)
     state = await visit.state()
     if not state:
@@ -143,8 +143,8 @@ async def _forget(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def _trace(visit: Visit, argument: str, lang: str) -> str:
-    visit.traced = not visit.traced
-    return say("reply.trace_on" if visit.traced else "reply.trace_off", lang)
+    visit.door.is_traced = not visit.door.is_traced
+    return say("reply.trace_on" if visit.door.is_traced else "reply.trace_off", lang)
 
 
 async def _quit(visit: Visit, argument: str, lang: str) -> str:
@@ -153,7 +153,7 @@ async def _quit(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def _any_dialog(visit: Visit) -> Mapping[str, str]:
-    return visit.dialogs
+    return visit.assistant.dialogs
 
 
 async def _any_thread(visit: Visit) -> Mapping[str, str]:

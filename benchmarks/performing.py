@@ -17,6 +17,7 @@ from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
+from app.assistant.turn_player import TurnPlayer
 from app.composition import SUPERVISOR_TOOLS
 from app.graph import Graph, build_graph
 from benchmarks.conversation import ERRANDS, WORK, Step, found, script
@@ -95,7 +96,8 @@ async def stage(
         if durability != "sync":
             graph = cast(Graph, _Lasting(graph, durability))
         models = player.models([SUPERVISOR, "observer", *speakers.dialogs])
-        yield Assistant(graph, memory, models, Languages("en", tuple(langs), memory.store))
+        turns = TurnPlayer(graph, memory, models, Languages("en", tuple(langs), memory.store))
+        yield Assistant(turns, speakers)
 
 
 class _Lasting:

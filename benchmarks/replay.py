@@ -26,6 +26,7 @@ from agents.memory import Memory, open_memory
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
+from app.assistant.turn_player import TurnPlayer
 from app.graph import build_graph
 from benchmarks.report import Row, arguments, show
 from prompts import languages
@@ -45,7 +46,8 @@ def compose(memory: Memory, clerk: Clerk) -> Assistant:
     speakers, langs = desk(marked=clerk.marked), languages()
     graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)
     models = clerk.models([SUPERVISOR, "observer", DESK])
-    return Assistant(graph, memory, models, Languages("en", tuple(langs), memory.store))
+    player = TurnPlayer(graph, memory, models, Languages("en", tuple(langs), memory.store))
+    return Assistant(player, speakers)
 
 
 async def play(clerk: Clerk, file: Path) -> Played:

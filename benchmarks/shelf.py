@@ -21,6 +21,7 @@ from agents.toolkit import shelf
 from agents.toolkit.find_tools import FIND
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
+from app.assistant.turn_player import TurnPlayer
 from app.graph import build_graph
 from benchmarks.conversation import TURNS
 from benchmarks.counts import Calls
@@ -58,7 +59,8 @@ async def _converse(mode: shelf.Mode, turns: int, url: str) -> Calls:
     async with open_memory(url) as memory:
         graph = build_graph(speakers, {}, saver=memory.saver, store=memory.store, tool_mode=mode)
         models = player.models([SUPERVISOR, *speakers.dialogs])
-        assistant = Assistant(graph, memory, models, Languages("en", tuple(languages()), memory.store))
+        known = Languages("en", tuple(languages()), memory.store)
+        assistant = Assistant(TurnPlayer(graph, memory, models, known), speakers)
         for number, errand in enumerate(errands(turns), 1):
             player.errand = errand
             _check(errand, [event async for event in assistant.play(Turn(thread="errands", text=errand.says))])

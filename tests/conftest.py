@@ -21,6 +21,7 @@ from agents.replay.recorded_tools import Answer, with_answers, with_strangers
 from agents.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
+from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from app.composition.help_chain import make_help
 from app.graph import build_graph
@@ -106,7 +107,8 @@ def compose(
     graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store, gate=gate)
     models = script.models(["supervisor", "observer", *speakers.dialogs])
     languages = Languages("en", ("en", "ru"), memory.store)
-    return Assistant(graph, memory, models, languages, help, permissions=permissions)
+    player = TurnPlayer(graph, memory, models, languages, help or HelpChain(), permissions)
+    return Assistant(player, speakers)
 
 
 def told(text: str) -> str:

@@ -2,28 +2,24 @@
 
 import time
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
-from agents.events import Event, Message
-from agents.help.chain import HelpChain
-from agents.memory import Memory
+from agents.conversation.prompt import Prompting
+from agents.events import Event, Interrupt, Message
 from agents.memory.inbox import Letter, Line, ThreadInfo
 from agents.memory.typed_file import TypedFile
-from agents.models import Models
 from agents.questions import ask, fits
 from agents.replay.record import Record, read_record
+from agents.speaker import Speakers
 from agents.state import SUPERVISOR, State
 from app.assistant.closing import FAILURE
-from app.assistant.language import Languages
-from app.assistant.player import Playing
 from app.assistant.reminder_clock import Deliver, ringing
-from app.assistant.run import config_of
+from app.assistant.run import Stamp, config_of
 from app.assistant.turn_input import UNASKED
-from app.graph import Graph
-from app.permissions import NOBODY_MAY, Permissions
+from app.assistant.turn_player import TurnPlayer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,28 +29,36 @@ class Turn:
     thread: str
     text: str | None
     user: str | None = None
+    """Who wrote it; None in a thread that belongs to one user, who then has its name."""
     lang: str | None = None
+    """The language to answer in; None leaves it to the thread."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """The same id again repeats the outcome and does nothing twice."""
     source: str = "message"
     device: str = ""
     """What the user speaks to: "terminal", "telegram"."""
+
+    @property
+    def owner(self) -> str:
+        """The user whose message this is."""
+        return self.user or self.thread
+
+    def letter(self) -> Letter:
+        """Return the turn's entry in the inbox."""
+        return Letter(self.thread, self.id, self.owner, self.text, self.source)
 
 
 class Assistant:
     """The conversation, for doors: play a turn, stop it, look at a thread, forget it."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        memory: Memory,
-        models: Models,
-        languages: Languages,
-        help: HelpChain | None = None,
-        *,
-        permissions: Permissions = NOBODY_MAY,
-    ) -> None:
-        self.graph, self.memory = graph, memory
-        self._playing = Playing(graph, memory, models, languages, help or HelpChain(), permissions)
+    def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
+        self.graph, self.memory = player.graph, player.memory
+        self._player, self._prompting = player, Prompting(speakers)
+
+    @property
+    def dialogs(self) -> Mapping[str, str]:
+        """The dialogs a user can go to, with their descriptions."""
+        return {name: dialog.description for name, dialog in self._prompting.speakers.dialogs.items()}
 
     @property
     def typed(self) -> TypedFile:
@@ -62,7 +66,7 @@ class Assistant:
         return TypedFile.beside(self.memory.path)
 
     async def play(self, turn: Turn) -> AsyncGenerator[Event, None]:
-        """Take one message through the conversation and yield what happens, one turn at a time per thread.
+        """Take one message through the conversation and yield its events, one turn at a time per thread.
 
         The same id again repeats the outcome and does nothing twice. A message of this thread that a crash
         left unanswered is answered first.
@@ -70,36 +74,50 @@ class Assistant:
         Raises:
             UsageError: the id was used before with another text.
         """
-        letter = Letter(turn.thread, turn.id, turn.user or turn.thread, turn.text, turn.source)
         async with self.memory.locks.hold(turn.thread):
-            letter = await self.memory.transcript.accept(letter)
+            letter = await self.memory.transcript.accept(turn.letter())
             waiting = await self.memory.transcript.open_letters(turn.thread)
             lost = waiting[: waiting.index(letter)] if letter in waiting else []
-            seq = 0
-            for one in [*lost, letter]:
-                told = one.status in ("done", "interrupted")
-                playing = self._playing.repeat(one) if told else self._playing.answer(one, turn.lang, turn.device)
-                async with aclosing(playing) as events:
+            stamp = Stamp(turn.thread)
+            for entry in [*lost, letter]:
+                async with aclosing(self._player.play(entry, turn.lang, turn.device, stamp)) as events:
                     async for event in events:
-                        seq += 1
-                        yield replace(event, seq=seq)
+                        yield event
+
+    async def receive(self, turn: Turn) -> bool:
+        """Store a message that is to be played later, also by another process; False if it was stored before.
+
+        Raises:
+            UsageError: the id was used before with another text.
+            sqlite3.Error: it could not be stored.
+        """
+        if await self.memory.transcript.letter(turn.thread, turn.id):
+            return False
+        await self.memory.transcript.accept(turn.letter())
+        return True
 
     async def unanswered(self, thread: str, device: str) -> list[Turn]:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
         return [
-            Turn(thread=thread, text=one.text, user=one.user, id=one.message_id, source=one.source, device=device)
-            for one in await self.memory.transcript.open_letters(thread)
+            Turn(
+                thread=thread,
+                text=letter.text,
+                user=letter.user,
+                id=letter.message_id,
+                source=letter.source,
+                device=device,
+            )
+            for letter in await self.memory.transcript.open_letters(thread)
         ]
 
     async def tell(self, thread: str, text: str, id: str) -> Message:
         """Say something unasked and return it, also when this id was told before; it is written down once.
 
-        The caller holds the thread (`memory.locks.hold`). Whoever speaks next in the thread knows of it.
+        The caller holds the thread (`memory.locks.hold`). The next speaker of the thread knows of it.
         """
-        now = time.time_ns() // 1_000_000
-        line = Line("assistant", SUPERVISOR, text, 0, id, now, {"source": UNASKED})
-        told = await self.memory.transcript.tell(thread, line)
-        return Message(speaker=told.speaker, text=told.text, thread=thread, turn=told.turn)
+        line = Line("assistant", SUPERVISOR, text, 0, id, time.time_ns() // 1_000_000, {"source": UNASKED})
+        stored = await self.memory.transcript.tell(thread, line)
+        return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
 
     def reminding(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
         """Let the reminders of one user, or of all, ring during a block."""
@@ -107,12 +125,11 @@ class Assistant:
 
     async def stop(self, thread: str) -> bool:
         """Stop the answer that is being made in a thread; its `play` then ends with what was shown."""
-        return self._playing.stop(thread)
+        return self._player.stop(thread)
 
     async def state(self, thread: str) -> dict[str, Any] | None:
-        """Return what is known of a thread, as plain data; None for an unknown one."""
-        snapshot = await self.graph.aget_state(config_of(thread))
-        values = cast(State, snapshot.values)
+        """Return the state of a thread as plain data; None for an unknown one."""
+        values = await self._values(thread)
         if not values:
             return None
         talks = values.get("talks", {})
@@ -122,16 +139,22 @@ class Assistant:
             "dialog": values.get("dialog"),
             "paused": values.get("paused", []),
             "turn": values.get("turn", 0),
-            "pending": [ask(one, values["lang"]).body() for one in values.get("pending", [])],
+            "pending": [ask(question, values["lang"]).body() for question in values.get("pending", [])],
             "lang": values.get("lang"),
             "wishes": values.get("wishes", []),
             "forms": {name: talk["form"] for name, talk in talks.items() if talk.get("form")},
             "talks": {name: {**talk, "messages": len(talk.get("messages", []))} for name, talk in talks.items()},
         }
 
+    async def question(self, thread: str) -> Interrupt | None:
+        """Return what a tool has asked the user of a thread and nobody has answered."""
+        values = await self._values(thread)
+        pending = values.get("pending")
+        return ask(pending[0], values["lang"]) if pending else None
+
     async def fits(self, thread: str, text: str) -> bool:
         """Tell whether a tool waits for the user and the text, given as a `CHOICE`, is an answer."""
-        values = cast(State, (await self.graph.aget_state(config_of(thread))).values)
+        values = await self._values(thread)
         pending = values.get("pending")
         return fits(pending[0], text, values["lang"]) if pending else False
 
@@ -141,12 +164,12 @@ class Assistant:
 
     async def records(self, thread: str) -> list[Record]:
         """Return the turns of a thread as they can be played again, oldest first."""
-        said: dict[str, list[tuple[str, str]]] = {}
+        answers: dict[str, list[tuple[str, str]]] = {}
         for line in await self.memory.transcript.lines(thread):
             if line.role == "assistant" and line.metadata.get("source") != FAILURE:
-                said.setdefault(line.message_id, []).append((line.speaker, line.text))
-        kept = await self.memory.transcript.records(thread)
-        return [read_record(text, record or "", said.get(message_id, [])) for message_id, text, record in kept]
+                answers.setdefault(line.message_id, []).append((line.speaker, line.text))
+        rows = await self.memory.transcript.records(thread)
+        return [read_record(text, record or "", answers.get(message_id, [])) for message_id, text, record in rows]
 
     async def threads(self) -> list[ThreadInfo]:
         """List the threads, the latest first."""
@@ -159,6 +182,16 @@ class Assistant:
         finally:
             self.typed.forget(thread)
 
+    def prompt(self, dialog: str | None, lang: str) -> str:
+        """Return the system prompt of a dialog, or (None) of the supervisor; a dialog that is gone has none."""
+        speakers = self._prompting.speakers
+        if dialog is not None and dialog not in speakers.dialogs:
+            return ""
+        return self._prompting.role(speakers[dialog or SUPERVISOR], lang)
+
     def drawing(self) -> str:
         """Return the graph as a mermaid drawing."""
         return self.graph.get_graph().draw_mermaid()
+
+    async def _values(self, thread: str) -> State:
+        return cast(State, (await self.graph.aget_state(config_of(thread))).values)

@@ -1,4 +1,4 @@
-"""What came of a message, written down: answered, stopped by the user, or failed."""
+"""Write down what came of a message: answered, stopped by the user, or failed."""
 
 import logging
 import time
@@ -24,24 +24,29 @@ FAILURE = "llm failure"
 LOG = logging.getLogger(__name__)
 
 
-class Outcome:
+class Closing:
     """Close messages: the transcript and the outcome in one transaction, the thread ready for the next."""
 
     def __init__(self, graph: Graph, memory: Memory, lang: str) -> None:
         self.graph, self.memory, self.lang = graph, memory, lang
 
-    async def done(self, run: Run, letter: Letter) -> None:
-        """Write down the answers."""
-        await self._close(run, letter, "done")
+    async def close(self, run: Run, letter: Letter, given: dict[str, Any] | None) -> Message | Error | None:
+        """Write down what came of a message; return what the user is shown of that beside the answers."""
+        if run.failure is not None:
+            return await self._failed(run, letter, run.failure)
+        if run.stopped and not run.ended:
+            return await self._stopped(run, letter, given or {})
+        await self._store(run, letter, "done")
+        return None
 
-    async def stopped(self, run: Run, letter: Letter, given: dict[str, Any] | None) -> Message:
+    async def _stopped(self, run: Run, letter: Letter, given: dict[str, Any]) -> Message:
         """Leave the thread as if the answer had ended where the user stopped it; what was shown is kept."""
         state = cast(State, (await self.graph.aget_state(run.config)).values)
         begun = state.get("heard", {}).get("id") == letter.message_id
-        missed = (given or {}).get("talks", {})
+        missed = given.get("talks", {})
         if not begun:
             talks = merge_talks(state.get("talks", {}), missed)
-            state = cast(State, {**state, **(given or {}), "talks": talks})
+            state = cast(State, {**state, **given, "talks": talks})
         speaker = run.speaker or state.get("dialog") or SUPERVISOR
         talk = state.get("talks", {}).get(speaker, {})
         heard = heard_message(state["heard"], talk)
@@ -56,14 +61,15 @@ class Outcome:
             "turn": run.turn,
         }
         caught_up = {name: {"messages": state["talks"][name]["messages"]} for name in missed}
-        update = {**(given or {}), **over, "talks": {**caught_up, speaker: {"messages": messages}}}
+        update = {**given, **over, "talks": {**caught_up, speaker: {"messages": messages}}}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
-        run.said.append(Message(speaker=speaker, text=run.shown, interrupted=True))
-        run.recording.note(run.said[-1])
-        await self._close(run, letter, "interrupted")
-        return run.said[-1]
+        message = Message(speaker=speaker, text=run.shown, interrupted=True)
+        run.said.append(message)
+        run.recording.note(message)
+        await self._store(run, letter, "interrupted")
+        return message
 
-    async def failed(self, run: Run, letter: Letter, failure: Exception) -> Error:
+    async def _failed(self, run: Run, letter: Letter, failure: Exception) -> Error:
         """Apologise; the thread stays usable, and the same message id tries again from where it failed."""
         if isinstance(failure, ModelUnavailable):
             code: str = failure.trouble
@@ -73,21 +79,20 @@ class Outcome:
             LOG.error("thread %s: turn failed", letter.thread, exc_info=failure)
         error = Error(code=code, text=phrase(f"sorry_{code}", run.state.get("lang") or self.lang))
         run.recording.note(error)
-        await self._close(run, letter, "failed", error)
+        await self._store(run, letter, "failed", error)
         return error
 
-    async def _close(
+    async def _store(
         self, run: Run, letter: Letter, status: Literal["done", "failed", "interrupted"], error: Error | None = None
     ) -> None:
         now = time.time_ns() // 1_000_000
         lines = []
-        for said in run.said:
-            stopped = {"interrupted": True, "interrupt_timestamp": now} if said.interrupted else {}
-            kept = {"original": said.original} if said.original else {}
-            metadata = {"source": "llm" if letter.text is not None else "greeting", **stopped, **kept}
-            lines.append(Line("assistant", said.speaker, said.text, run.turn, letter.message_id, now, metadata))
+        for message in run.said:
+            stopped = {"interrupted": True, "interrupt_timestamp": now} if message.interrupted else {}
+            original = {"original": message.original} if message.original else {}
+            metadata = {"source": "llm" if letter.text is not None else "greeting", **stopped, **original}
+            lines.append(Line("assistant", message.speaker, message.text, run.turn, letter.message_id, now, metadata))
         if error is not None:
             failure = {"source": FAILURE, "code": error.code}
             lines.append(Line("assistant", SUPERVISOR, error.text, run.turn, letter.message_id, now, failure))
-        record = run.recording.text(status)
-        await self.memory.transcript.close(letter, status, run.turn, lines, record)
+        await self.memory.transcript.close(letter, status, run.turn, lines, run.recording.text(status))

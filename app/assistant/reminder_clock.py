@@ -11,6 +11,7 @@ from functools import partial
 from agents.memory import Memory
 from agents.memory.reminder_row import Reminder
 from agents.schedule.wording import worded_instant
+from app.tasks import cancel, running
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -38,7 +39,6 @@ class Ring:
     user: str
     text: str
     """What to tell the user; says so if it comes too late."""
-    is_missed: bool
 
 
 Deliver = Callable[[Ring], Awaitable[None]]
@@ -82,10 +82,7 @@ class Clock:
                 self._memory.reminders.changed.clear()
                 await self._sleep(await self._ring_due())
         finally:
-            tasks = list(self._ringing.values())
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancel(self._ringing.values())
 
     async def _ring_due(self) -> float:
         """Begin to ring what is due; return the milliseconds until there may be more."""
@@ -149,12 +146,8 @@ async def ringing(
 ) -> AsyncIterator[Clock]:
     """Let a clock run during the block."""
     clock = Clock(memory, deliver, user=user, threads=threads)
-    task = asyncio.create_task(clock.run())
-    try:
+    async with running(clock.run()):
         yield clock
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 def _ring_of(reminder: Reminder, *, late: bool) -> Ring:
@@ -162,4 +155,4 @@ def _ring_of(reminder: Reminder, *, late: bool) -> Ring:
     text = phrase("reminder_rings", lang, text=reminder.text)
     if late:
         text = phrase("reminder_missed", lang, text=reminder.text, when=worded_instant(at, lang))
-    return Ring(f"reminder-{reminder.id}-{reminder.due_ms}", reminder.thread, reminder.user, text, late)
+    return Ring(f"reminder-{reminder.id}-{reminder.due_ms}", reminder.thread, reminder.user, text)

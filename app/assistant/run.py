@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.types import StateSnapshot
 
 from agents.context import Context
 from agents.events import Event, Message, Token, ToolStart
@@ -13,46 +14,64 @@ from agents.events.models import ModelStart, Replied
 from agents.replay.record import Recording
 from agents.state import State
 from app.graph import Graph
+from app.tasks import cancel
 
 STEPS = 40
 """Supersteps a turn may take, some eighteen rounds of tools; one that needs more is going round in circles."""
 GRACE = 1.0
 """Seconds that a run may take to end by itself when it is stopped with its answer already given."""
-
-
 INTERRUPT = "__interrupt__"
 """The key under which LangGraph reports, among the values of the state, that it waits."""
 
 
-class Run:
-    """Drive the graph in a task of its own, so that it can be stopped while its events are being read."""
+class Stamp:
+    """Write on the events of a `play` where they belong: thread, turn, and their number in it."""
 
-    def __init__(self, graph: Graph, context: Context, state: State, turn: int) -> None:
+    def __init__(self, thread: str) -> None:
+        self._thread, self._seq = thread, 0
+
+    def __call__(self, event: Event, turn: int) -> Event:
+        """Return the event of a turn with its place."""
+        self._seq += 1
+        return replace(event, seq=self._seq, thread=self._thread, turn=turn)
+
+
+class Run:
+    """Drive the graph in a task of its own, so that it can be stopped while its events are being read.
+
+    A resumed run goes on with the turn that an earlier run began.
+    """
+
+    def __init__(self, graph: Graph, context: Context, snapshot: StateSnapshot, *, is_resumed: bool) -> None:
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-        self.context = replace(context, sink=self._events.put_nowait)
-        self.graph, self.state, self.turn = graph, state, turn
-        self.said: list[Message] = []
+        self.graph, self.context = graph, replace(context, sink=self._events.put_nowait)
+        self.state = cast(State, snapshot.values)
+        self.turn: int = self.state.get("turn", 0) + (0 if is_resumed else 1)
+        lines = self.state.get("said", []) if is_resumed else []
+        self.said = [Message(speaker=line["speaker"], text=line["text"]) for line in lines]
         self.shown = ""
         """The text shown since the last complete message."""
         self.speaker: str | None = None
-        """Who is showing it."""
+        """The speaker of that text."""
         self.model_calls = 0
         self.stopped = False
         self.ended = False
         """Whether the graph came to its end."""
+        self.failure: Exception | None = None
+        """What the graph raised."""
         self.recording = Recording()
         self._answered = False
         self._task: asyncio.Task[None] | None = None
 
     @property
     def config(self) -> RunnableConfig:
-        """Return the graph's configuration for the thread."""
+        """The graph's configuration for the thread."""
         return config_of(self.context.thread)
 
     async def events(self, given: dict[str, Any] | None) -> AsyncGenerator[Event, None]:
         """Run the graph on `given` (None: go on where it was left) and yield its events.
 
-        Ends quietly when stopped. Raises whatever the graph raised.
+        Ends without a word when the run is stopped or fails; `stopped` and `failure` tell.
         """
         if self.stopped:
             return
@@ -65,9 +84,10 @@ class Run:
             await asyncio.wait([self._task])
             if not self.stopped:
                 self._task.result()
+        except Exception as failure:
+            self.failure = failure
         finally:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel([self._task])
 
     def stop(self) -> None:
         """Stop the run; what was shown so far stays, and an answer that was given in full may be put away."""
@@ -89,11 +109,11 @@ class Run:
                 durability="sync",
             )
             async for part in stream:
-                mode, what = cast(tuple[str, Any], part)
+                mode, payload = cast(tuple[str, Any], part)
                 if mode == "values":
-                    self.state = cast(State, {name: value for name, value in what.items() if name != INTERRUPT})
+                    self.state = cast(State, {name: value for name, value in payload.items() if name != INTERRUPT})
                 else:
-                    self._events.put_nowait(what)
+                    self._events.put_nowait(payload)
             self.ended = True
         finally:
             self._events.put_nowait(None)
@@ -109,14 +129,14 @@ class Run:
             case ModelStart():
                 self.model_calls += 1
                 self.shown = ""
-                self._go_on(observed=event.speaker not in self.state.get("talks", {}))
+                # A model that observes adds nothing to the answer.
+                if event.speaker in self.state.get("talks", {}):
+                    self._go_on()
             case ToolStart():
-                self._go_on(observed=False)
+                self._go_on()
 
-    def _go_on(self, *, observed: bool) -> None:
+    def _go_on(self) -> None:
         """Note that after an answer more is being made; a run that was told to stop does so here."""
-        if observed:
-            return
         self._answered = False
         if self.stopped and self._task is not None:
             self._task.cancel()

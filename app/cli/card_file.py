@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agents.errors import ConfigError, UsageError
 from agents.toolkit.lint import text_faults
+from app.files import replace_file
 from prompts import card
 
 EDITORS = ("VISUAL", "EDITOR")
@@ -43,15 +44,12 @@ class CardFile:
         """
         if text == self.text:
             return False
-        if found := text_faults(text, self.slots, needed=self.needed):
-            raise UsageError(found[0])
-        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        if problems := text_faults(text, self.slots, needed=self.needed):
+            raise UsageError(problems[0])
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(text, "utf-8")
-            fresh.replace(self.path)
+            replace_file(self.path, text)
         except OSError as fault:
-            fresh.unlink(missing_ok=True)
             raise ConfigError(f"{self.path}: {fault.strerror or fault}") from None
         card.cache_clear()
         return True

@@ -14,9 +14,10 @@ from app.cli.talk import RULES, WIDE
 from app.composition import open_assistant
 from app.logs import log_on_stderr
 from app.settings import Settings
+from app.terminal.door import TerminalDoor
 from app.terminal.screens import LiveMarkdown
 from app.terminal.trace_tree import TraceTree
-from app.visit import INTERRUPTED, WAITING, Visit
+from app.visit import INTERRUPTED, WAITING, Screen, Visit
 from prompts import table
 
 THREAD = "demo"
@@ -37,9 +38,10 @@ async def demo(options: Namespace, settings: Settings) -> int:
     with log_on_stderr(detailed=False, content=False), tempfile.TemporaryDirectory() as folder:
         async with open_assistant(_alone(settings, folder)) as assistant:
             trace = Console(stderr=True, highlight=False, width=None if console.is_terminal else WIDE)
-            visit = Visit(assistant, THREAD, lang=lang, tracer=TraceTree(trace), traced=options.trace)
             heard = _Heard()
-            visit.screens = [LiveMarkdown(console, lang), heard]
+            screens: list[Screen] = [LiveMarkdown(console, lang), heard]
+            door = TerminalDoor(assistant, screens, TraceTree(trace), is_traced=options.trace)
+            visit = Visit(assistant, door, THREAD, lang=lang)
             pace = READING if console.is_terminal and not options.fast else 0
             code = await _play(play["steps"], visit, console, heard, pace)
     if not code:

@@ -18,6 +18,7 @@ from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.traits import OUTSIDE
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
+from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from app.graph import build_graph
 from app.logs import silence
@@ -93,7 +94,7 @@ async def _perform(play: Play) -> list[Record]:
             graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
             models = script.models([SUPERVISOR, "observer", *speakers.dialogs])
             known = Languages(FALLBACK, tuple(languages()), memory.store)
-            assistant = Assistant(graph, memory, models, known)
+            assistant = Assistant(TurnPlayer(graph, memory, models, known), speakers)
             for turn in play.turns:
                 async for _ in assistant.play(Turn(thread=THREAD, text=turn.text, lang=turn.lang)):
                     pass

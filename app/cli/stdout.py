@@ -1,7 +1,9 @@
 """Where results go: to stdout alone, whatever else a tool or a dialog prints on the way."""
 
+import json
 import sys
-from collections.abc import Iterator
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from typing import TextIO
@@ -12,6 +14,13 @@ _KEPT: ContextVar[TextIO | None] = ContextVar("kept", default=None)
 def stdout() -> TextIO:
     """Return the stream for what a command was asked for."""
     return _KEPT.get() or sys.stdout
+
+
+def print_result(options: Namespace, result: object, lines: Sequence[str]) -> int:
+    """Print what a command was asked for, as JSON with `--json`, else as lines; return exit code 0."""
+    text = json.dumps(result, ensure_ascii=False, default=str) if options.json else "\n".join(lines)
+    stdout().write(text + "\n")
+    return 0
 
 
 @contextmanager

@@ -1,9 +1,10 @@
-"""`ask` and `chat`: turns on the command line, for a person at a terminal or a script at a pipe."""
+"""`ask`, `resume` and `chat`: turns on the command line, for a person at a terminal or a script at a pipe."""
 
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from rich.console import Console
 from rich.text import Text
@@ -11,14 +12,15 @@ from rich.text import Text
 from agents.errors import UsageError
 from app.assistant import Assistant
 from app.cli.stdout import stdout
-from app.composition import open_assistant, report
+from app.composition import open_assistant
 from app.listing import answers
 from app.logs import log_on_stderr
 from app.plain_text import clean
 from app.sentences import say
 from app.settings import Settings
+from app.terminal.door import TerminalDoor
 from app.terminal.repl import Repl
-from app.terminal.screens import JsonLines, PlainText
+from app.terminal.screens import JsonLines, LiveMarkdown, PlainText
 from app.terminal.trace_tree import TraceTree
 from app.terminal.tty import incoming_lines
 from app.terminal.typed_history import Typed
@@ -35,16 +37,12 @@ async def ask(options: Namespace, settings: Settings) -> int:
     Raises:
         UsageError: there is no text, or the message id was used for another text.
     """
-    lang = options.lang or settings.app_lang
     text = await _text(options.text)
     if not text.strip():
-        raise UsageError(say("no_text", lang))
-    with log_on_stderr(detailed=options.trace, content=settings.log_content):
-        async with open_assistant(settings, model=options.model) as assistant:
-            visit = _visit(assistant, options)
-            visit.screens = _screens(options, lang)
-            more = {"id": options.message_id} if options.message_id else {}
-            return await visit.play(visit.turn(text, **more))
+        raise UsageError(say("no_text", options.lang or settings.app_lang))
+    async with _open_visit(options, settings) as visit:
+        id = {"id": options.message_id} if options.message_id else {}
+        return await visit.play(visit.turn(text, **id))
 
 
 async def resume(options: Namespace, settings: Settings) -> int:
@@ -54,20 +52,17 @@ async def resume(options: Namespace, settings: Settings) -> int:
         UsageError: nothing was asked, or this is no answer.
     """
     lang = options.lang or settings.app_lang
-    with log_on_stderr(detailed=options.trace, content=settings.log_content):
-        async with open_assistant(settings, model=options.model) as assistant:
-            visit = _visit(assistant, options)
-            visit.screens = _screens(options, lang)
-            # The process that put the question may have been killed before it was stored.
-            for turn in await assistant.unanswered(options.thread, TERMINAL):
-                if (code := await visit.play(turn)) not in (0, WAITING):
-                    return code
-            if not (await visit.state()).get("pending"):
-                raise UsageError(say("nothing_asked", lang, thread=repr(options.thread)))
-            answered = await visit.answer(os.fsencode(options.choose).decode("utf-8", "replace"))
-            if answered is None:
-                raise UsageError(say("no_answer", lang, choice=repr(options.choose), known=answers(visit.question)))
-            return answered
+    async with _open_visit(options, settings) as visit:
+        # The process that put the question may have been killed before it was stored.
+        for turn in await visit.assistant.unanswered(options.thread, TERMINAL):
+            if (code := await visit.play(turn)) not in (0, WAITING):
+                return code
+        if not (await visit.state()).get("pending"):
+            raise UsageError(say("nothing_asked", lang, thread=repr(options.thread)))
+        answered = await visit.answer(os.fsencode(options.choose).decode("utf-8", "replace"))
+        if answered is None:
+            raise UsageError(say("no_answer", lang, choice=repr(options.choose), known=answers(visit.question)))
+        return answered
 
 
 async def chat(options: Namespace, settings: Settings) -> int:
@@ -75,20 +70,26 @@ async def chat(options: Namespace, settings: Settings) -> int:
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
     with log_on_stderr(detailed=options.trace, content=settings.log_content, held=at_terminal) as log:
         async with open_assistant(settings, model=options.model) as assistant:
-            visit = _visit(assistant, options)
-            state = await visit.state()
-            lang = options.lang or state.get("lang") or settings.app_lang
+            state = await assistant.state(options.thread)
+            lang = options.lang or (state or {}).get("lang") or settings.app_lang
             console = Console(stderr=not at_terminal, highlight=False)
             for remark in _welcome(options, settings, lang, greets=not state, at_terminal=at_terminal):
                 console.print(Text(clean(remark), "dim"), soft_wrap=not at_terminal)
-            if at_terminal:
-                visit.screens = [log]
-                visit.dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
-                repl = Repl(visit, lang, console=console, history=Typed(assistant.typed, lambda: visit.thread))
-                async with assistant.reminding(repl.ring, user=visit.user or visit.thread):
-                    return await repl.run()
-            visit.screens = _screens(options, lang)
-            return await _lines(visit, is_new=not state)
+            if not at_terminal:
+                return await _lines(_visit(assistant, options, _screen(options, lang)), is_new=not state)
+            screen = LiveMarkdown(console, lang)
+            visit = _visit(assistant, options, screen, log)
+            repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
+            async with assistant.reminding(repl.ring, user=visit.owner):
+                return await repl.run()
+
+
+@asynccontextmanager
+async def _open_visit(options: Namespace, settings: Settings) -> AsyncIterator[Visit]:
+    """Open the assistant for a command that plays no more than it was told."""
+    with log_on_stderr(detailed=options.trace, content=settings.log_content):
+        async with open_assistant(settings, model=options.model) as assistant:
+            yield _visit(assistant, options, _screen(options, options.lang or settings.app_lang))
 
 
 async def _lines(visit: Visit, *, is_new: bool) -> int:
@@ -106,20 +107,14 @@ async def _lines(visit: Visit, *, is_new: bool) -> int:
     return trouble or code
 
 
-def _visit(assistant: Assistant, options: Namespace) -> Visit:
+def _visit(assistant: Assistant, options: Namespace, *screens: Screen) -> Visit:
     tracer = TraceTree(Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDE))
-    return Visit(
-        assistant=assistant,
-        thread=options.thread,
-        user=options.user,
-        lang=options.lang,
-        tracer=tracer,
-        traced=options.trace,
-    )
+    door = TerminalDoor(assistant, screens, tracer, is_traced=options.trace)
+    return Visit(assistant, door, options.thread, options.user, options.lang)
 
 
-def _screens(options: Namespace, lang: str) -> Sequence[Screen]:
-    return [JsonLines(stdout()) if options.json else PlainText(sys.stdout, sys.stderr, lang)]
+def _screen(options: Namespace, lang: str) -> Screen:
+    return JsonLines(stdout()) if options.json else PlainText(sys.stdout, sys.stderr, lang)
 
 
 def _welcome(options: Namespace, settings: Settings, lang: str, *, greets: bool, at_terminal: bool) -> list[str]:

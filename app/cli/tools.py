@@ -1,6 +1,5 @@
 """`tools`: list the tools, show one, try one, edit its card."""
 
-import json
 import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.card import HAND_OVER, ToolCard, cards, slots
 from agents.toolkit.card_texts import own_texts
 from app.cli.card_file import CardFile, changed, edited
-from app.cli.stdout import stdout
+from app.cli.stdout import print_result
 from app.cli.tool_arguments import typed
 from app.cli.tool_trial import Finding, Trial, tried
 from app.composition import check_tools, discover
@@ -37,7 +36,7 @@ async def list_(options: Namespace, settings: Settings) -> int:
     """Print the tools there are."""
     async with _everyone(settings) as (speakers, _):
         found = cards(speakers, languages())
-    return _print(options, [_short(card) for card in found], tool_lines(found))
+    return print_result(options, [_short(card) for card in found], tool_lines(found))
 
 
 async def show(options: Namespace, settings: Settings) -> int:
@@ -45,7 +44,7 @@ async def show(options: Namespace, settings: Settings) -> int:
     async with _everyone(settings, options.name) as (speakers, _):
         _known(options.name, _owned(speakers), settings.app_lang)
         card = next(card for card in cards(speakers, languages()) if card.name == options.name)
-    return _print(options, card.plain(), card_lines(card))
+    return print_result(options, card.plain(), card_lines(card))
 
 
 async def try_(options: Namespace, settings: Settings) -> int:
@@ -71,7 +70,7 @@ async def _try(options: Namespace, settings: Settings, speakers: Speakers) -> in
     if not options.json:
         for notice in found.notices:
             sys.stderr.write(f"{clean(notice.message)}\n")
-    _print(options, {"tool": tool.name, "args": args, **found.plain()}, _told(found, lang))
+    print_result(options, {"tool": tool.name, "args": args, **found.plain()}, _told(found, lang))
     return 0 if found.ok else FAILED
 
 
@@ -135,9 +134,3 @@ def _told(found: Finding, lang: str) -> list[str]:
     numbers = [f"{kind} {n} = {meant}" for kind, known in found.aliases.items() for n, meant in known.items()]
     parts = [part for part in (found.object, seen, "\n".join(numbers)) if part]
     return [clean("\n\n".join(parts))]
-
-
-def _print(options: Namespace, plain: Any, lines: Sequence[str]) -> int:
-    text = json.dumps(plain, ensure_ascii=False, default=str) if options.json else "\n".join(lines)
-    stdout().write(text + "\n")
-    return 0

@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, cast
 
-from telegram import Bot, Update
+from telegram import Bot, LinkPreviewOptions, Update
 from telegram.error import InvalidToken
 from telegram.request import HTTPXRequest
 
 LOG = logging.getLogger(__name__)
 LIBRARIES = ("telegram", "httpx", "httpcore")
 SILENT = logging.CRITICAL + 1
+NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+"""Shows no picture of the page behind a link."""
 POOL = 64
 READ_TIMEOUT = 20.0
 
@@ -50,13 +52,11 @@ class ServiceBot(Bot):
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         asked = {"offset": offset, "timeout": int(seconds), "allowed_updates": allowed_updates}
         try:
-            found = cast(
-                list[dict[str, Any]], await self._post("getUpdates", asked, read_timeout=READ_TIMEOUT + seconds)
-            )
+            batch = await self._post("getUpdates", asked, read_timeout=READ_TIMEOUT + seconds)
         except InvalidToken:
             self._refused.set()
             raise
-        return tuple(self._read(one) for one in found)
+        return tuple(self._read(update) for update in cast(list[dict[str, Any]], batch))
 
     def _read(self, plain: dict[str, Any]) -> Update:
         try:

@@ -2,16 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from functools import partial
 
 from app.assistant import Assistant, Turn
 from app.assistant.reminder_clock import Ring, Unreachable
+from app.tasks import running
 from app.telegram.place import DOOR, Place, chat_of
 from app.telegram.queues import Chats
 from app.telegram.receipts import Receipts
-from app.telegram.screen import Showing
+from app.telegram.screen import ChatScreen
 from app.telegram.sender import Gone, Sender
 from prompts import sentence
 
@@ -20,11 +21,11 @@ TYPING_EVERY = 4.0
 """Seconds; Telegram shows for five that somebody is typing."""
 
 
-class Door:
-    """Carry turns to the assistant, and what it says to the chat; `lang` is spoken where nothing else is known."""
+class TelegramDoor:
+    """Carry turns to the assistant, and its answers to the chats; `lang` is spoken where nothing else is known."""
 
-    def __init__(self, assistant: Assistant, sender: Sender, *, lang: str, dialogs: Mapping[str, str]) -> None:
-        self.assistant, self.sender, self.dialogs = assistant, sender, dialogs
+    def __init__(self, assistant: Assistant, sender: Sender, *, lang: str) -> None:
+        self.assistant, self.sender = assistant, sender
         self.chats = Chats()
         self.reached: Callable[[str], None] = lambda thread: None
         """Is told of each thread whose user writes."""
@@ -88,15 +89,15 @@ class Door:
         receipts = Receipts(self.assistant.memory.store, turn.thread)
         await receipts.read()
         lang = partial(self.lang, Place(chat))
-        showing = Showing(self.sender, receipts, chat, turn.user or turn.thread, lang)
-        async with self._typing(chat), aclosing(self.assistant.play(turn)) as events:
+        screen = ChatScreen(self.sender, receipts, chat, turn.owner, lang)
+        async with running(self._type(chat)), aclosing(self.assistant.play(turn)) as events:
             async for event in events:
                 if gone:
                     continue
                 try:
-                    await showing.show(event)
-                except Gone as found:
-                    gone = found
+                    await screen.show(event)
+                except Gone as failure:
+                    gone = failure
         await receipts.clear()
         if gone:
             raise gone
@@ -109,15 +110,6 @@ class Door:
         except Exception:
             LOG.exception("chat %s: something went wrong", place.chat)
             await self.remark(place, "sorry")
-
-    @asynccontextmanager
-    async def _typing(self, chat: int) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._type(chat))
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
     async def _type(self, chat: int) -> None:
         while True:

@@ -4,13 +4,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
 
-from telegram import Bot, LinkPreviewOptions
+from telegram import Bot
 from telegram.error import RetryAfter, TelegramError
 
 from agents.memory.notes import Note, Notes
 from app.listing import moment
+from app.tasks import cancel
+from app.telegram.bot import NO_PREVIEW
+from app.telegram.retries import seconds
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
@@ -20,7 +22,6 @@ RETRY = 30.0
 """Seconds until a note that Telegram did not take is tried again."""
 PATIENCE = 10.0
 """Seconds that a note on its way has at the end, so that it is not sent again at the next start."""
-NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 
 class Courier:
@@ -49,8 +50,7 @@ class Courier:
                 await self._send(note)
                 await self._notes.delivered(note)
         except RetryAfter as limit:
-            after = limit.retry_after
-            return after.total_seconds() if isinstance(after, timedelta) else after
+            return seconds(limit)
         except TelegramError as failure:
             LOG.warning("HELP_OPERATOR_CHAT: a note could not be delivered (%s)", type(failure).__name__)
             return RETRY
@@ -64,14 +64,12 @@ class Courier:
         text = sentence("telegram", "note", self._lang, **about)
         await self._bot.send_message(self._chat, text, link_preview_options=NO_PREVIEW)
 
-    async def _pause(self, seconds: float) -> None:
+    async def _pause(self, wait: float) -> None:
         # A note that comes while Telegram refuses others would only be refused, too.
-        events = [self._is_closing.wait(), *([self._notes.changed.wait()] if seconds == LOOK else [])]
+        events = [self._is_closing.wait(), *([self._notes.changed.wait()] if wait == LOOK else [])]
         waiting = [asyncio.create_task(event) for event in events]
-        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await asyncio.wait(waiting, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+        await cancel(waiting)
 
 
 @asynccontextmanager
@@ -85,5 +83,4 @@ async def delivering(notes: Notes, bot: Bot, chat: int, lang: str) -> AsyncItera
         courier.close()
         with suppress(asyncio.CancelledError):
             await asyncio.wait([task], timeout=PATIENCE)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancel([task])

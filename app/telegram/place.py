@@ -1,7 +1,6 @@
 """Where a Telegram message comes from: its chat, its sender, and what both are called inside."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from app.assistant import Turn
 
@@ -25,10 +24,10 @@ class Place:
         """The thread of the chat."""
         return f"{PREFIX}{self.chat}"
 
-    def turn(self, text: str | None, **more: Any) -> Turn:
-        """Return the turn of this message; the same message has the same id."""
-        place: dict[str, Any] = {"id": f"{self.thread}-{self.message}", "device": DOOR, **more}
-        return Turn(thread=self.thread, text=text, user=self.user, **place)
+    def turn(self, text: str | None, *, id: str = "", lang: str | None = None, source: str = "message") -> Turn:
+        """Return a turn of this message's user; the same message has the same id unless another one is given."""
+        own = id or f"{self.thread}-{self.message}"
+        return Turn(thread=self.thread, text=text, user=self.user, lang=lang, id=own, source=source, device=DOOR)
 
 
 def chat_of(thread: str) -> int | None:

@@ -5,6 +5,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from app.tasks import cancel
 from app.telegram.sender import Gone
 
 LOG = logging.getLogger(__name__)
@@ -45,9 +46,7 @@ class Chats:
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=patience)
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await cancel(self._tasks)
 
     async def _work(self, chat: int) -> None:
         waiting = self._waiting[chat]

@@ -21,7 +21,7 @@ LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
 Lang = Callable[[], Awaitable[str]]
 
 
-class Showing:
+class ChatScreen:
     """Show the events of a user's turn, each once, also after a restart."""
 
     def __init__(self, sender: Sender, receipts: Receipts, chat: int, user: str, lang: Lang) -> None:

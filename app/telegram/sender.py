@@ -2,27 +2,24 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from functools import partial
 from typing import Literal
 from weakref import WeakValueDictionary
 
-from telegram import Bot, InlineKeyboardMarkup, InputFile, LinkPreviewOptions
+from telegram import Bot, InlineKeyboardMarkup, InputFile
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
 
+from app.telegram.bot import NO_PREVIEW
 from app.telegram.buttons import without_links
 from app.telegram.pages import Page, pages
+from app.telegram.retries import retrying
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 600.0
 """Seconds for which a message is tried again while Telegram cannot be reached."""
-FIRST_WAIT = 1.0
-LONGEST_WAIT = 30.0
-NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 Keyboard = InlineKeyboardMarkup | None
 
 Fate = Literal["sent", "refused", "lost"]
@@ -39,6 +36,7 @@ class Sender:
         self._bot = bot
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._slowed: set[int] = set()
+        """The chats that Telegram asks to leave alone for a while."""
 
     async def say(self, chat: int, text: str, *, is_markdown: bool = True, keyboard: Keyboard = None) -> bool:
         """Send a text in as many messages as it takes; the last one carries the buttons.
@@ -93,30 +91,21 @@ class Sender:
 
     async def _deliver(self, chat: int, send: Callable[[], Awaitable[object]]) -> Fate:
         """Send until it is sent or refused, or Telegram was out of reach for too long."""
-        wait, until = FIRST_WAIT, time.monotonic() + PATIENCE
-        while True:
-            try:
-                await send()
-            except RetryAfter as limit:
-                await self._slow_down(chat, limit)
-            except (Forbidden, ChatMigrated) as gone:
-                raise Gone from gone
-            except BadRequest:
-                LOG.warning("chat %s: Telegram refuses a message as it is", chat)
-                return "refused"
-            except NetworkError as failure:
-                if time.monotonic() > until:
-                    LOG.error("chat %s: a message could not be sent (%s)", chat, type(failure).__name__)
-                    return "lost"
-                await asyncio.sleep(wait)
-                wait = min(wait * 2, LONGEST_WAIT)
-            else:
-                return "sent"
 
-    async def _slow_down(self, chat: int, limit: RetryAfter) -> None:
-        after = limit.retry_after
-        self._slowed.add(chat)
+        def note(failure: BaseException) -> None:
+            if isinstance(failure, RetryAfter):
+                self._slowed.add(chat)
+
         try:
-            await asyncio.sleep(after.total_seconds() if isinstance(after, timedelta) else after)
+            await retrying(note, PATIENCE)(send)
+        except (Forbidden, ChatMigrated) as gone:
+            raise Gone from gone
+        except BadRequest:
+            LOG.warning("chat %s: Telegram refuses a message as it is", chat)
+            return "refused"
+        except NetworkError as failure:
+            LOG.error("chat %s: a message could not be sent (%s)", chat, type(failure).__name__)
+            return "lost"
         finally:
             self._slowed.discard(chat)
+        return "sent"

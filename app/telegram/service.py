@@ -12,19 +12,20 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, supp
 
 from rich.console import Console
 from rich.text import Text
-from telegram.error import Conflict, InvalidToken, NetworkError, RetryAfter, TelegramError
+from telegram.error import Conflict, InvalidToken, TelegramError
 from telegram.ext import Updater
 
 from agents.errors import ConfigError
 from app.assistant import Assistant
 from app.assistant.reminder_clock import ringing
-from app.composition import open_assistant, report
+from app.composition import open_assistant
 from app.logs import log_on_stderr
 from app.settings import Settings
 from app.telegram.bot import ServiceBot, silent_libraries
-from app.telegram.door import Door
+from app.telegram.door import TelegramDoor
 from app.telegram.operator_notes import delivering
 from app.telegram.place import PREFIX
+from app.telegram.retries import retrying
 from app.telegram.sender import Sender
 from app.telegram.slash_commands import offer_menus
 from app.telegram.updates import WANTED, Inbox
@@ -33,8 +34,6 @@ from prompts import sentence
 LOG = logging.getLogger(__name__)
 PATIENCE = 10.0
 """Seconds that answers in the making have at the end."""
-FIRST_WAIT = 1.0
-LONGEST_WAIT = 30.0
 REFUSED = "TELEGRAM_BOT_TOKEN: Telegram does not accept it (see .env.example)"
 
 
@@ -66,15 +65,13 @@ async def serve(options: Namespace, settings: Settings) -> int:
 
 
 @asynccontextmanager
-async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -> AsyncIterator[Door]:
+async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -> AsyncIterator[TelegramDoor]:
     """Answer messages and deliver reminders during the block; at its end wait for the answers in the making.
 
     Raises:
         ConfigError: Telegram does not accept the token.
     """
-    dialogs = {entry["name"]: entry["description"] for entry in report(settings)["dialogs"]}
-    door = Door(assistant, Sender(bot), lang=settings.app_lang, dialogs=dialogs)
-
+    door = TelegramDoor(assistant, Sender(bot), lang=settings.app_lang)
     with silent_libraries():
         async with AsyncExitStack() as stack:
             stack.push_async_callback(bot.shutdown)
@@ -103,20 +100,14 @@ async def _stop_polling(updater: Updater) -> None:
 
 async def _connect(bot: ServiceBot) -> None:
     """Reach Telegram for the first time, however long that takes."""
-    wait = FIRST_WAIT
-    while True:
-        try:
-            return await bot.initialize()
-        except InvalidToken:
-            # Not "from": the library's own words contain the token.
-            raise ConfigError(REFUSED) from None
-        except (NetworkError, RetryAfter) as failure:
-            _note(failure)
-            await asyncio.sleep(wait)
-            wait = min(wait * 2, LONGEST_WAIT)
+    try:
+        await retrying(_note)(bot.initialize)
+    except InvalidToken:
+        # Not "from": the library's own words contain the token.
+        raise ConfigError(REFUSED) from None
 
 
-def _note(failure: TelegramError) -> None:
+def _note(failure: BaseException) -> None:
     if isinstance(failure, Conflict):
         LOG.error("another process asks for the messages of the same bot")
     else:

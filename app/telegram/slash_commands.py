@@ -1,68 +1,60 @@
 """Slash commands in a Telegram chat: those of the one registry, its menu, and buttons that confirm."""
 
-import asyncio
 import logging
+from collections.abc import Callable
 
 from telegram import Bot, BotCommand, InlineKeyboardButton, InlineKeyboardMarkup
 from telegram.error import TelegramError
 
+from agents.events import Event
 from agents.memory.store import namespace_of
 from app import slash_commands
 from app.assistant import Turn
-from app.telegram.door import Door
+from app.telegram.door import TelegramDoor
 from app.telegram.place import DOOR, Place
-from app.visit import PATIENCE, Visit
+from app.visit import Visit, stop_when_begun
 from prompts import languages, sentence
 
 LOG = logging.getLogger(__name__)
-STOP_AGAIN = 0.05
 KEEP = "-"
 """What the button sends that only takes the buttons away."""
 
 
-class ChatVisit(Visit):
-    """A visit that lasts for one command."""
+class CommandDoor:
+    """A chat as the door of a visit that lasts for one command."""
 
-    def __init__(self, door: Door, place: Place) -> None:
-        super().__init__(door.assistant, place.thread, place.user, dialogs=door.dialogs, door=DOOR)
-        self._door, self._place = door, place
-        self.first_lang: str | None = None
-        """The language to greet in."""
+    name = DOOR
+    is_traced = False
 
-    def turn(self, text: str | None, **more: str) -> Turn:
-        """Return the turn of the command's message."""
-        return self._place.turn(text, lang=self.first_lang, **more)
+    def __init__(self, door: TelegramDoor, place: Place, lang: str | None) -> None:
+        self._door, self._place, self._lang = door, place, lang
 
-    async def play(self, turn: Turn) -> int:
-        """Show a turn in the chat."""
-        await self._door.play(self._place.chat, turn)
-        return 0
+    async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
+        """Show a turn in the chat, as the turn of the command's message."""
+        own = self._place.turn(turn.text, lang=self._lang, source=turn.source)
+        await self._door.play(self._place.chat, own)
+        return True
 
-    async def stop(self) -> bool:
+    async def stop(self, thread: str) -> bool:
         """Stop the answer that is being made or about to be; False if there is none."""
-        for _ in range(round(PATIENCE / STOP_AGAIN)):
-            if not self._door.chats.is_busy(self._place.chat):
-                break
-            if await self.assistant.stop(self.thread):
-                return True
-            await asyncio.sleep(STOP_AGAIN)
-        return False
+        door, chat = self._door, self._place.chat
+        return await stop_when_begun(door.assistant, thread, lambda: not door.chats.is_busy(chat))
 
 
-async def run(door: Door, place: Place, name: str, argument: str) -> None:
+async def run(door: TelegramDoor, place: Place, name: str, argument: str) -> None:
     """Run a command and say its answer; one that asks first gets buttons.
 
     Raises:
         Gone: the chat cannot be written to.
     """
-    visit = ChatVisit(door, place)
-    state = await visit.state()
-    visit.first_lang = None if state else place.lang
+    is_new = await door.assistant.state(place.thread) is None
+    visit = Visit(door.assistant, CommandDoor(door, place, place.lang if is_new else None), place.thread, place.user)
+    await visit.state()
     lang = await door.lang(place)
     answer = await slash_commands.run(name, argument, visit, lang)
     if visit.lang:
-        user = namespace_of(place.user or place.thread, "settings")
-        await door.assistant.memory.store.aput(user, "language", {"lang": visit.lang})
+        settings = namespace_of(visit.owner, "settings")
+        await door.assistant.memory.store.aput(settings, "language", {"lang": visit.lang})
     await door.sender.say(place.chat, answer, is_markdown=False, keyboard=_buttons(name, argument, lang))
 
 

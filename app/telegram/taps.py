@@ -7,30 +7,29 @@ from functools import partial
 from telegram import CallbackQuery, Message
 from telegram.error import TelegramError
 
-from agents.events import Interrupt
-from agents.memory.inbox import Letter
 from agents.questions import CHOICE, mark
 from app.telegram.buttons import Tap
-from app.telegram.door import Door
+from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
 from prompts import sentence
 
 
-async def take(door: Door, place: Place, query: CallbackQuery, tap: Tap, *, is_late: bool = False) -> None:
+async def take(door: TelegramDoor, place: Place, query: CallbackQuery, tap: Tap, *, is_late: bool = False) -> None:
     """Store what a tap says as a message of the user, once, and have it answered; a stale one gets a remark.
 
     Raises:
         sqlite3.Error: it could not be stored.
     """
-    transcript, lang = door.assistant.memory.transcript, await door.lang(place)
+    lang = await door.lang(place)
     turn = place.turn(None, id=f"{place.thread}#{tap.mark}", source=CHOICE)
-    if tap.asked != (place.user or place.thread):
+    if tap.asked != turn.owner:
         door.chats.start(answer(query, sentence("telegram", "not_yours", lang)))
-    elif await transcript.letter(turn.thread, turn.id):
+    elif await door.assistant.memory.transcript.letter(turn.thread, turn.id):
         door.chats.start(settle(query))
-    elif text := await _said(door, place, tap, lang):
-        await transcript.accept(Letter(turn.thread, turn.id, turn.user or turn.thread, text, turn.source))
-        door.attend(place, partial(door.play, place.chat, replace(turn, text=text)))
+    elif text := await _text(door, place, tap, lang):
+        turn = replace(turn, text=text)
+        await door.assistant.receive(turn)
+        door.attend(place, partial(door.play, place.chat, turn))
         door.chats.start(settle(query))
     elif door.chats.is_busy(place.chat) and not is_late:
         # Whether it is open shows when the turn that is being played is over.
@@ -54,8 +53,7 @@ async def answer(query: CallbackQuery, remark: str | None = None) -> None:
         await query.answer(remark)
 
 
-async def _said(door: Door, place: Place, tap: Tap, lang: str) -> str | None:
-    """Return what the user says by the tap; None if its question is not open."""
-    pending = (await door.assistant.state(place.thread) or {}).get("pending")
-    question = Interrupt(**pending[0]) if pending else None
+async def _text(door: TelegramDoor, place: Place, tap: Tap, lang: str) -> str | None:
+    """Return the text that the tap stands for; None if its question is not open."""
+    question = await door.assistant.question(place.thread)
     return tap.says(question, lang) if question and mark(question.id) == tap.mark else None

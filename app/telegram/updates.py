@@ -14,12 +14,11 @@ from functools import partial
 from telegram import CallbackQuery, Message, Update
 from telegram.error import TelegramError
 
-from agents.memory.inbox import Letter
 from app.slash_commands import parse
 from app.telegram import slash_commands
 from app.telegram.addressed import addressed, place_of
 from app.telegram.buttons import Tap
-from app.telegram.door import Door
+from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
 from app.telegram.sender import Gone
 from app.telegram.taps import settle, take
@@ -33,7 +32,7 @@ REMEMBERED = 1000
 class Inbox(asyncio.Queue[object]):
     """Take updates from the poller, which acknowledges an update only after `put` has returned."""
 
-    def __init__(self, door: Door, *, name: str, allowed: frozenset[int]) -> None:
+    def __init__(self, door: TelegramDoor, *, name: str, allowed: frozenset[int]) -> None:
         super().__init__()
         self._door, self._name, self._allowed = door, name, allowed
         self._seen: deque[int | str] = deque(maxlen=REMEMBERED)
@@ -106,9 +105,7 @@ class Inbox(asyncio.Queue[object]):
                 self._door.attend(place, partial(self._door.remark, place, "only_text"))
         elif text.strip():
             turn = place.turn(text)
-            transcript = self._door.assistant.memory.transcript
-            if await transcript.letter(turn.thread, turn.id) is None:
-                await transcript.accept(Letter(turn.thread, turn.id, turn.user or turn.thread, text, turn.source))
+            if await self._door.assistant.receive(turn):
                 self._door.attend(place, partial(self._door.play, place.chat, turn))
 
     def _is_of_album(self, message: Message) -> bool:

@@ -35,11 +35,11 @@ class CommandCompleter(Completer):
             return
         name, space, argument = typed[1:].partition(" ")
         if space:
-            found = await slash_commands.choices(name, self._visit)
+            choices = await slash_commands.choices(name, self._visit)
         else:
-            argument = typed
-            found = {f"/{one.name}": one.description(self._lang()) for one in slash_commands.offered(self._visit.door)}
-        for text, about in found.items():
+            argument, door = typed, self._visit.door.name
+            choices = {f"/{entry.name}": entry.description(self._lang()) for entry in slash_commands.offered(door)}
+        for text, about in choices.items():
             if text.casefold().startswith(argument.casefold()):
                 yield Completion(text, start_position=-len(argument), display_meta=about)
 

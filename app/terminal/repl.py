@@ -1,4 +1,4 @@
-"""The REPL: a prompt, answers as streaming Markdown, slash slash_commands."""
+"""The REPL: a prompt, answers as streaming Markdown, slash commands."""
 
 import asyncio
 import signal
@@ -27,6 +27,7 @@ from app.terminal.tty import plain_line, silent_keys
 from app.visit import Visit
 
 TWICE_WITHIN = 2.0
+"""Seconds within which a second Ctrl-C at the prompt leaves."""
 
 
 class Repl:
@@ -35,16 +36,15 @@ class Repl:
     def __init__(
         self,
         visit: Visit,
-        lang: str,
+        screen: LiveMarkdown,
         *,
         console: Console,
         history: History,
         terminal: tuple[Input, Output] | None = None,
     ) -> None:
         self._visit = visit
-        self._default_lang = lang
+        self._screen, self._default_lang = screen, screen.lang
         self._console = console
-        self._screen = LiveMarkdown(console, lang)
         self._interrupted_at = -TWICE_WITHIN
         completer = merge_completers([Answers(visit, lambda: self.lang), CommandCompleter(visit, lambda: self.lang)])
         # The line editor sends escape sequences as soon as it is made.
@@ -52,7 +52,6 @@ class Repl:
         self._line = None if plain else input_line(completer, history, self._interrupt, terminal or (None, None))
         self._is_prompting = False
         self._rung: list[Message] = []
-        visit.screens = [self._screen, *visit.screens]
 
     @property
     def lang(self) -> str:

@@ -17,7 +17,8 @@ import prompts
 from agents.errors import ContractError
 from agents.tools.clock import current_time
 from app.cli import command_line
-from app.composition import discover, report
+from app.composition import discover
+from app.composition.report import report
 from app.settings import Settings
 from dialogs import Dialog
 from prompts import PromptError

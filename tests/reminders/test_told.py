@@ -16,11 +16,10 @@ from agents.memory.inbox import Letter
 from agents.models.script import Call, Script
 from agents.schedule import Moment
 from app.assistant.reminder_clock import Ring
-from app.terminal.repl import Repl
-from app.visit import Visit
 from tests.conftest import Chat
 from tests.support.fake_assistant import StandIn, line, says
 from tests.support.scripted_assistant import ROLES, stage
+from tests.support.terminal_visit import repl_for
 
 
 async def test_whoever_speaks_next_knows_what_was_told(chat: Chat) -> None:
@@ -49,9 +48,8 @@ async def test_a_reminder_is_shown_above_the_prompt() -> None:
     stand_in = StandIn(says("Nice"), lines=[line("user", "hi")])
     stand_in.assistant.tell = tell  # type: ignore[assignment]
     with create_pipe_input() as keys:
-        visit = Visit(stand_in.assistant, "me")
         console = Console(file=screen, width=80)
-        repl = Repl(visit, "en", console=console, history=InMemoryHistory(), terminal=(keys, DummyOutput()))
+        repl, _ = repl_for(stand_in.assistant, "me", console, InMemoryHistory(), (keys, DummyOutput()))
         await repl.ring(ring("before the prompt"))
         assert "before" not in screen.getvalue()
         running = asyncio.ensure_future(repl.run())
@@ -78,8 +76,7 @@ async def test_a_missed_reminder_is_told_when_the_prompt_opens(tmp_path: Path) -
             with create_pipe_input() as keys:
                 console = Console(file=screen, width=100)
                 terminal = (keys, DummyOutput())
-                visit = Visit(assistant, "me")
-                repl = Repl(visit, "en", console=console, history=InMemoryHistory(), terminal=terminal)
+                repl, _ = repl_for(assistant, "me", console, InMemoryHistory(), terminal)
                 async with assistant.reminding(repl.ring, user="me"):
                     running = asyncio.ensure_future(repl.run())
                     for _ in range(patience):
@@ -95,7 +92,7 @@ async def test_a_missed_reminder_is_told_when_the_prompt_opens(tmp_path: Path) -
 
 def ring(text: str) -> Ring:
     """Return a ring with this text."""
-    return Ring("reminder-1-1", "me", "me", text, is_missed=False)
+    return Ring("reminder-1-1", "me", "me", text)
 
 
 async def tell(thread: str, text: str, id: str) -> Event:

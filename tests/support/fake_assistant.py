@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +28,8 @@ class StandIn:
         self.heard: list[Turn] = []
         self.lines = list(lines)
         self.dialog: str | None = None
+        self.dialogs: Mapping[str, str] = {}
+        """The dialogs one can go to, with their descriptions."""
         self.typed = Path(os.devnull)
         """Where the REPL keeps what is typed."""
         self._turns = list(turns)
@@ -83,6 +85,10 @@ class StandIn:
     async def forget(self, thread: str) -> bool:
         """Say whether there was something to forget."""
         return bool(self.lines)
+
+    def prompt(self, dialog: str | None, lang: str) -> str:
+        """Return a system prompt."""
+        return f"You are {dialog or 'supervisor'}."
 
     def drawing(self) -> str:
         """Return a drawing."""

@@ -18,6 +18,7 @@ from agents.state import State
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.run import config_of
+from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from app.composition.help_chain import make_help
 from app.graph import build_graph
@@ -40,7 +41,8 @@ async def stage(
     async with open_memory(f"sqlite:///{path}") as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         help = await make_help(settings or Settings(_env_file=None), memory.store, memory.notes)
-        yield Assistant(graph, memory, models, Languages("en", ("en", "ru"), memory.store), help)
+        known = Languages("en", ("en", "ru"), memory.store)
+        yield Assistant(TurnPlayer(graph, memory, models, known, help), speakers)
 
 
 async def play(assistant: Assistant, text: str | None, message_id: str | None = None) -> list[Event]:

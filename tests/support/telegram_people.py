@@ -7,7 +7,7 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage
 
 from agents.models.script import Call, Line, Script
-from app.telegram.door import Door
+from app.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import Gate
 
 ANN, BOB, GROUP = 11, 22, -100777
@@ -35,7 +35,7 @@ class Holding(Gate):
         return await super().wait()
 
 
-async def until_stored(door: Door, thread: str, number: int) -> None:
+async def until_stored(door: TelegramDoor, thread: str, number: int) -> None:
     """Wait until so many messages of a thread are in the inbox."""
     for _ in range(1000):
         if len(await door.assistant.memory.transcript.open_letters(thread)) >= number:

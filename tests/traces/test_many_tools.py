@@ -17,6 +17,7 @@ from agents.toolkit import shelf
 from agents.toolkit.shelf import shelves
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
+from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from app.graph import build_graph
 from benchmarks.warehouse import with_warehouse
@@ -155,9 +156,8 @@ async def test_fitting_tools_can_be_bound_instead(chat: Chat, tmp_path: Path) ->
         kept: dict[str, Any] = {"saver": memory.saver, "store": memory.store}
         graph = build_graph(chat.speakers, chat.observers, **kept, tool_mode="bind")
         known = Languages("en", ("en", "ru"), memory.store)
-        assistant = Assistant(
-            graph, memory, chat.script.models(["supervisor", "observer", *chat.speakers.dialogs]), known
-        )
+        models = chat.script.models(["supervisor", "observer", *chat.speakers.dialogs])
+        assistant = Assistant(TurnPlayer(graph, memory, models, known), chat.speakers)
         events = [event async for event in assistant.play(Turn(thread="ann", text="Please paint two violins"))]
 
     assert "supervisor.paint_violins(amount=2) = paint 2 violins: done, here" in trace(events)

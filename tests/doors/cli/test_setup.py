@@ -194,7 +194,7 @@ async def test_a_folder_that_cannot_be_written_to(home: Path, monkeypatch: pytes
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("app.env_file.replace_file", refuse)
     async with Server().open() as server:
         with pytest.raises(ConfigError, match=r"\.env: Permission denied"):
             await run(model="tiny", base_url=server.url, yes=True)

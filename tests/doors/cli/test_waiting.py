@@ -13,13 +13,14 @@ import pytest
 from agents.models.script import Call, Script
 from app.assistant import Assistant
 from app.cli import command_line
-from app.visit import WAITING, Visit
+from app.visit import WAITING
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.command_line import ask, resume
 from tests.support.killable_process import Request
 from tests.support.scripted_assistant import ROLES, open_calls, stage, todos
 from tests.support.shop_tools import BEGIN, HAT, with_shop
+from tests.support.terminal_visit import visit_to
 
 QUESTION = "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat — 15 EUR\n3. Green coat — 140 EUR\n"
 Run = Callable[..., tuple[int, str, str]]
@@ -99,7 +100,7 @@ async def test_an_answer_is_for_the_question_that_was_seen(chat: Chat) -> None:
     chat.expects(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")]])
     await chat.says("I want to return something")
     async with chat.assistant() as assistant:
-        visit = Visit(assistant, "ann")
+        visit = visit_to(assistant, "ann")
         await visit.state()
         await chat.says("1")
         code = await visit.answer("1")

@@ -13,7 +13,7 @@ from agents.speaker import Speakers
 from app.settings import Settings
 from app.telegram import service
 from app.telegram.bot import ServiceBot
-from app.telegram.door import Door
+from app.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.shop_tools import with_shop
 from tests.support.telegram_people import Open
@@ -47,7 +47,7 @@ def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
         models: Models | None = None,
         allowed: Sequence[int] = (),
         change: Callable[[Speakers], Speakers] = unchanged,
-    ) -> AsyncIterator[Door]:
+    ) -> AsyncIterator[TelegramDoor]:
         settings = Settings(_env_file=None, telegram_allowed_users=frozenset(allowed))
         bot = ServiceBot(TOKEN, world.url)
         async with (

@@ -93,7 +93,7 @@ async def test_a_reminder_outlasts_a_network_that_is_away(
 async def test_a_reminder_that_was_written_down_is_not_sent_again(door: Open, world: BotApi) -> None:
     """After a crash between writing it down and taking note of that, the same ring is recognised."""
     async with door(Echo().models(ROLES)) as one:
-        ring = Ring("reminder-1-5", f"telegram-{ANN}", "ann", "⏰ tea", is_missed=False)
+        ring = Ring("reminder-1-5", f"telegram-{ANN}", "ann", "⏰ tea")
         for _ in range(2):
             async with one.assistant.memory.locks.hold(ring.thread):
                 await one.remind(ring)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
@@ -21,12 +20,12 @@ from agents.memory.typed_file import TypedFile
 from agents.models.script import Call
 from app.terminal.completion import Answers
 from app.terminal.prompt_line import CommandCompleter
-from app.terminal.repl import Repl
 from app.terminal.typed_history import Typed
 from app.visit import Visit
 from tests.conftest import Chat
 from tests.support.fake_assistant import StandIn, line, says
 from tests.support.shop_tools import with_shop
+from tests.support.terminal_visit import repl_for, visit_to
 
 ENTER, ALT_ENTER, CTRL_C, CTRL_D, UP = "\r", "\x1b\r", "\x03", "\x04", "\x1b[A"
 SAID = [line("user", "hi")]
@@ -52,8 +51,9 @@ async def talk(
     """Type these keys at the REPL, one after the other; return what was shown, and the visit."""
     screen = StringIO()
     console = Console(file=screen, width=80)
-    visit = Visit(stand_in.assistant, "me", dialogs=dict.fromkeys(dialogs, "gets to know you"))
-    repl = Repl(visit, "en", console=console, history=history or InMemoryHistory(), terminal=(keys, DummyOutput()))
+    stand_in.dialogs = dict.fromkeys(dialogs, "gets to know you")
+    place = (console, history or InMemoryHistory(), (keys, DummyOutput()))
+    repl, visit = repl_for(stand_in.assistant, "me", *place)
     running = asyncio.ensure_future(repl.run())
     for text in typed:
         keys.send_text(text)
@@ -123,7 +123,7 @@ async def test_lang_trace_and_new_change_the_visit(keys: PipeInput, monkeypatch:
     shown, visit = await talk(stand_in, keys, *(text + ENTER for text in typed), CTRL_D)
     turn = stand_in.heard[0]
     assert (turn.lang, turn.thread, turn.user) == ("ru", "work", "me")
-    assert visit.traced
+    assert visit.door.is_traced
     assert "языка qq нет" in shown
     assert "До встречи" in shown
 
@@ -142,7 +142,9 @@ async def test_go_asks_for_a_dialog(keys: PipeInput) -> None:
 async def test_commands_and_what_may_follow_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The beginning of a command is completed, and behind it a dialog, a language or a thread; nothing else is."""
     monkeypatch.setattr("app.slash_commands.languages", lambda: ["en", "ru"])
-    visit = Visit(StandIn(lines=SAID).assistant, "me", dialogs={"planner": "your day", "profile": "you"})
+    stand_in = StandIn(lines=SAID)
+    stand_in.dialogs = {"planner": "your day", "profile": "you"}
+    visit = visit_to(stand_in.assistant, "me")
     completer = CommandCompleter(visit, lambda: "en")
 
     async def found(typed: str) -> list[str]:
@@ -191,12 +193,8 @@ async def test_a_question_waits_for_the_next_visit(chat: Chat, keys: PipeInput) 
     before, after = StringIO(), StringIO()
     for screen, typed in ((before, "I want to return something"), (after, "2")):
         async with chat.assistant() as assistant:
-            place: dict[str, Any] = {
-                "console": Console(file=screen),
-                "history": InMemoryHistory(),
-                "terminal": (keys, DummyOutput()),
-            }
-            repl = Repl(Visit(assistant, "me"), "en", **place)
+            place = (Console(file=screen), InMemoryHistory(), (keys, DummyOutput()))
+            repl, _ = repl_for(assistant, "me", *place)
             # What is typed ahead waits for the prompt behind the answer.
             keys.send_text(typed + ENTER + CTRL_D)
             assert await asyncio.wait_for(repl.run(), 20) == 0

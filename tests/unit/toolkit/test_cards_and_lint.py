@@ -18,7 +18,8 @@ from agents.speaker import Speakers
 from agents.toolkit.card import ToolCard, cards
 from agents.toolkit.lint import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, faults
 from agents.toolkit.traits import Traits, traits, with_traits
-from app.composition import check_tools, discover, open_assistant, report
+from app.composition import check_tools, discover, open_assistant
+from app.composition.report import report
 from app.settings import Settings
 from prompts import card, card_file, languages
 from tests.support import shop_tools

@@ -1,0 +1,146 @@
+"""What happens to one message: answered, repeated, or taken up where a crash or a failure left it."""
+
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, cast
+
+from langgraph.types import StateSnapshot
+
+from agents.context import Context, make_context
+from agents.events import Event, Message, TurnEnd, TurnStart
+from agents.help.chain import HelpChain
+from agents.memory import Memory
+from agents.memory.inbox import Letter
+from agents.models import Models
+from agents.questions import ask, worded
+from agents.state import State
+from agents.verdict import Ballot, Verdict, read_votes
+from app.assistant.closing import Closing
+from app.assistant.language import Languages
+from app.assistant.run import Run, Stamp, config_of
+from app.assistant.turn_input import REMEMBERED, given_by
+from app.graph import Graph
+from app.permissions import NOBODY_MAY, Permissions
+
+
+class Progress(Enum):
+    """How far a message had come in the graph when this process took it up."""
+
+    NEW = "its thread has not heard it"
+    HEARD = "it is in the state, and `route` has to look at it"
+    ROUTED = "`route` has looked at it, and nodes are left to run"
+    ENDED = "the graph came to its end, and only the outcome is not stored"
+
+
+@dataclass(eq=False)
+class TurnPlayer:
+    """Carry messages through the graph, one run at a time per thread; the caller holds the thread."""
+
+    graph: Graph
+    memory: Memory
+    models: Models
+    languages: Languages
+    help: HelpChain = field(default_factory=HelpChain)
+    permissions: Permissions = NOBODY_MAY
+
+    def __post_init__(self) -> None:
+        self._closing = Closing(self.graph, self.memory, self.languages.default)
+        self._runs: dict[str, Run] = {}
+
+    def stop(self, thread: str) -> bool:
+        """Stop the running answer of a thread; False if there is none."""
+        run = self._runs.get(thread)
+        if run is not None:
+            run.stop()
+        return run is not None
+
+    async def play(self, letter: Letter, lang: str | None, device: str, stamp: Stamp) -> AsyncGenerator[Event, None]:
+        """Answer a message and yield the events, stamped; repeat the outcome of one that was answered before."""
+        snapshot = await self.graph.aget_state(config_of(letter.thread))
+        if letter.status in ("done", "interrupted"):
+            for event in await self._repeated(letter, cast(State, snapshot.values)):
+                yield stamp(event, letter.turn)
+            return
+        begun, progress = time.perf_counter(), progress_of(letter, snapshot)
+        is_resumed = progress in (Progress.ROUTED, Progress.ENDED)
+        run = Run(self.graph, await self._context(letter, device, snapshot), snapshot, is_resumed=is_resumed)
+        self._runs[letter.thread] = run
+        try:
+            given = await self._given(letter, snapshot, lang) if progress is Progress.NEW else None
+            run.recording.begin((given or run.state)["lang"], resumed=is_resumed)
+            for event in (TurnStart(text=letter.text, source=letter.source), *_as_shown(run.said, run.state)):
+                yield stamp(event, run.turn)
+            if progress is not Progress.ENDED:
+                async with aclosing(run.events(given)) as events:
+                    async for event in events:
+                        yield stamp(event, run.turn)
+            if last := await self._closing.close(run, letter, given):
+                yield stamp(last, run.turn)
+        finally:
+            del self._runs[letter.thread]
+        ms = round((time.perf_counter() - begun) * 1000)
+        yield stamp(replace(_end(run.state), model_calls=run.model_calls, ms=ms), run.turn)
+
+    async def _repeated(self, letter: Letter, state: State) -> list[Event]:
+        """Return the events of a message that was answered before: what was asked, said, and is still open."""
+        lines = await self.memory.transcript.lines(letter.thread, message_id=letter.message_id)
+        messages = [
+            Message(speaker=line.speaker, text=line.text, interrupted=bool(line.metadata.get("interrupted")))
+            for line in lines
+            if line.role == "assistant"
+        ]
+        return [TurnStart(text=letter.text, source=letter.source), *_as_shown(messages, state), _end(state)]
+
+    async def _context(self, letter: Letter, device: str, snapshot: StateSnapshot) -> Context:
+        return await make_context(
+            self.memory,
+            letter.thread,
+            letter.user,
+            self.models,
+            permissions=self.permissions.of(letter.user),
+            help=self.help,
+            device=device,
+            ballot=Ballot(_votes(snapshot)),
+        )
+
+    async def _given(self, letter: Letter, snapshot: StateSnapshot, lang: str | None) -> dict[str, Any]:
+        """Return what a new message puts into the state."""
+        chosen = await self.languages.choose(letter, lang, snapshot.values.get("lang"))
+        lines = await self.memory.transcript.lines(letter.thread, limit=REMEMBERED)
+        return given_by(letter, chosen, snapshot, lines)
+
+
+def progress_of(letter: Letter, snapshot: StateSnapshot) -> Progress:
+    """Return how far a message has come in its thread."""
+    if snapshot.values.get("heard", {}).get("id") != letter.message_id:
+        return Progress.NEW
+    if not snapshot.tasks:
+        return Progress.ENDED
+    # The snapshot already has what a task of the step has written: a `route` with a result is over.
+    ahead = {task.name for task in snapshot.tasks if task.name != "route" or task.result is None}
+    return Progress.HEARD if {"route", "__start__"} & ahead else Progress.ROUTED
+
+
+def _as_shown(messages: Sequence[Message], state: State) -> list[Event]:
+    """Return what a thread's last turn said, as it was shown: an open question with its options, views in words."""
+    pending = state.get("pending")
+    if not messages or not pending:
+        return [*messages]
+    question = ask(pending[0], state["lang"])
+    if messages[-1].text != worded(question, state["lang"]):
+        return [*messages]
+    return [*messages[:-1], question, replace(messages[-1], shown=True)]
+
+
+def _end(state: State) -> TurnEnd:
+    holder = state.get("dialog")
+    return TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(state.get("pending")))
+
+
+def _votes(snapshot: StateSnapshot) -> dict[str, Verdict]:
+    """Return the votes that observers cast before a crash in the same step."""
+    written = [task.result.get("votes") for task in snapshot.tasks if task.result]
+    return read_votes(vote for votes in written if isinstance(votes, list) for vote in votes if vote)

@@ -1,0 +1,73 @@
+"""Everything that is discovered, for `python -m app check`: dialogs, observers, tools, models, faults."""
+
+from typing import Any
+
+from agents.errors import ConfigError, ContractError
+from agents.speaker import Speaker, Speakers
+from agents.toolkit.card_texts import texts_of
+from agents.toolkit.lint import faults
+from app.composition import discover
+from app.composition.help_chain import check_help
+from app.settings import Settings
+from prompts import PromptError, languages
+
+
+def report(settings: Settings, speakers: Speakers | None = None, *, whole: bool = False) -> dict[str, Any]:
+    """Return everything discovered, as plain data.
+
+    `speakers` are those with their remote tools, if these have been opened; `whole`: all of them.
+    """
+    problems: list[str] = []
+    models: dict[str, str] = {}
+    try:
+        chosen = settings.models()
+        models = {"default": chosen.default.name} | {role: model.name for role, model in chosen.roles.items()}
+        models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
+    except ConfigError as wrong:
+        problems.append(str(wrong))
+    try:
+        check_help(settings)
+    except ConfigError as wrong:
+        problems.append(str(wrong))
+    try:
+        discovered, observers = discover()
+    except (ContractError, PromptError) as broken:
+        return {"dialogs": [], "observers": [], "tools": [], "models": models, "faults": [*problems, str(broken)]}
+    speakers = speakers or discovered
+    problems += faults(speakers, languages(), whole=whole or not settings.has_remote_tools)
+    tools = {tool.name: tool for speaker in (speakers.supervisor, *speakers.dialogs.values()) for tool in speaker.tools}
+    return {
+        "dialogs": [_dialog(dialog) for dialog in speakers.dialogs.values()],
+        "observers": [
+            {
+                "name": name,
+                "checks": [check for check in ("pre_check", "post_check") if getattr(observer, check)],
+                "languages": languages(f"observers/{name}"),
+            }
+            for name, observer in observers.items()
+        ],
+        "tools": [
+            {
+                "name": tool.name,
+                "description": tool.description.partition("\n")[0],
+                "languages": [lang for lang in languages() if texts_of(tool, lang)[1]],
+            }
+            for tool in tools.values()
+        ],
+        "models": models,
+        "faults": problems,
+    }
+
+
+def _dialog(dialog: Speaker) -> dict[str, Any]:
+    return {
+        "name": dialog.name,
+        "tool": dialog.tool,
+        "description": dialog.description,
+        "tools": [tool.name for tool in dialog.tools],
+        "observers": list(dialog.observers),
+        "form": list(dialog.form.model_fields) if dialog.form else [],
+        "resume": dialog.resume,
+        "version": dialog.version,
+        "languages": languages(f"dialogs/{dialog.name}"),
+    }

@@ -1,0 +1,46 @@
+"""The door of `docs/doors.md`, word for word: it needs nothing that is private to the application."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support.places import ROOT
+from tests.support.scripted_assistant import ROLES, THREAD, Planner, script_lines, stage
+
+
+def example() -> str:
+    """Return the first Python block of the document."""
+    document = (ROOT / "docs" / "doors.md").read_text("utf-8")
+    block = re.search(r"^```python\n(.*?)^```$", document, re.MULTILINE | re.DOTALL)
+    assert block is not None
+    return block[1]
+
+
+async def test_the_door_of_the_document_answers(tmp_path: Path) -> None:
+    """A message is answered with the turn's events, and the conversation goes on with the next one."""
+    names: dict[str, Any] = {"__name__": "http_door"}
+    exec(example(), names)  # the document is ours
+    async with stage(tmp_path / "talk.db", Planner().models(ROLES)) as assistant:
+        server = await names["serve"](assistant, port=0)
+        async with server, httpx.AsyncClient(trust_env=False) as client:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            turns = []
+            for text in ("to-dos, please", "put milk"):
+                answer = await client.post(url, json={"thread": THREAD, "text": text})
+                turns.append([json.loads(line) for line in answer.text.splitlines()])
+        shown = await script_lines(assistant)
+
+    assert [(events[0]["type"], events[-1]["type"]) for events in turns] == [("turn.start", "turn.end")] * 2
+    assert turns[1][-1]["dialog"] == "planner"
+    assert [event["seq"] for event in turns[1]] == [*range(1, len(turns[1]) + 1)]
+    assert shown[-1] == "planner: Noted."
+
+
+def test_the_door_is_short_and_uses_only_public_names() -> None:
+    """Twenty lines are enough, and none of them reaches behind the scenes."""
+    body = [line for line in example().splitlines() if line.strip() and not re.match(r"import|from", line)]
+    assert len(body) <= 20
+    assert not re.search(r"\._|import _", example())

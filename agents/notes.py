@@ -13,6 +13,8 @@ class Helper(TypedDict):
     dialog: str
     title: str
     """What the user knows the dialog by."""
+    description: str
+    """What it is used for."""
     tools: list[str]
     """The names of its tools."""
     form: str | None
@@ -45,8 +47,6 @@ class Facts(TypedDict, total=False):
     """Whether other wishes wait."""
     shelf: Sequence[Mapping[str, Any]]
     """The schemas of tools that are shown but not bound."""
-    screen: Sequence[Sequence[str]]
-    """The lines of the views on the screen."""
     observer: str
     """Which observer is asked; the keys below are for observers only."""
     text: str

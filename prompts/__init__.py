@@ -4,6 +4,7 @@ A file that a language lacks falls back to English; variables are written `$name
 """
 
 import tomllib
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -11,6 +12,18 @@ from typing import Any
 
 FALLBACK = "en"
 FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Language:
+    """What `prompts/<lang>/language.toml` says of a language; a language without the file has none of it."""
+
+    names: tuple[str, ...] = ()
+    """What it is called, in its own words first, then in those of others."""
+    letters: str = ""
+    """Its alphabet in small letters, as in a regular expression ("a-z"); empty if its script says nothing."""
+    stemmer: str = ""
+    """Its stemmer in the `snowballstemmer` package; empty if its words are compared whole."""
 
 
 class PromptError(LookupError):
@@ -98,6 +111,17 @@ def languages(name: str = "supervisor") -> list[str]:
         depth = name.count("/")
         found = [path.parents[depth].name for path in FOLDER.glob(f"*/{name}.md")]
     return sorted(found, key=lambda lang: (lang != FALLBACK, lang))
+
+
+def language(lang: str) -> Language:
+    """Return what is known of a language."""
+    entries = _toml(FOLDER / lang / "language.toml")
+    return Language(tuple(entries.get("names", ())), entries.get("letters", ""), entries.get("stemmer", ""))
+
+
+def has_table(name: str, lang: str) -> bool:
+    """Tell whether a language has a TOML file of its own, so that `table` does not fall back."""
+    return (FOLDER / lang / f"{name}.toml").exists()
 
 
 @cache

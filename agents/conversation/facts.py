@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from agents.conversation.handover import title
+from agents.conversation.scene import described
 from agents.notes import Facts, Helper
 from agents.scene import Scene
 from agents.speaker import Speaker, Speakers
@@ -48,7 +49,6 @@ class FactSource:
             "undone": bool(state.get("undone")),
             "wishes": bool(state.get("wishes")),
             "shelf": [self.schemas.of(shelf.tools[name], state["lang"]) for name in offered] if shelf else [],
-            "screen": [list(view["lines"]) for view in state.get("screen", [])],
         }
 
     def _of_everyone(self, lang: str) -> Facts:
@@ -68,6 +68,7 @@ def _helper(dialog: Speaker, lang: str) -> Helper:
     return {
         "dialog": dialog.name,
         "title": title(dialog, lang),
+        "description": described(dialog, lang),
         "tools": [tool.name for tool in dialog.tools],
         "form": dialog.name if dialog.form else None,
     }

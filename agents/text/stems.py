@@ -9,11 +9,11 @@ from functools import cache, lru_cache
 # it ships no types
 import snowballstemmer  # type: ignore[import-untyped]
 
-ALGORITHMS = {"en": "english", "ru": "russian"}
+from prompts import language, languages
+
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]+|(?:(?![{_CJK}])[^\W_])+(?:['.\-](?:(?![{_CJK}])[^\W_])+)*[+#]*")
 _IDEOGRAPHS = re.compile(rf"[{_CJK}]+")
-_CYRILLIC = re.compile(r"[Ѐ-ӿ]")
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "`": "'"})
 
 
@@ -60,13 +60,27 @@ def stems(text: str, lang: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str, lang: str) -> str:
-    """Cut the ending off a word; a Cyrillic or Latin word inside another language's text keeps its own rules."""
-    if _CYRILLIC.search(word):
-        lang = "ru"
-    elif lang == "ru":
-        lang = "en"
-    algorithm = ALGORITHMS.get(lang)
+    """Cut the ending off a word; a word in the script of another language keeps the rules of that one."""
+    algorithm = language(language_of(word, lang)).stemmer
     return _stemmer(algorithm)(word) if algorithm else word
+
+
+def language_of(word: str, lang: str) -> str:
+    """Return the language of a word in a text of `lang`: that one, unless only another one has its letters."""
+    if not language(lang).letters or letters_of(word, lang):
+        return lang
+    return next((other for other in languages() if letters_of(word, other)), lang)
+
+
+def letters_of(text: str, lang: str) -> int:
+    """Return how many letters of a text are of a language's alphabet."""
+    alphabet = _alphabet(language(lang).letters)
+    return len(alphabet.findall(text)) if alphabet else 0
+
+
+@cache
+def _alphabet(letters: str) -> re.Pattern[str] | None:
+    return re.compile(f"[{letters}]", re.IGNORECASE) if letters else None
 
 
 @cache

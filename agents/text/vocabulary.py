@@ -1,18 +1,12 @@
 """The words of a language: cues, fillers and numbers, and the language of a text."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from agents.text.stems import plain, stem, tokens
-from prompts import FALLBACK, table
-
-_CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
-
-
-_LATIN = re.compile(r"[a-z]", re.IGNORECASE)
+from agents.text.stems import letters_of, plain, stem, tokens
+from prompts import FALLBACK, has_table, language, languages, table
 
 
 @dataclass(frozen=True)
@@ -81,6 +75,10 @@ class Vocabulary:
             found = found.get(part, {})
         return list(found)
 
+    def listed(self, *names: str) -> frozenset[str]:
+        """Return the stems of all phrases of these lists."""
+        return frozenset().union(*(_listed(self, name) for name in names))
+
     def means(self, text: str, *names: str) -> bool:
         """Whether the whole text is one of the phrases of these lists."""
         exact = tuple(self.stems(text))
@@ -103,7 +101,7 @@ class Vocabulary:
         return text.rstrip().endswith("?") or any(found[: len(start)] == start for start in starts)
 
     def _keys(self, name: str) -> frozenset[tuple[str, ...]]:
-        return _phrase_keys(self.lang, name)
+        return _phrase_keys(self, name)
 
 
 @cache
@@ -113,14 +111,33 @@ def vocabulary(lang: str) -> Vocabulary:
 
 
 @cache
-def _phrase_keys(lang: str, name: str) -> frozenset[tuple[str, ...]]:
-    words = vocabulary(lang)
+def _phrase_keys(words: Vocabulary, name: str) -> frozenset[tuple[str, ...]]:
     return frozenset(key for phrase in words.phrases(name) for key in (tuple(words.stems(phrase)), words.key(phrase)))
 
 
+@cache
+def _listed(words: Vocabulary, name: str) -> frozenset[str]:
+    return frozenset(stem for phrase in words.phrases(name) for stem in words.stems(phrase))
+
+
 def listening(text: str, lang: str) -> str:
-    """Return the language to read a text in: that of its letters, if it is plainly not the conversation's."""
-    cyrillic, latin = len(_CYRILLIC.findall(text)), len(_LATIN.findall(text))
-    if lang == "ru":
-        return "en" if latin and not cyrillic else "ru"
-    return "ru" if cyrillic > latin else FALLBACK
+    """Return the language to read a text in: the conversation's, unless the letters are plainly of another one.
+
+    Names in the letters of the fallback stand in texts of every language; they decide only where they stand alone.
+    A language without words of its own is read as the fallback.
+    """
+    heard = _by_letters(text, lang) if language(lang).letters else lang
+    return heard if has_table("words", heard) else FALLBACK
+
+
+def _by_letters(text: str, lang: str) -> str:
+    counts = {other: letters_of(text, other) for other in languages() if not _share_script(other, lang)}
+    rival = max(counts, key=counts.__getitem__, default=lang)
+    own = letters_of(text, lang)
+    if own and not _share_script(lang, FALLBACK):
+        return lang
+    return rival if counts.get(rival, 0) > own else lang
+
+
+def _share_script(one: str, other: str) -> bool:
+    return one == other or letters_of(language(one).letters[:1], other) > 0

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from agents.context import Context
 from agents.events.views import CardList, Entry
 from agents.identifiers import Opaque
-from agents.models.rules import reply
 from agents.models.script import Call
 from agents.speaker import Speakers
 from agents.toolkit.result import Answer, result
@@ -100,17 +99,6 @@ async def test_the_second_one(chat: Chat, lang: Lang, text: str) -> None:
     assert f"\n2. {name} — ★ 4.8, 140 EUR\n" in prompted(chat)
     views = [event for event in chat.events if isinstance(event, CardList)]
     assert [entry.label for entry in views[-1].entries] == [name]
-
-
-@pytest.mark.parametrize(("lang", "text"), [("en", "the cheaper ones"), ("ru", "подешевле")])
-async def test_without_a_model_what_is_shown_is_picked(chat: Chat, lang: Lang, text: str) -> None:
-    """From the same prompt the rule-based model picks what the screen tells, with its numbers."""
-    chat.expects(supervisor=[Call("find_hotels"), "Here.", "Those."])
-    await chat.says({"en": "Hotels?", "ru": "Какие есть гостиницы?"}[lang], text, lang=lang)
-
-    asked = chat.script.asked[2]
-    lines = shown(lang, *HOTELS).numbered()
-    assert str(reply(asked.messages, asked.tools).text).splitlines()[1:] == [lines[0], lines[2]]
 
 
 async def test_the_last_list_stands_last(chat: Chat) -> None:

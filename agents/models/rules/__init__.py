@@ -53,27 +53,6 @@ class RulesModel(BaseChatModel):
     ) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=reply(messages, kwargs.get("tools", ())))])
 
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        for chunk in _chunks(reply(messages, kwargs.get("tools", ()))):
-            if run_manager:
-                run_manager.on_llm_new_token(str(chunk.text), chunk=chunk)
-            yield chunk
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=reply(messages, kwargs.get("tools", ())))])
-
     async def _astream(
         self,
         messages: list[BaseMessage],

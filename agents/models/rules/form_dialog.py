@@ -1,16 +1,13 @@
-"""The part of a dialog with a form: ask field by field, take what is told unasked, correct, finish."""
+"""The part of a dialog with a form: ask field by field, take what is told unasked, finish."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from agents.models.rules.calls import Filler, Plan
-from agents.models.rules.elsewhere import time_elsewhere
-from agents.models.rules.form_reading import Understood, to_rewrite, understand
-from agents.models.rules.matches import Match
+from agents.models.rules.form import Form
+from agents.models.rules.form_answers import Understood, understand
 from agents.models.rules.plan import cancelled
-from agents.models.rules.replies import ask_help, joined, not_understood, said_of, small_talk, told
-from agents.models.rules.sentences import sentence
+from agents.models.rules.replies import ask_help, joined, not_understood, small_talk, told
+from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.tool_dialog import hand_back, leave
 from agents.models.rules.types import FILL_FORM, HELP, Call, Move
@@ -25,36 +22,38 @@ def speak(now: Situation) -> Move:
     asked = None if begun else _asked(now)
     if not begun and (move := _chat(now, asked)):
         return move
-    if now.undone and _plainly_for_others(now):
-        return _go_on(now, "", asked)
-    if name := to_rewrite(now):
-        return _ask_for(now, name, "")
     meant = understand(now, asked)
-    if meant.aside and not begun:
-        return _aside(now, meant.aside, asked)
     return _act(now, meant) or _speak_only(now, meant, asked, begun)
 
 
-def _aside(now: Situation, kind: str, asked: str | None) -> Move:
-    """Answer words about the conversation itself, and ask the same question again, the next or the one before."""
-    text = sentence("complaint", now.lang) if kind == "complaint" else said_of(now, kind)
-    if not asked:
-        return _go_on(now, text, asked, said_enough=True)
-    if kind == "skip":
-        return _go_on(now, "", asked, skip=True, said_enough=True)
-    if kind == "unclear":
-        text = sentence("about_question", now.lang, label=_fields(now)[asked]["label"])
-    order = list(now.scene.get("fields", ()))
-    # The question asked is put again even if its answer is known: the user wants to change it.
-    again = order[max(order.index(asked) - 1, 0)] if kind == "previous" else asked
-    return _ask_for(now, again, text)
+def _chat(now: Situation, asked: str | None) -> Move | None:
+    """Answer what is not about the form: small talk, "skip", "that's all", "something else"."""
+    words = now.words
+    if asked and Form(now).kind(asked) == "flag" and words.means(now.heard, "yes", "no"):
+        return None
+    if asked and words.means(now.heard, "skip"):
+        return _go_on(now, "", asked, skip=True)
+    if move := leave(now):
+        return move
+    if text := cancelled(now):
+        return _go_on(now, "" if asked else text, asked, skip=bool(asked), said_enough=True)
+    if asked and words.means(now.heard, "yes", "undo.phrases"):
+        return _go_on(now, "", asked)
+    text = small_talk(now)
+    return _go_on(now, text, asked, said_enough=True) if text else None
 
 
-def _plainly_for_others(now: Situation) -> bool:
-    """Whether words that the user wants kept here can hardly be an answer ("add milk to my list")."""
-    open_to_all = replace(now, scene={**now.scene, "undone": False})
-    match = open_to_all.book().find(now.heard)
-    return match is not None and bool(match.owner) and match.pattern.strong
+def _act(now: Situation, meant: Understood) -> Move | None:
+    """Fill the form first; what reads it, and wishes of others, come in the next round."""
+    wish = ". ".join(match.text for match in meant.plan.foreign) or None
+    later = [{"name": call.name, "args": call.args} for call in meant.plan.calls]
+    remarks = meant.changes.remarks
+    if meant.changes.values:
+        then = {"calls": later, "wish": wish, "remarks": remarks}
+        return Move("", (Call(FILL_FORM, meant.changes.values),), {"then": then})
+    if later:
+        return Move("", tuple(meant.plan.calls), {"then": {"calls": [], "wish": wish, "remarks": remarks}})
+    return hand_back(wish, joined(*remarks)) if wish else None
 
 
 def _speak_only(now: Situation, meant: Understood, asked: str | None, begun: bool) -> Move:
@@ -64,52 +63,16 @@ def _speak_only(now: Situation, meant: Understood, asked: str | None, begun: boo
         return Move(remarks, notes={"asks": meant.plan.asks})
     if begun or remarks or meant.plan.begun:
         return _go_on(now, remarks, asked, said_enough=bool(remarks))
+    if now.undone:
+        return _go_on(now, "", asked)
     if HELP in now.tools and now.words.asks(now.heard):
         return ask_help(now)
-    if like := now.book().resemble(now.heard):
-        return _taken_for(now, like)
-    return _go_on(now, not_understood(now).text, asked, said_enough=True)
-
-
-def _chat(now: Situation, asked: str | None) -> Move | None:
-    """Answer what is not about the form: small talk, "skip", "that's all", "something else"."""
-    words = now.words
-    if asked and words.means(now.heard, "asides.previous.phrases"):
-        return _aside(now, "previous", asked)
-    if asked and words.means(now.heard, "skip"):
-        return _go_on(now, "", asked, skip=True)
-    if move := leave(now):
-        return move
-    if text := cancelled(now):
-        return _go_on(now, "" if asked else text, asked, skip=bool(asked), said_enough=True)
-    if asked and words.means(now.heard, "yes", "undo.phrases"):
-        return _go_on(now, "", asked)
-    text = small_talk(now) or time_elsewhere(now)
-    return _go_on(now, text, asked, said_enough=True) if text else None
-
-
-def _act(now: Situation, meant: Understood) -> Move | None:
-    """Fill the form first; what reads it, and wishes of others, come in the next round."""
-    wish = ". ".join(match.text for match in meant.plan.foreign) or None
-    later = [{"name": call.name, "args": call.args} for call in meant.plan.calls]
-    if meant.changes.values:
-        then = {"calls": later, "wish": wish, "remarks": meant.changes.remarks}
-        return Move("", (Call(FILL_FORM, meant.changes.values),), {"then": then})
-    if later:
-        return Move("", tuple(meant.plan.calls), {"then": {"calls": [], "wish": wish, "remarks": []}})
-    return hand_back(wish) if wish else None
-
-
-def _taken_for(now: Situation, like: Match) -> Move:
-    if like.owner:
+    like = None if asked else now.book().resemble(now.heard)
+    if like and like.owner:
         return hand_back(now.heard)
-    plan = Plan()
-    if like.tool == HELP:
-        return ask_help(now)
-    Filler(now, with_lists=False).add(plan, like.tool, {})
-    if plan.calls:
-        return Move("", tuple(plan.calls))
-    return Move(joined(*plan.remarks), notes={"asks": plan.asks} if plan.asks else {})
+    about = sentence("about_question", now.lang, label=_fields(now)[asked]["label"]) if asked else ""
+    text = joined(sentence("not_understood", now.lang), about) if asked else not_understood(now).text
+    return _ask_for(now, asked, text) if asked else _go_on(now, text, asked, said_enough=True)
 
 
 def _after(now: Situation) -> Move:
@@ -119,8 +82,8 @@ def _after(now: Situation) -> Move:
     waiting = [Call(entry["name"], entry["args"]) for entry in then.get("calls", ())]
     if remaining := tuple(call for call in waiting if call.key not in done):
         return Move("", remaining, {"then": then})
-    lines = [_noted(now, result.call.args) for result in now.results if _filled(result.call, result.failed)]
-    others = [result for result in now.results if not _filled(result.call, result.failed)]
+    lines = [_noted(now, result.call.args) for result in now.results if _is_filled(result.call, result.failed)]
+    others = [result for result in now.results if not _is_filled(result.call, result.failed)]
     text = joined(*lines, told(others, (), now.lang) if others else "", *then.get("remarks", ()), by="\n")
     if then.get("wish"):
         return hand_back(then["wish"], text)
@@ -130,7 +93,8 @@ def _after(now: Situation) -> Move:
 
 def _go_on(now: Situation, text: str, asked: str | None, *, skip: bool = False, said_enough: bool = False) -> Move:
     """Ask for the next field behind the one asked, or finish when there is none."""
-    filled = {name for result in now.results if _filled(result.call, result.failed) for name in result.call.args}
+    done = (result for result in now.results if _is_filled(result.call, result.failed))
+    filled = {name for result in done for name in result.call.args}
     missing = [name for name in now.scene.get("missing", ()) if name not in filled]
     order = list(now.scene.get("fields", ()))
     place = order.index(asked) + skip if asked in order else 0
@@ -153,8 +117,8 @@ def _asked(now: Situation) -> str | None:
     asks = now.note("asks")
     if asks and asks["tool"] == FILL_FORM:
         return str(asks["slot"])
-    said = str(now.last_reply.text) if now.last_reply else ""
-    return next((name for name, entry in _fields(now).items() if said.endswith(entry["question"])), None)
+    reply = str(now.last_reply.text) if now.last_reply else ""
+    return next((name for name, entry in _fields(now).items() if reply.endswith(entry["question"])), None)
 
 
 def _then(now: Situation) -> dict[str, Any]:
@@ -162,22 +126,21 @@ def _then(now: Situation) -> dict[str, Any]:
     return next((note for note in reversed(notes) if note), {})
 
 
-def _filled(call: Call, failed: bool) -> bool:
+def _is_filled(call: Call, failed: bool) -> bool:
     return call.name == FILL_FORM and not failed
 
 
 def _noted(now: Situation, args: Mapping[str, Any]) -> str:
-    return sentence("noted", now.lang, values=_listed(now, args))
-
-
-def _listed(now: Situation, values: Mapping[str, Any]) -> str:
-    shown = {name: ", ".join(value) if isinstance(value, list) else value for name, value in values.items() if value}
+    shown = {name: ", ".join(value) if isinstance(value, list) else value for name, value in args.items() if value}
     labels = {name: entry["label"] for name, entry in _fields(now).items()}
-    return "; ".join(
-        sentence("value", now.lang, label=labels.get(name, name), value=value) for name, value in shown.items()
-    )
+    values = (sentence("value", now.lang, label=labels.get(name, name), value=value) for name, value in shown.items())
+    return sentence("noted", now.lang, values="; ".join(values))
 
 
 def _fields(now: Situation) -> Mapping[str, Any]:
+    """Return the label and the question of each field; where the form has no words of its own, its name serves."""
     form = now.own.form if now.own else None
-    return table(f"forms/{form}", now.lang) if form else {}
+    worded = table(f"forms/{form}", now.lang) if form else {}
+    names = dict.fromkeys((*now.scene.get("fields", ()), *worded))
+    plain = {name: {"label": name.replace("_", " "), "question": asking(name, now.lang)} for name in names}
+    return {name: {**plain[name], **worded.get(name, {})} for name in names}

@@ -1,4 +1,4 @@
-"""Which list a tool's numbers refer to, how it stands, and what "it" means.
+"""Which list a tool's numbers refer to, and how it stands.
 
 By convention `list_things` shows the list, without parameters, and `change_thing` and `delete_things` go by it.
 """
@@ -14,7 +14,6 @@ from agents.models.rules.types import PROTOCOL, results
 from agents.text.vocabulary import Vocabulary
 from prompts import card
 
-_NUMBER = re.compile(r"(?<!\d)(\d+)\. ")
 _CHOSEN = re.compile(r'"number":(\d+)')
 
 
@@ -54,23 +53,6 @@ def listing(now: Situation, tool: str) -> dict[int, str] | None:
         name = result.call.name
         if not result.failed and name in now.tools and name not in PROTOCOL and _things(name) == _things(tool):
             return entries(result.text) or ({} if name == shown_by else None)
-    return None
-
-
-def latest(now: Situation, tool: str) -> int | None:
-    """Return which of a tool's things "it" means: the one last changed, or the last one that was just added."""
-    for result in reversed(results(now.before)):
-        wanted = now.tools.get(result.call.name, {})
-        if _things(result.call.name) != _things(tool):
-            continue
-        for name, value in result.call.args.items():
-            kind = wanted[name].kind if name in wanted else None
-            if kind == "number" and isinstance(value, int):
-                return value
-            if kind == "texts":
-                return max(entries(result.text), default=None)
-            if kind == "time" and "number" not in result.call.args:
-                return int(found[1]) if (found := _NUMBER.search(result.text)) else None
     return None
 
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from agents.models.rules.pattern import Pattern, pattern, values_of
+from agents.models.rules.sentences import vocabulary
 from agents.models.rules.spoken import Spoken, spoken
 from agents.models.rules.times import parted, time_in, whole
 from agents.models.rules.values import WHEN
-from agents.text.stems import plain, words
-from agents.text.vocabulary import vocabulary
+from agents.text.stems import words
 
 LONGEST = 60
 """Words; a longer text is a story, not a wish, and would make matching slow."""
@@ -67,16 +67,3 @@ def first_match(name: str, text: str, lang: str) -> dict[str, str] | None:
         if found is not None and (best is None or candidate.weight > best[0]):
             best = candidate.weight, found
     return best and best[1]
-
-
-def replacing(text: str, lang: str) -> dict[str, str] | None:
-    """Return what of a text is wrong (`old`) and what is right (`new`): "not Ruby but Rust", "not a nurse, a pilot"."""
-    known = vocabulary(lang)
-    head, comma, tail = plain(text).rpartition(", ")
-    said, follows = known.stems(head), set(known.stems(tail)[:1])
-    link = known.phrases("edits.link")
-    refused = {stem for entry in known.phrases("negation") for stem in known.stems(entry)[:1]}
-    if comma and len(said) > 1 and refused & set(said[:2]) and not follows & (refused | set(link)):
-        # Where the one ends and the other begins, only the comma tells.
-        text = f"{head} {link[0]} {tail}"
-    return first_match("edits.replace", text, lang)

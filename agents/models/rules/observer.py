@@ -3,14 +3,13 @@
 import json
 import re
 
-from agents.models.rules.elsewhere import time_elsewhere
 from agents.models.rules.matches import Match, first_match
-from agents.models.rules.sentences import sentence
+from agents.models.rules.sentences import sentence, vocabulary
 from agents.models.rules.situation import Situation
 from agents.models.rules.types import HELP, Move
 from agents.models.rules.wishes import wishes
 from agents.text.stems import plain
-from agents.text.vocabulary import listening, vocabulary
+from agents.text.vocabulary import listening
 
 _CLAUSE_END = re.compile(r"[.!?;\n]|,\s")
 
@@ -31,7 +30,7 @@ def _holder(now: Situation) -> str:
     asked = _answers_question(now)
     if now.words.means(now.heard, "switch.phrases"):
         return "stay" if asked and now.words.means(now.heard, "cancel") else "own"
-    if first_match("edits.replace", now.heard, now.words.lang) or time_elsewhere(now):
+    if now.own and now.own.form and first_match("edits.replace", now.heard, now.words.lang):
         return "stay"
     found = wishes(now.heard, now.words, now.book().find).matches
     # Every speaker can look into the help itself.

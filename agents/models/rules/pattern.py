@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from agents.models.rules.sentences import vocabulary
 from agents.models.rules.values import WHEN
 from agents.text.stems import words
-from agents.text.vocabulary import vocabulary
 
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")
 
@@ -37,7 +37,7 @@ class Pattern:
     @property
     def strong(self) -> bool:
         """Whether a match can hardly be an answer to another question."""
-        return len(self.literals) > 1 or not self.slack
+        return not self.slack
 
 
 @lru_cache(maxsize=10_000)

@@ -1,17 +1,16 @@
 """Which ability a text is about: all example phrases in reach, exact fits first, then likeness."""
 
-import math
-from collections import Counter
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from agents.models.rules.answers import is_answer
 from agents.models.rules.matches import Match, match
 from agents.models.rules.pattern import Pattern, pattern
-from agents.models.rules.small_talk import points_only
+from agents.models.rules.sentences import vocabulary
 from agents.models.rules.spoken import Spoken, spoken
 from agents.models.rules.values import WHEN
-from agents.text.vocabulary import vocabulary
 from prompts import card, table
 
 LIKE = 0.7
@@ -27,6 +26,8 @@ class Source:
     form: str | None = None
     examples: tuple[str, ...] = ()
     """Phrases that came with a remote tool, which has no card."""
+    about: str = ""
+    """The name and the description of a dialog, whose words stand in for examples where it has none."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Phrasebook:
 
     lang: str
     patterns: tuple[Pattern, ...]
-    rarity: dict[str, float] = field(repr=False)
+    topics: tuple[Pattern, ...] = ()
+    """Dialogs without examples; the literals are the words of their name and description."""
 
     def find(self, text: str) -> Match | None:
         """Return the pattern that fits the whole text and says most, with or without a polite opening."""
@@ -49,7 +51,16 @@ class Phrasebook:
                 rank = (candidate.weight, not candidate.owner, -size)
                 if best is None or rank > best[0]:
                     best = rank, Match(candidate, slots, text)
-        return best and best[1]
+        if best is None or best[0][0] < 1:
+            return self._by_topic(text) or (best and best[1])
+        return best[1]
+
+    def _by_topic(self, text: str) -> Match | None:
+        """Return the dialog without examples two of whose words are said ("plan", "trip"), if there is one alone."""
+        wanted = set(_variants(text, self.lang)[-1].line.split())
+        topics = [topic for topic in self.topics if len(wanted & set(topic.literals)) >= min(2, len(topic.literals))]
+        is_wish = len(_variants(text, self.lang)) > 1
+        return Match(replace(topics[0], slack=not is_wish), {}, text) if len(topics) == 1 else None
 
     def resemble(self, text: str) -> Match | None:
         """Return the example that is most like the text, if it is like enough; its slots stay empty."""
@@ -67,36 +78,23 @@ class Phrasebook:
 
     def _likeness(self, said: set[str], candidate: Pattern) -> float:
         meant = set(candidate.literals) - vocabulary(self.lang).stop
-        shared = sum(self.rarity.get(stem, 0.0) for stem in said & meant)
-        if not shared:
-            return 0.0
-        unknown = max(self.rarity.values())
-        wanted = sum(self.rarity.get(stem, unknown) for stem in meant)
-        heard = sum(self.rarity.get(stem, unknown) for stem in said)
-        return 2 * shared / (wanted + heard)
+        return 2 * len(said & meant) / max(len(said) + len(meant), 1)
 
     def _plausible(self, candidate: Pattern, slots: dict[str, str]) -> bool:
-        """Refuse a form's field that would hold a negation or a bare pronoun ("I like it", "I can do everything")."""
+        """Refuse a form's field that would hold no name ("I like it", "I can do everything")."""
         if not candidate.of_form:
             return True
+        is_told = len(candidate.literals) > 1 or not candidate.owner
         words = vocabulary(self.lang)
-        if candidate.owner and len(candidate.literals) < 2:
-            return False
-        negations = {words.stems(entry)[0] for entry in words.phrases("negation")}
-        # A name may be a small word in capitals: "I know Go".
-        values = [words.stems(value) for value in slots.values() if not value[:1].isupper()]
-        if any(points_only(value, words) for value in slots.values()):
-            return False
-        return all(value[0] not in negations and not words.stop.issuperset(value) for value in values)
+        return is_told and all(is_answer(value, words, may_command=True) for value in slots.values())
 
 
 @lru_cache(maxsize=200)
 def phrasebook(sources: tuple[Source, ...], lang: str) -> Phrasebook:
     """Gather the example phrases of the sources."""
     patterns = tuple(candidate for source in sources for candidate in _patterns(source, lang))
-    spread = Counter(stem for candidate in patterns for stem in set(candidate.literals))
-    rarity = {stem: math.log(1 + len(patterns) / count) for stem, count in spread.items()}
-    return Phrasebook(lang, patterns, rarity or {"": 1.0})
+    topics = tuple(_topic(source, lang) for source in sources if source.about and not _examples(source, lang))
+    return Phrasebook(lang, patterns, topics)
 
 
 def showpiece(tool: str, lang: str) -> str | None:
@@ -104,8 +102,19 @@ def showpiece(tool: str, lang: str) -> str | None:
     return next((example for example in card(tool, lang)[1] if "{" not in example), None)
 
 
+def _examples(source: Source, lang: str) -> tuple[str, ...]:
+    return card(source.tool, lang)[1] or source.examples
+
+
+def _topic(source: Source, lang: str) -> Pattern:
+    words = vocabulary(lang)
+    stems = [stem for stem in words.stems(source.about) if stem not in words.stop | words.listed("about")]
+    literals = tuple(dict.fromkeys(stems))
+    return Pattern(source.tool, source.owner, source.about, re.compile(""), literals, float(len(literals)))
+
+
 def _patterns(source: Source, lang: str) -> Iterable[Pattern]:
-    examples = card(source.tool, lang)[1] or source.examples
+    examples = _examples(source, lang)
     card_patterns = [pattern(example, lang, source.tool, source.owner) for example in examples]
     # "For 7" is a time where a time has to be ("set an alarm for {when}"), not anywhere in a sentence.
     placed = [candidate.example for candidate in card_patterns if candidate.timed and "{text}" not in candidate.example]
@@ -118,7 +127,7 @@ def _patterns(source: Source, lang: str) -> Iterable[Pattern]:
             yield candidate
     if source.form:
         for fields in table(f"forms/{source.form}", lang).values():
-            for example in fields["examples"]:
+            for example in fields.get("examples", ()):
                 yield pattern(example, lang, source.tool, source.owner, of_form=True)
 
 

@@ -37,16 +37,16 @@ def plain_number(raw: str, words: Vocabulary) -> int | None:
     return numbers[0] if len(numbers) == 1 and not rest else None
 
 
-def refer(raw: str, listing: Mapping[int, str], words: Vocabulary, latest: int | None = None) -> Found:
-    """Find the entries of `listing` that the words mean; `latest` is what "it" means."""
+def refer(raw: str, listing: Mapping[int, str], words: Vocabulary) -> Found:
+    """Find the entries of `listing` that the words mean."""
     if exact := _exact(raw, listing, words):
         return Found((exact,))
-    if (several := _several(raw, listing, words, latest)) is not None:
-        return several
+    if words.means(raw, "references.all"):
+        return Found(tuple(listing))
     found: list[int] = []
     unknown: list[str] = []
     for piece in items(raw, words) or [raw]:
-        one = _one(piece, listing, words, latest)
+        one = _one(piece, listing, words)
         if one.choices:
             return one
         found += one.numbers
@@ -54,40 +54,15 @@ def refer(raw: str, listing: Mapping[int, str], words: Vocabulary, latest: int |
     return Found(tuple(dict.fromkeys(found)), tuple(unknown))
 
 
-def _several(raw: str, listing: Mapping[int, str], words: Vocabulary, latest: int | None) -> Found | None:
-    """Return what is meant by words about the whole list: all, both, none, "all but the milk", "the first two"."""
-    known = tuple(listing)
-    if words.means(raw, "references.all"):
-        return Found(known)
-    if words.means(raw, "references.none"):
-        return Found()
-    if words.means(raw, "references.both"):
-        return Found(known) if len(known) == 2 else Found(choices=known)
-    cut = words.mention(raw, "references.except")
-    if cut and words.means(raw[: cut[0]], "references.all"):
-        kept = refer(raw[cut[1] :], listing, words, latest)
-        return Found(tuple(number for number in known if number not in kept.numbers), kept.unknown, kept.choices)
-    numbers, rest = _numbers(raw, words)
-    if len(numbers) == 2 and numbers[0] in (1, -1) and not rest and len(items(raw, words)) == 1:
-        most = numbers[1]
-        return Found(known[:most] if numbers[0] == 1 else known[-most:])
-    return None
-
-
-def _one(raw: str, listing: Mapping[int, str], words: Vocabulary, latest: int | None) -> Found:
+def _one(raw: str, listing: Mapping[int, str], words: Vocabulary) -> Found:
     if (number := plain_number(raw, words)) is not None:
         number = max(listing, default=0) if number == -1 else number
         return Found((number,)) if number in listing else Found(unknown=(raw,))
-    if words.means(raw, "references.it") and (number := latest or (min(listing) if len(listing) == 1 else 0)):
-        return Found((number,))
     if exact := _exact(raw, listing, words):
         return Found((exact,))
-    if marked := _marked(raw, listing, words):
-        return Found(marked)
     wanted = _content(raw, words)
     held = {number: set(words.stems(entry)) for number, entry in listing.items()}
     near = [number for number, stems in held.items() if wanted and wanted <= stems]
-    near = near or [number for number, stems in held.items() if wanted and stems and _bare(stems, words) <= wanted]
     if len(near) == 1:
         return Found((near[0],))
     return Found(choices=tuple(near)) if near else Found(unknown=(raw,))
@@ -96,13 +71,6 @@ def _one(raw: str, listing: Mapping[int, str], words: Vocabulary, latest: int | 
 def _exact(raw: str, listing: Mapping[int, str], words: Vocabulary) -> int | None:
     key = words.key(raw)
     return next((number for number, entry in listing.items() if words.key(_MARK.sub("", entry)) == key), None)
-
-
-def _marked(raw: str, listing: Mapping[int, str], words: Vocabulary) -> tuple[int, ...]:
-    """Return the entries with a mark in brackets that the words are about ("the done ones")."""
-    wanted = _content(raw, words)
-    marks = {number: mark[1] for number, entry in listing.items() if (mark := _MARK.search(entry))}
-    return tuple(number for number, mark in marks.items() if wanted and wanted <= set(words.stems(mark)))
 
 
 def _content(raw: str, words: Vocabulary) -> set[str]:

@@ -9,6 +9,7 @@ from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.types import HELP, PROTOCOL, Call, Move, Result
 from agents.models.rules.wishes import clauses
+from prompts import FALLBACK, carded
 
 SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
 
@@ -43,10 +44,7 @@ def examples(now: Situation, most: int = 3) -> str:
     if own:
         names = [name for name in own.tools if name not in PROTOCOL]
     else:
-        # The last tool of a dialog opens with its everyday wish less often than the first one.
-        inner = [name for helper in now.helpers for name in helper.tools[:2] if name not in PROTOCOL]
-        entries = [helper.tool for helper in now.helpers]
-        names = [*entries[:1], *inner[-2:-1], *(name for name in now.tools if name not in entries), *entries, *inner]
+        names = [*(helper.tool for helper in now.helpers[:2]), *now.tools]
     shown = [example for name in names if name != HELP and (example := showpiece(name, _shown(now)))]
     some = [sentence("example", now.lang, text=example) for example in dict.fromkeys(shown)][:most]
     return sentence("examples", now.lang, examples=", ".join(some)) if some else ""
@@ -55,24 +53,10 @@ def examples(now: Situation, most: int = 3) -> str:
 def not_understood(now: Situation) -> Move:
     """Say that the text was not understood, and what would be."""
     first = sentence("not_understood" if now.heard else "nothing_said", now.lang)
+    like = now.book().resemble(now.heard)
+    if like and (example := showpiece(like.tool, now.words.lang)):
+        return Move(joined(first, sentence("did_you_mean", now.lang, text=example)))
     return Move(joined(first, examples(now) if now.own else abilities(now)))
-
-
-def said_of(now: Situation, kind: str) -> str:
-    """Answer what a message does to the conversation (`asides.KINDS`), apart from any dialog."""
-    match kind:
-        case "skip" | "forbid":
-            return sentence("no", now.lang)
-        case "wait":
-            return sentence("take_your_time", now.lang)
-        case "complaint":
-            return sentence("what_instead", now.lang)
-        case "upset":
-            ways_on = sentence("ways_on", now.lang) if now.own and now.own.form else ""
-            return joined(sentence("sorry", now.lang), ways_on)
-        case "repeat" | "previous":
-            return ""
-    return str(not_understood(now).text)
 
 
 def ask_help(now: Situation) -> Move:
@@ -104,4 +88,5 @@ def joined(*parts: str, by: str = " ") -> str:
 
 
 def _shown(now: Situation) -> str:
-    return now.lang if now.lang in ("en", "ru") else "en"
+    """Return the language of the examples: the conversation's, if its tools have cards in it."""
+    return now.lang if carded(now.lang) else FALLBACK

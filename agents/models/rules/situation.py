@@ -8,9 +8,10 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from agents.models.rules.phrasebook import Phrasebook, Source, phrasebook
+from agents.models.rules.sentences import vocabulary
 from agents.models.rules.types import HAND_BACK, SUPERVISOR, Helper, Result, results, text_of
 from agents.models.rules.values import Parameter, parameters
-from agents.text.vocabulary import Vocabulary, listening, vocabulary
+from agents.text.vocabulary import Vocabulary, listening
 
 SERVED = "served"
 """The note of an answer that a tool gave without its speaker: the tool's name."""
@@ -40,7 +41,14 @@ class Situation:
     def helpers(self) -> list[Helper]:
         """Return the dialogs, by their entry tools."""
         return [
-            Helper(tool, entry["dialog"], entry["title"], tuple(entry.get("tools", ())), entry.get("form"))
+            Helper(
+                tool,
+                entry["dialog"],
+                entry["title"],
+                tuple(entry.get("tools", ())),
+                entry.get("form"),
+                entry.get("description", ""),
+            )
             for tool, entry in (self.scene.get("helpers") or {}).items()
         ]
 
@@ -78,7 +86,7 @@ class Situation:
         """Whether the user took a switch back, so that the message is meant for this dialog after all."""
         return bool(self.scene.get("undone"))
 
-    @property
+    @cached_property
     def words(self) -> Vocabulary:
         """Return the word lists for what was heard."""
         return vocabulary(listening(self.heard, self.lang))

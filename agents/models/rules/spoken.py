@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from agents.models.rules.sentences import vocabulary
 from agents.text.stems import plain
-from agents.text.vocabulary import Unit, vocabulary
+from agents.text.vocabulary import Unit
 
 _OPENING, _CLOSING = ('"', "«", "“"), ('"', "»", "”")
 

@@ -1,16 +1,12 @@
 """The supervisor's part: hand each wish to whom it belongs, use its own tools, say honestly what it is."""
 
-from agents.models.rules.calls import NeedsListing, Plan
-from agents.models.rules.elsewhere import time_elsewhere
-from agents.models.rules.list_filter import refined
+from agents.models.rules.arguments import NeedsListing, Plan
 from agents.models.rules.lists import spelled
 from agents.models.rules.matches import first_match
 from agents.models.rules.plan import cancelled, understand
 from agents.models.rules.replies import abilities, joined, not_understood, small_talk, told
 from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation
-from agents.models.rules.small_talk import aside
-from agents.models.rules.tool_dialog import digression
 from agents.models.rules.types import Call, Helper, Move
 
 
@@ -34,21 +30,19 @@ def speak(now: Situation) -> Move:
         return Move("", calls)
     if plan.remarks:
         return _with_remarks(now, plan, "")
-    if (last := _last_dialog(now)) and _corrects(now):
-        return Move("", (Call(last, {"brief": now.heard}),))
+    if (dialog := _corrected(now)) is not None:
+        return Move("", (Call(dialog.tool, {"brief": now.heard}),))
     helper = _offered(now)
     return _offering(now, helper, not_understood(now).text) if helper else not_understood(now)
 
 
 def _chat(now: Situation) -> Move | None:
-    """Answer small talk and words about the conversation; what was offered before them stays on offer."""
+    """Answer small talk; what was offered before it stays on offer."""
     helper = _offered(now)
     if helper and (text := small_talk(now, "greeting", "how_are_you", "who_are_you")):
         return _offering(now, helper, text)
-    if text := small_talk(now) or time_elsewhere(now) or refined(now):
-        return Move(text)
-    move = digression(now)
-    return _offering(now, helper, move.text) if helper and move else move
+    text = small_talk(now)
+    return Move(text) if text else None
 
 
 def _plan(now: Situation) -> Plan:
@@ -99,20 +93,17 @@ def _offer_answered(now: Situation) -> Move | None:
         return None
     if now.words.means(now.heard, "yes"):
         return Move("", (Call(helper.tool, {"brief": helper.title}),))
-    if now.words.means(now.heard, "no", "skip", "cancel") or aside(now.heard, now.words) == "skip":
+    if now.words.means(now.heard, "no", "skip", "cancel"):
         return Move(joined(sentence("offer_declined", now.lang), abilities(now)))
     return None
 
 
-def _corrects(now: Situation) -> bool:
-    """Whether the text corrects something said before ("no, I meant Rust")."""
-    return any(first_match(name, now.heard, now.words.lang) for name in ("edits.replace", "edits.again"))
-
-
-def _last_dialog(now: Situation) -> str | None:
-    """Return the entry tool of the dialog that gave the conversation back last."""
+def _corrected(now: Situation) -> Helper | None:
+    """Return the dialog with a form that gave the conversation back last, if the text corrects what it was told."""
+    if not any(first_match(name, now.heard, now.words.lang) for name in ("edits.replace", "edits.again")):
+        return None
     ended = [note.additional_kwargs["dialog"] for note in now.before if "dialog" in note.additional_kwargs]
-    return next((helper.tool for helper in now.helpers if ended and helper.dialog == ended[-1]), None)
+    return next((helper for helper in now.helpers if helper.form and ended and helper.dialog == ended[-1]), None)
 
 
 def _handovers(now: Situation, plan: Plan) -> list[Call]:

@@ -2,19 +2,14 @@
 
 from dataclasses import replace
 
-from langchain_core.messages import AIMessage
-
-from agents.models.rules.calls import NeedsChoice, NeedsListing, Plan
-from agents.models.rules.elsewhere import time_elsewhere
-from agents.models.rules.list_filter import refined
+from agents.models.rules.arguments import NeedsChoice, NeedsListing, Plan
 from agents.models.rules.lists import choosers, readings
-from agents.models.rules.plan import cancelled, guess, understand
-from agents.models.rules.replies import ask_help, joined, not_understood, said_of, small_talk, told
+from agents.models.rules.plan import cancelled, understand
+from agents.models.rules.replies import ask_help, joined, not_understood, small_talk, told
 from agents.models.rules.replies import examples as show_examples
-from agents.models.rules.sentences import sentence
+from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
-from agents.models.rules.small_talk import addressed, aside
-from agents.models.rules.types import HAND_BACK, HELP, Call, Move, text_of
+from agents.models.rules.types import HAND_BACK, HELP, PROTOCOL, Call, Move
 
 
 def speak(now: Situation) -> Move:
@@ -59,31 +54,8 @@ def _chat(now: Situation) -> Move | None:
         return Move(show_examples(now) or sentence("greeted", now.lang))
     if text := cancelled(now):
         return Move(text)
-    asks = now.note("asks")
-    if asks and asks["slot"] is None and now.words.means(now.heard, "yes"):
-        return None
-    if text := small_talk(now) or time_elsewhere(now) or refined(now):
-        return Move(text)
-    return digression(now)
-
-
-def digression(now: Situation) -> Move | None:
-    """Answer words about the conversation itself; what the speaker asked for is still open, unless it was refused."""
-    kind = aside(now.heard, now.words) or addressed(now.heard, now.words, "forbid", "upset")
-    if not kind or now.book().find(now.heard):
-        return None
-    asks = now.note("asks")
-    if kind == "skip":
-        return Move(sentence("cancelled" if asks else "no", now.lang))
-    again = kind in ("repeat", "previous") or (asks and kind == "unclear")
-    text = _question(now) if again else said_of(now, kind)
-    return Move(text or not_understood(now).text, notes={"asks": asks} if asks else {})
-
-
-def _question(now: Situation) -> str:
-    """Return the speaker's last question; its last words where it asked none."""
-    said = [text for message in reversed(now.before) if isinstance(message, AIMessage) and (text := text_of(message))]
-    return next((text for text in said if "?" in text), said[0] if said else "")
+    text = small_talk(now)
+    return Move(text) if text else None
 
 
 def _round(now: Situation, calls: list[Call]) -> tuple[Call, ...]:
@@ -114,11 +86,14 @@ def _answer(now: Situation, plan: Plan) -> Move:
 
 
 def _at_a_loss(now: Situation, plan: Plan) -> Move:
-    """Begin with what can be said here; later ask back, or say that this was not understood."""
+    """Begin with what can be said here; later ask again what was asked, or say that this was not understood."""
+    if now.own and not (set(now.tools) - PROTOCOL):
+        return Move(sentence("talk_only", now.lang, title=now.own.title))
     if plan.begun or now.begun:
         return Move(joined(sentence("greeted", now.lang), show_examples(now)))
     if HELP in now.tools and now.words.asks(now.heard):
         return ask_help(now)
-    if guessed := guess(now):
-        return Move(sentence("did_you_mean", now.lang, text=guessed[0]), notes={"asks": guessed[1]})
+    if asks := now.note("asks"):
+        question = asking(asks["slot"], now.lang)
+        return Move(joined(sentence("not_understood", now.lang), question), notes={"asks": asks})
     return not_understood(now)

@@ -25,12 +25,13 @@ class Helper:
     title: str
     tools: tuple[str, ...]
     form: str | None
+    description: str = ""
 
     def sources(self, owner: str) -> tuple[Source, ...]:
         """Return where phrases that belong to this dialog come from; `owner` is who gets them."""
         inner = tuple(Source(name, owner) for name in self.tools if name not in PROTOCOL)
         fields = (Source(FILL_FORM, owner, self.form),) if self.form else ()
-        return (Source(self.tool, owner), *inner, *fields)
+        return (Source(self.tool, owner, about=f"{self.tool.replace('_', ' ')} {self.description}"), *inner, *fields)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agents.models.rules.matches import Match
 from agents.models.rules.types import FILL_FORM
@@ -10,65 +10,56 @@ from agents.models.rules.values import QUOTED, WHEN, clean
 from agents.text.stems import plain
 from agents.text.vocabulary import Vocabulary
 
-LONGEST_OPENING = 4
-"""Words that two wishes may have in common at their beginning ("wake me up")."""
 _SOCIAL = ("yes", "no", "thanks", "greeting", "goodbye", "how_are_you", "cancel")
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a message asks for, in order, and the words before it that no ability explains."""
+    """What a message asks for, in order, and the words before and behind it that were not understood."""
 
     matches: tuple[Match, ...]
     lead: str = ""
+    unread: tuple[str, ...] = ()
 
 
 def wishes(text: str, words: Vocabulary, find: Callable[[str], Match | None]) -> Wishes:
     """Find the wishes of a message; a part without meaning of its own belongs to the one before."""
     flat = plain(text)
     pieces: list[tuple[int, int, Match]] = []
+    unread: list[str] = []
     lead_end = 0
     whole = find(flat)
     for start, end in _parts(flat, words):
         found = find(flat[start:end])
-        if found is None and pieces and not (whole and WHEN in whole.slots):
-            found = _continued(pieces[-1][2], flat[start:end], find)
-        if found is not None:
-            pieces.append((start, end, _of_same_field(pieces[-1][2], found) if pieces else found))
+        if found is not None and not (pieces and _is_of_form(pieces[-1][2], found)):
+            pieces.append((start, end, found))
         elif pieces:
-            begin, _, core = pieces[-1]
-            pieces[-1] = begin, end, find(flat[begin:end]) or replace(core, text=flat[begin:end])
+            begin = pieces[-1][0]
+            if (longer := find(flat[begin:end])) and _keeps_time(longer, pieces[-1][2]):
+                pieces[-1] = begin, end, longer
+            elif not words.means(flat[start:end], *_SOCIAL):
+                unread.append(flat[start:end])
         else:
             lead_end = end
-    if whole and (not pieces or (len(pieces) == 1 and whole.pattern.weight >= pieces[0][2].pattern.weight)):
+    if whole and (not pieces or (len(pieces) == 1 and _outweighs(whole, pieces[0][2]))):
         return Wishes((whole,))
     lead = flat[:lead_end]
-    return Wishes(tuple(found for *_, found in pieces), "" if pieces and words.means(lead, *_SOCIAL) else lead)
+    lead = "" if pieces and words.means(lead, *_SOCIAL) else clean(lead, words)
+    return Wishes(tuple(match for *_, match in pieces), lead, tuple(unread))
 
 
-def _continued(former: Match, part: str, find: Callable[[str], Match | None]) -> Match | None:
-    """Return what a part means that leaves out how the one before began: "… and at ten to call dad".
-
-    Only a time of its own makes it another wish; else it may as well be a part of what to do.
-    """
-    opening = former.text.split()[:LONGEST_OPENING]
-    for count in range(1, len(opening) + 1) if WHEN in former.slots else ():
-        text = " ".join([*opening[:count], part])
-        if (found := find(text)) and found.tool == former.tool and WHEN in found.slots:
-            return found
-    return None
+def _outweighs(whole: Match, part: Match) -> bool:
+    return whole.pattern.weight >= part.pattern.weight and _keeps_time(whole, part)
 
 
-def _of_same_field(former: Match, found: Match) -> Match:
-    """Return a bare "add X" as one about the field of a form that the wish before it named: "… and add Go"."""
-    named = former.tool == FILL_FORM and not former.pattern.of_form and former.slots
-    if not named or not found.slots or found.pattern.strong or found.tool == FILL_FORM:
-        return found
-    return replace(
-        found,
-        pattern=replace(found.pattern, tool=FILL_FORM, owner=former.owner),
-        slots={next(iter(former.slots)): next(iter(found.slots.values()))},
-    )
+def _keeps_time(longer: Match, part: Match) -> bool:
+    """Tell whether a reading of more words is no to-do in place of a reminder."""
+    return WHEN in longer.slots or WHEN not in part.slots
+
+
+def _is_of_form(former: Match, match: Match) -> bool:
+    """Tell whether a bare "add X" follows a change of a form, so that it may be about the form or a list."""
+    return former.tool == FILL_FORM and match.tool != FILL_FORM and not match.pattern.strong
 
 
 def without_greeting(text: str, words: Vocabulary) -> str:

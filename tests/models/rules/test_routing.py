@@ -8,7 +8,6 @@ from tests.support.rules_room import Room
 
 TO_SUPERVISOR: list[tuple[Lang, str, list[str]]] = [
     ("en", "what time is it?", [call("supervisor.current_time")]),
-    ("en", "could you tell me what time it is", [call("supervisor.current_time")]),
     ("en", "Good morning, what day is it today?", [call("supervisor.current_time")]),
     ("en", "switch to Russian please", [call("supervisor.change_language", language="ru")]),
     ("en", "what can you do", [call("supervisor.abilities")]),

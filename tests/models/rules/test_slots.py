@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from agents.models.rules.sentences import vocabulary
 from agents.models.rules.values import named, parameters
-from agents.text.vocabulary import vocabulary
 
 FUNCTION = {
     "parameters": {

@@ -40,13 +40,13 @@ async def test_streams_tool_calls_with_stable_ids() -> None:
     assert not {entry["id"] for entry in again.tool_calls} & {entry["id"] for entry in whole.tool_calls}
 
 
-def test_notes_survive_streaming() -> None:
+async def test_notes_survive_streaming() -> None:
     """What the next turn needs to know travels with the streamed message too."""
     scene = {"role": "supervisor", "lang": "en", "helpers": {}, "tools": ["change_language"]}
     prompt = [HumanMessage("change the language"), SystemMessage("Go on.", additional_kwargs={"scene": scene})]
     model = RulesModel().bind_tools(Room().tools("supervisor"))
     merged: AIMessageChunk | None = None
-    for piece in model.stream(prompt):
+    async for piece in model.astream(prompt):
         assert isinstance(piece, AIMessageChunk)
         merged = piece if merged is None else merged + piece
     assert merged is not None

@@ -1,12 +1,11 @@
-"""From wishes to tool calls: fill the slots, look up what a name refers to, ask for what is missing."""
+"""From wishes to tool calls: find the value of each argument, look up what a name means, ask for what is missing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.models.rules.call_parts import is_choosable, merge, missing_of, spread
-from agents.models.rules.lists import choosing, latest, listing, number_in, reading
-from agents.models.rules.matches import Match, first_match
+from agents.models.rules.lists import choosing, listing, number_in, reading
+from agents.models.rules.matches import Match
 from agents.models.rules.references import plain_number, refer
 from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
@@ -68,20 +67,20 @@ class Filler:
                 args[name] = self.value(tool, parameter, raw[name])
             except Unclear as unclear:
                 plan.remarks.append(str(unclear))
-                if is_choosable(parameter) and not plan.calls:
+                if _is_choosable(parameter) and not plan.calls:
                     plan.asks = {"tool": tool, "slot": name, "args": args}
                 return
-        missing = missing_of(wanted, args)
-        if missing and (only := self._only(tool, wanted[missing], is_said=bool(args))) is not None:
+        missing = _missing_of(wanted, args)
+        if missing and (only := self._only(tool, wanted[missing])) is not None:
             known = {**args, missing: only}
             args = {name: known[name] for name in wanted if name in known}
-            missing = missing_of(wanted, args)
+            missing = _missing_of(wanted, args)
         if missing:
             plan.asks = {"tool": tool, "slot": missing, "args": args}
             plan.remarks.append(asking(missing, self.now.lang))
             return
-        for call in spread(tool, wanted, args):
-            merge(plan.calls, call)
+        for call in _spread(tool, wanted, args):
+            _merge(plan.calls, call)
 
     def value(self, tool: str, parameter: Parameter, raw: str) -> Any:
         """Return the typed value of raw words for a tool.
@@ -91,7 +90,7 @@ class Filler:
             Unclear: no value can be told from the words.
         """
         words = self.now.words
-        if parameter.kind in ("flag", "choice"):
+        if parameter.kind in ("flag", "choice") or words.phrases(f"values.{parameter.name}"):
             value = named(raw, parameter, words)
             if value is None:
                 raise Unclear(asking(parameter.name, self.now.lang))
@@ -105,19 +104,17 @@ class Filler:
         return items(raw, words) if parameter.kind == "texts" else clean(raw, words)
 
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
-        words = self.now.words
-        points = parameter.kind in ("number", "numbers") and words.means(raw, "references.it")
-        return vague(raw, words) and not points
+        points = parameter.kind in ("number", "numbers") and self.now.words.means(raw, "references.it")
+        return points or vague(raw, self.now.words)
 
-    def _only(self, tool: str, parameter: Parameter, *, is_said: bool) -> list[int] | None:
-        """Return the one entry that "the alarm" can mean, or, if it is said what to do, "it"."""
+    def _only(self, tool: str, parameter: Parameter) -> list[int] | None:
+        """Return the one entry that "the alarm" can mean."""
         if parameter.kind not in ("number", "numbers") or not self.with_lists or reading(self.now, tool) is None:
             return None
         known = listing(self.now, tool)
         if known is None:
             raise NeedsListing(reading(self.now, tool))
-        last = latest(self.now, tool) if is_said else None
-        return [last] if last in known else list(known) if len(known) == 1 else None
+        return list(known) if len(known) == 1 else None
 
     def _numbers(self, tool: str, raw: str) -> list[int]:
         words, lang = self.now.words, self.now.lang
@@ -129,7 +126,7 @@ class Filler:
             return [number for number in plain if number is not None]
         if not known:
             raise Unclear(sentence("empty", lang))
-        found = refer(raw, known, words, latest(self.now, tool))
+        found = refer(raw, known, words)
         shown = "\n".join(f"{number}. {entry}" for number, entry in known.items())
         if found.choices:
             return [self._chosen(tool, found.choices, known)]
@@ -151,23 +148,36 @@ class Filler:
         raise NeedsChoice(Call(chooser, {"numbers": list(numbers)}))
 
 
-def correction(now: Situation) -> tuple[str, dict[str, str]] | None:
-    """Return the tool that changes an entry and its raw arguments, if the text corrects one ("not X but Y")."""
-    changer = next((name for name, wanted in now.tools.items() if _changes_entry(wanted)), None)
-    if changer is None:
+def _missing_of(wanted: Mapping[str, Parameter], args: Mapping[str, Any]) -> str | None:
+    """Return the first parameter to ask for; a call that leaves out everything optional would do nothing."""
+    needed = [name for name, parameter in wanted.items() if parameter.required]
+    if absent := next((name for name in needed if args.get(name) in (None, [], "")), None):
+        return absent
+    spare = [name for name, parameter in wanted.items() if not parameter.required and parameter.optional]
+    if any(wanted[name].kind not in ("number", "numbers") for name in needed):
         return None
-    wanted = now.tools[changer]
-    number = next(name for name, entry in wanted.items() if entry.kind == "number")
-    text = next(name for name, entry in wanted.items() if entry.kind == "text")
-    lang = now.words.lang
-    if found := first_match("edits.replace", now.heard, lang):
-        return changer, {number: found["old"], text: found["new"]}
-    place = latest(now, changer)
-    if place and (found := first_match("edits.again", now.heard, lang)):
-        return changer, {number: str(place), text: found["new"]}
-    return None
+    return spare[0] if spare and not any(name in args for name in spare) else None
 
 
-def _changes_entry(wanted: Mapping[str, Parameter]) -> bool:
-    kinds = [parameter.kind for parameter in wanted.values()]
-    return kinds.count("number") == 1 and kinds.count("text") == 1
+def _spread(tool: str, wanted: Mapping[str, Parameter], args: dict[str, Any]) -> list[Call]:
+    """Make one call for each number where a tool takes one and the user meant several."""
+    single = next((name for name, entry in wanted.items() if entry.kind == "number"), None)
+    if single is None or not isinstance(args.get(single), list):
+        return [Call(tool, args)]
+    return [Call(tool, {**args, single: number}) for number in args[single]]
+
+
+def _merge(calls: list[Call], call: Call) -> None:
+    """Add a call to others; lists for the same tool become one list."""
+    for place, other in enumerate(calls):
+        if other.name == call.name and call.args and all(isinstance(value, list) for value in call.args.values()):
+            both = {name: [*other.args.get(name, []), *value] for name, value in call.args.items()}
+            calls[place] = Call(call.name, {name: list(dict.fromkeys(value)) for name, value in both.items()})
+            return
+    if call.key not in {other.key for other in calls}:
+        calls.append(call)
+
+
+def _is_choosable(parameter: Parameter) -> bool:
+    """Tell whether its values are given beforehand, so that a wrong one is worth asking for again."""
+    return parameter.kind in ("number", "numbers", "flag", "choice", "time")

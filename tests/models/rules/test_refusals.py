@@ -1,0 +1,111 @@
+"""What the rules have not understood for certain they say so, and write nothing down."""
+
+import copy
+from collections.abc import Mapping
+
+import pytest
+
+from tests.support.rules_outcome import PROFILE, Lang, acted, call
+from tests.support.rules_room import Room
+
+TODOS = {"en": [["milk", False], ["bread", False], ["eggs", False]], "ru": [["молоко", False], ["хлеб", False]]}
+SET = {
+    "en": ["add milk and bread", "remind me in 20 minutes to check the oven", "remind me at 9 to call mom"],
+    "ru": ["добавь молоко и хлеб", "напомни через 20 минут проверить духовку", "напомни в 9 позвонить маме"],
+}
+BEGUN: Mapping[str, Mapping[str, list[str]]] = {
+    "nothing": {"en": [], "ru": []},
+    "a list shown": {"en": ["show my list"], "ru": ["покажи список"]},
+    "to-dos added": {"en": ["add tea and rice to my list"], "ru": ["добавь чай и рис в список"]},
+    "the profile asking": PROFILE,
+    "reminders set": SET,
+    "a question of the list": {"en": ["add something"], "ru": ["добавь что-нибудь"]},
+}
+UNCERTAIN: Mapping[str, Mapping[Lang, list[str]]] = {
+    "nothing": {
+        "en": ["remind me", "only those with a high rating", "the cheaper ones", "could you tell me what time it is"],
+        "ru": ["напомни", "подешевле", "только с высоким рейтингом"],
+    },
+    "a list shown": {
+        "en": [
+            *("delete everything except milk", "delete all but the second one", "delete all but milk"),
+            *("delete the first two", "delete the last two", "delete both", "delete none of them", "delete nothing"),
+            *("don't delete milk", "please don't delete the milk", "I don't want to delete milk", "never delete milk"),
+            *("delete it", "keep only milk", "skip", "wait", "that's wrong", "which one?", "you are stupid"),
+        ],
+        "ru": [
+            *("удали всё кроме молока", "удали всё, кроме второго", "удали первые два", "удали оба", "удали ничего"),
+            *("не удаляй молоко", "пожалуйста, не удаляй молоко", "не хочу удалять молоко", "ничего не удаляй"),
+            *("удали его", "пропусти", "подожди", "неправильно", "какое именно?", "ты дурак"),
+        ],
+    },
+    "to-dos added": {
+        "en": ["and cheese", "also cheese and wine", "no, not tea but milk", "no, I meant cheese", "cheese"],
+        "ru": ["и ещё сыр", "нет, не чай, а молоко", "сыр"],
+    },
+    "the profile asking": {
+        "en": [
+            *(
+                "remove Ruby",
+                "remove Ruby from my skills",
+                "delete the last one",
+                "delete java from my skills and add Go",
+            ),
+            *("no, I meant Rust", "not nurse, pilot", "no, not a nurse, a pilot", "nurse is wrong", "Ruby is wrong"),
+            *("my experience is wrong", "change my experience", "what are my skills?", "which skills do I have?"),
+            *("buy milk", "add milk", "delete the milk", "I'm not a nurse", "I don't like milk", "I know nothing"),
+            *("what time is it in Tokyo", "back", "go to the previous question", "maybe chess"),
+        ],
+        "ru": [
+            *("убери Ruby", "убери Ruby из навыков", "удали второе", "удали java из навыков и добавь Go"),
+            *("нет, я имел в виду Rust", "не медсестра, пилот", "медсестра — это неверно", "измени опыт"),
+            *("какие у меня навыки?", "купить молоко", "добавь молоко", "удали молоко", "я не медсестра"),
+            *("мне не нравится молоко", "который час в Токио", "назад", "вернись к предыдущему вопросу"),
+        ],
+    },
+    "reminders set": {
+        "en": ["make it ten minutes later", "move it to ten", "snooze 5 minutes", "no, at 8", "not at 9 but at 8"],
+        "ru": ["перенеси его на десять минут позже", "отложи на 5 минут", "нет, в 8", "нет, лучше в пятницу"],
+    },
+    "a question of the list": {"en": ["what?", "I don't want to say"], "ru": ["что?", "не скажу тебе"]},
+}
+CASES = [
+    (begun, lang, text) for begun, by_lang in UNCERTAIN.items() for lang, texts in by_lang.items() for text in texts
+]
+
+
+@pytest.mark.parametrize(("begun", "lang", "text"), CASES)
+def test_what_is_not_certain_changes_nothing(begun: str, lang: Lang, text: str) -> None:
+    """Exceptions, corrections, pointers, refusals and complaints get an answer, and nothing is written down."""
+    room = Room(lang, todos=copy.deepcopy(TODOS[lang]))
+    for line in BEGUN[begun][lang]:
+        room.says(line)
+    before = copy.deepcopy((room.form, room.todos, room.reminders))
+    assert room.says(text)
+    assert (room.form, room.todos, room.reminders) == before
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "args", "unread"),
+    [
+        (
+            "en",
+            "remind me to call mom tomorrow at 9 and to feed the cat at 6 pm",
+            {"when": "tomorrow at 9", "text": "call mom"},
+            "to feed the cat at 6 pm",
+        ),
+        ("en", "wake me up at 7 and at 8", {"when": "at 7"}, "at 8"),
+        (
+            "ru",
+            "напомни завтра в 9 позвонить маме и в 18 покормить кота",
+            {"when": "завтра в 9", "text": "позвонить маме"},
+            "в 18 покормить кота",
+        ),
+    ],
+)
+def test_what_is_left_of_a_message_is_said(lang: Lang, text: str, args: dict[str, str], unread: str) -> None:
+    """Of two wishes the one that was understood is done, and the words of the other are named."""
+    room = Room(lang)
+    said = room.says(text)
+    assert acted(room) == [call("planner.add_reminder", **args)]
+    assert unread in said

@@ -10,7 +10,7 @@ try:
 except KeyboardInterrupt:
     sys.exit(130)
 except ContractError as broken:
-    # A tool of the supervisor's says of itself what cannot be.
+    # A tool of the supervisor declares contradictory traits.
     sys.stderr.write(f"python -m app: {broken}\n")
     sys.exit(2)
 

@@ -48,8 +48,8 @@ def thread_lines(threads: Sequence[ThreadInfo]) -> list[str]:
 def note_lines(notes: Sequence[Note]) -> list[str]:
     """Return what was passed on to a person, one a line, below a headline."""
     rows = (
-        (moment(one.at_ms), one.thread, moment(one.delivered_ms) if one.delivered_ms else "-", one.text)
-        for one in notes
+        (moment(note.at_ms), note.thread, moment(note.delivered_ms) if note.delivered_ms else "-", note.text)
+        for note in notes
     )
     return columns([("ASKED", "THREAD", "DELIVERED", "QUESTION"), *rows])
 

@@ -10,7 +10,7 @@ def numbers_kept(text: str) -> str:
     """Return Markdown in which the numbers of a list with gaps are escaped, so that they stand as they are."""
     lines = text.split("\n")
     for run in _runs(lines):
-        numbers = [int(found[2]) for place in run if (found := _ENTRY.match(lines[place]))]
+        numbers = [int(entry[2]) for place in run if (entry := _ENTRY.match(lines[place]))]
         if numbers != [*range(numbers[0], numbers[0] + len(numbers))]:
             for place in run:
                 lines[place] = _ENTRY.sub(r"\1\2\\\3 ", lines[place])

@@ -122,12 +122,12 @@ async def _new(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def _lang(visit: Visit, argument: str, lang: str) -> str:
-    known = languages() or [lang]
-    if argument and argument not in known:
-        return say("unknown_lang", lang, lang=argument, known=", ".join(known))
+    langs = languages() or [lang]
+    if argument and argument not in langs:
+        return say("unknown_lang", lang, lang=argument, known=", ".join(langs))
     visit.lang = argument or visit.lang
     chosen = visit.lang or lang
-    return say("reply.lang_is", chosen, lang=chosen, known=", ".join(known))
+    return say("reply.lang_is", chosen, lang=chosen, known=", ".join(langs))
 
 
 async def _forget(visit: Visit, argument: str, lang: str) -> str:

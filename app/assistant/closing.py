@@ -2,12 +2,13 @@
 
 import logging
 import time
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Overwrite
 
+from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.errors import ModelUnavailable
 from agents.events import Error, Message
@@ -30,7 +31,7 @@ class Closing:
     def __init__(self, graph: Graph, memory: Memory, lang: str) -> None:
         self.graph, self.memory, self.lang = graph, memory, lang
 
-    async def close(self, run: Run, letter: Letter, given: dict[str, Any] | None) -> Message | Error | None:
+    async def close(self, run: Run, letter: Letter, given: Update | None) -> Message | Error | None:
         """Write down what came of a message; return what the user is shown of that beside the answers."""
         if run.failure is not None:
             return await self._failed(run, letter, run.failure)
@@ -39,7 +40,7 @@ class Closing:
         await self._store(run, letter, "done")
         return None
 
-    async def _stopped(self, run: Run, letter: Letter, given: dict[str, Any]) -> Message:
+    async def _stopped(self, run: Run, letter: Letter, given: Update) -> Message:
         """Leave the thread as if the answer had ended where the user stopped it; what was shown is kept."""
         state = cast(State, (await self.graph.aget_state(run.config)).values)
         begun = state.get("heard", {}).get("id") == letter.message_id

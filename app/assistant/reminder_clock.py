@@ -87,9 +87,9 @@ class Clock:
     async def _ring_due(self) -> float:
         """Begin to ring what is due; return the milliseconds until there may be more."""
         now = self._now() * 1000
-        found = await self._memory.reminders.due(int(now) + LOOK_MS, self._user, self._threads)
+        reminders = await self._memory.reminders.due(int(now) + LOOK_MS, self._user, self._threads)
         waits: list[float] = [LOOK_MS]
-        for reminder in found:
+        for reminder in reminders:
             if reminder.at_ms > now:
                 waits.append(reminder.at_ms - now)
             elif reminder.id not in self._ringing:
@@ -128,9 +128,9 @@ class Clock:
             async with asyncio.timeout(AWAY / self._speed):
                 await waiting.wait()
 
-    async def _ring(self, found: Reminder) -> None:
-        async with self._memory.locks.hold(found.thread):
-            reminder = await self._memory.reminders.still_due(found)
+    async def _ring(self, due: Reminder) -> None:
+        async with self._memory.locks.hold(due.thread):
+            reminder = await self._memory.reminders.still_due(due)
             if reminder is None:
                 return
             late = self._now() * 1000 - reminder.at_ms > GRACE_MS

@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
 from agents.context import Context
+from agents.conversation.changes import Update
 from agents.events import Event, Message, Token, ToolStart
 from agents.events.models import ModelStart, Replied
 from agents.replay.record import Recording
@@ -68,7 +69,7 @@ class Run:
         """The graph's configuration for the thread."""
         return config_of(self.context.thread)
 
-    async def events(self, given: dict[str, Any] | None) -> AsyncGenerator[Event, None]:
+    async def events(self, given: Update | None) -> AsyncGenerator[Event, None]:
         """Run the graph on `given` (None: go on where it was left) and yield its events.
 
         Ends without a word when the run is stopped or fails; `stopped` and `failure` tell.
@@ -99,21 +100,17 @@ class Run:
         else:
             self._task.cancel()
 
-    async def _drive(self, given: dict[str, Any] | None) -> None:
+    async def _drive(self, given: Update | None) -> None:
         try:
             stream = self.graph.astream(
                 given,
                 {**self.config, "recursion_limit": STEPS},
                 context=self.context,
-                stream_mode=["custom", "values"],
+                stream_mode="values",
                 durability="sync",
             )
-            async for part in stream:
-                mode, payload = cast(tuple[str, Any], part)
-                if mode == "values":
-                    self.state = cast(State, {name: value for name, value in payload.items() if name != INTERRUPT})
-                else:
-                    self._events.put_nowait(payload)
+            async for values in stream:
+                self.state = cast(State, {name: value for name, value in values.items() if name != INTERRUPT})
             self.ended = True
         finally:
             self._events.put_nowait(None)

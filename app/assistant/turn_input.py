@@ -3,15 +3,16 @@
 import logging
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any, cast
+from typing import cast
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.types import StateSnapshot
 
+from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.conversation.migration import from_transcript
 from agents.memory.inbox import Letter, Line
-from agents.state import SUPERVISOR, State
+from agents.state import SUPERVISOR, State, TalkUpdate
 
 LOG = logging.getLogger(__name__)
 UNASKED = "unasked"
@@ -20,36 +21,36 @@ REMEMBERED = 20
 """Lines of a transcript from which a lost state is rebuilt."""
 
 
-def given_by(letter: Letter, lang: str, snapshot: StateSnapshot, lines: Sequence[Line]) -> dict[str, Any]:
+def given_by(letter: Letter, lang: str, snapshot: StateSnapshot, lines: Sequence[Line]) -> Update:
     """Return what a message puts into the state; also the message before it, if that failed unheard.
 
     `lines` are the last ones of the transcript.
     """
     state = cast(State, snapshot.values)
-    given: dict[str, Any] = {
+    given: Update = {
         "heard": {"id": letter.message_id, "text": letter.text, "source": letter.source},
         "lang": lang,
     }
-    told = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
-    said = lines[: len(lines) - len(told)]
+    unasked = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
+    answered = lines[: len(lines) - len(unasked)]
     if snapshot.tasks and not snapshot.interrupts and "heard" in state:
         holder = state.get("dialog") or SUPERVISOR
         unheard = heard_message(state["heard"], state.get("talks", {}).get(holder, {}))
-        return {**given, "talks": _caught_up(state, told, unheard)}
-    if said and said[-1].message_id != state.get("heard", {}).get("id"):
+        return {**given, "talks": _caught_up(state, unasked, unheard)}
+    if answered and answered[-1].message_id != state.get("heard", {}).get("id"):
         LOG.warning("thread %s: its state is older than its transcript; rebuilt", letter.thread)
         return {**given, **from_transcript(lines)}
-    return {**given, "talks": _caught_up(state, told)}
+    return {**given, "talks": _caught_up(state, unasked)}
 
 
-def _caught_up(state: State, told: Sequence[Line], unheard: AnyMessage | None = None) -> dict[str, Any]:
+def _caught_up(state: State, unasked: Sequence[Line], unheard: AnyMessage | None = None) -> dict[str, TalkUpdate]:
     """Return what the supervisor and the holder of the conversation have missed: what was said unasked."""
     talks, holder = state.get("talks", {}), state.get("dialog") or SUPERVISOR
-    missed: dict[str, Any] = {}
+    missed: dict[str, TalkUpdate] = {}
     for name in dict.fromkeys((SUPERVISOR, holder)):
-        known = {message.id for message in talks.get(name, {}).get("messages", [])}
+        ids = {message.id for message in talks.get(name, {}).get("messages", [])}
         added: list[AnyMessage] = [unheard] if unheard and name == holder else []
-        added += [AIMessage(line.text, id=line.message_id) for line in told if line.message_id not in known]
+        added += [AIMessage(line.text, id=line.message_id) for line in unasked if line.message_id not in ids]
         if added:
             missed[name] = {"add": added}
     return missed

@@ -5,11 +5,12 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, cast
+from typing import cast
 
 from langgraph.types import StateSnapshot
 
 from agents.context import Context, make_context
+from agents.conversation.changes import Update
 from agents.events import Event, Message, TurnEnd, TurnStart
 from agents.help.chain import HelpChain
 from agents.memory import Memory
@@ -106,7 +107,7 @@ class TurnPlayer:
             ballot=Ballot(_votes(snapshot)),
         )
 
-    async def _given(self, letter: Letter, snapshot: StateSnapshot, lang: str | None) -> dict[str, Any]:
+    async def _given(self, letter: Letter, snapshot: StateSnapshot, lang: str | None) -> Update:
         """Return what a new message puts into the state."""
         chosen = await self.languages.choose(letter, lang, snapshot.values.get("lang"))
         lines = await self.memory.transcript.lines(letter.thread, limit=REMEMBERED)

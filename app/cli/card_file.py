@@ -76,7 +76,8 @@ def changed(text: str, description: str | None, added: Sequence[str], removed: S
         if place is None:
             raise UsageError(f"there is no example {example!r}")
         del examples[place]
-    return "".join(f"{line}\n" for line in [*above, *examples, *(f"- {' '.join(one.split())}" for one in added)])
+    examples += [f"- {' '.join(example.split())}" for example in added]
+    return "".join(f"{line}\n" for line in [*above, *examples])
 
 
 async def edited(file: CardFile) -> bool:

@@ -155,8 +155,8 @@ def _name(text: str) -> str:
 
 
 def _language(text: str) -> str:
-    if text not in (known := languages()):
-        raise argparse.ArgumentTypeError(f"there is no language {text!r}; there are: {', '.join(known)}")
+    if text not in (langs := languages()):
+        raise argparse.ArgumentTypeError(f"there is no language {text!r}; there are: {', '.join(langs)}")
     return text
 
 

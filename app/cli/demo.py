@@ -4,7 +4,6 @@ import asyncio
 import tempfile
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -92,5 +91,5 @@ async def _type(text: str | None, console: Console, pace: float) -> None:
 
 def _alone(settings: Settings, folder: str) -> Settings:
     """Return the settings with a database that vanishes and the model that needs no key."""
-    model: dict[str, Any] = {"llm_model": RULES, "observer_model": None, "role_models": {}, "fallback_model": None}
+    model: dict[str, object] = {"llm_model": RULES, "observer_model": None, "role_models": {}, "fallback_model": None}
     return settings.model_copy(update={**model, "database_url": f"sqlite:///{Path(folder) / 'demo.db'}"})

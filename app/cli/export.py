@@ -5,7 +5,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from agents.errors import UsageError
 from agents.memory.inbox import Line
@@ -36,14 +35,14 @@ async def export(options: Namespace, settings: Settings) -> int:
     if options.as_test:
         stdout().write(await _test(records, lines, settings.app_lang))
     elif options.format == "json":
-        whole = {"thread": options.thread, "contents": contents(lines), "forms": forms}
-        stdout().write(json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
+        document = {"thread": options.thread, "contents": contents(lines), "forms": forms}
+        stdout().write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     else:
         stdout().write(markdown(options.thread, lines, forms, settings.app_lang))
     return 0
 
 
-def contents(lines: Sequence[Line]) -> list[dict[str, Any]]:
+def contents(lines: Sequence[Line]) -> list[dict[str, object]]:
     """Return what was said as plain data: `turn_id` counts from 0, `timestamp` is Unix time in ms."""
     return [
         {
@@ -58,7 +57,7 @@ def contents(lines: Sequence[Line]) -> list[dict[str, Any]]:
     ]
 
 
-def markdown(thread: str, lines: Sequence[Line], forms: Mapping[str, Mapping[str, Any]], lang: str) -> str:
+def markdown(thread: str, lines: Sequence[Line], forms: Mapping[str, Mapping[str, object]], lang: str) -> str:
     """Return a conversation to be read: who said what and when, and what the dialogs found out."""
     parts = [f"# {say('export.title', lang, thread=thread)}"]
     for line in lines:
@@ -78,10 +77,10 @@ def markdown(thread: str, lines: Sequence[Line], forms: Mapping[str, Mapping[str
 async def _test(records: Sequence[Record], lines: Sequence[Line], lang: str) -> str:
     """Return the test; say on stderr where it ends before the conversation does, and why."""
     play = await rehearse(records)
-    covered, whole = len(play.turns), len(records)
-    if covered < whole:
+    covered, all_turns = len(play.turns), len(records)
+    if covered < all_turns:
         why = say(f"export.{_obstacle(records[covered])}", lang)
-        remark = say("export.ends_early", lang, turns=covered, whole=whole, turn=covered + 1, why=why)
+        remark = say("export.ends_early", lang, turns=covered, whole=all_turns, turn=covered + 1, why=why)
         if not covered:
             raise UsageError(remark)
         sys.stderr.write(f"{remark}\n")

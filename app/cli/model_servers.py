@@ -38,8 +38,8 @@ class Server:
 
 async def servers_here() -> list[Server]:
     """Ask the known places on this machine at once and return those that answer."""
-    found = await asyncio.gather(*(_server(name, f"http://127.0.0.1:{port}/v1") for name, port in PLACES))
-    return [server for server in found if server]
+    servers = await asyncio.gather(*(_server(name, f"http://127.0.0.1:{port}/v1") for name, port in PLACES))
+    return [server for server in servers if server]
 
 
 async def verdict(model: str, base_url: str | None, key: str | None, timeout: float = 60) -> str:
@@ -70,5 +70,5 @@ async def _server(name: str, base_url: str) -> Server | None:
 
 def _get(url: str) -> bytes:
     with _OPENER.open(url, timeout=PATIENCE) as answer:
-        whole: bytes = answer.read(LONGEST)
-        return whole
+        body: bytes = answer.read(LONGEST)
+        return body

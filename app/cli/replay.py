@@ -40,18 +40,18 @@ class Play:
     @property
     def replies(self) -> dict[str, list[Line]]:
         """Return what each role says, in its order."""
-        found: dict[str, list[Line]] = {}
+        lines: dict[str, list[Line]] = {}
         for step in (step for turn in self.turns for step in turn.steps):
             match step:
                 case ["reply", role, calls, text]:
                     parts = [text] if text.strip() else []
-                    whole = [*parts, *(Call(tool, args) for tool, args in calls)]
-                    found.setdefault(role, []).append(whole[0] if len(whole) == 1 else whole)
+                    reply = [*parts, *(Call(tool, args) for tool, args in calls)]
+                    lines.setdefault(role, []).append(reply[0] if len(reply) == 1 else reply)
                 case ["lost", role]:
-                    found.setdefault(role, []).append(THROWN_AWAY)
+                    lines.setdefault(role, []).append(THROWN_AWAY)
                 case ["trouble", role, trouble]:
-                    found.setdefault(role, []).append(Unavailable(trouble))
-        return found
+                    lines.setdefault(role, []).append(Unavailable(trouble))
+        return lines
 
 
 class Unavailable(ModelUnavailable):
@@ -67,20 +67,20 @@ async def rehearse(turns: Sequence[Record]) -> Play:
     Tools that tell of the world outside, and those that answered differently this time, give their recorded
     answers.
     """
-    known = list(turns[: next((place for place, turn in enumerate(turns) if not turn.is_playable), len(turns))])
+    playable = list(turns[: next((place for place, turn in enumerate(turns) if not turn.is_playable), len(turns))])
     speakers, _ = discover()
-    strangers = _strangers(known, speakers)
+    strangers = _strangers(playable, speakers)
     everyone = (speakers.supervisor, *speakers.dialogs.values())
-    volatile = {tool.name for one in everyone for tool in one.tools if OUTSIDE in (tool.tags or [])}
+    volatile = {tool.name for speaker in everyone for tool in speaker.tools if OUTSIDE in (tool.tags or [])}
     volatile |= {tool for tools in strangers.values() for tool in tools}
-    play = Play(known, _answers(known, volatile), strangers)
+    play = Play(playable, _answers(playable, volatile), strangers)
     again = await _perform(play)
-    if differing := _differing(known, again) - volatile:
-        play = replace(play, answers=_answers(known, volatile | differing))
+    if differing := _differing(playable, again) - volatile:
+        play = replace(play, answers=_answers(playable, volatile | differing))
         again = await _perform(play)
-    pairs = zip(known, again, strict=True)
-    same = next((place for place, (then, now) in enumerate(pairs) if then.trace != now.trace), len(known))
-    covered = known[:same]
+    pairs = zip(playable, again, strict=True)
+    same = next((place for place, (then, now) in enumerate(pairs) if then.trace != now.trace), len(playable))
+    covered = playable[:same]
     return Play(covered, _answers(covered, set(play.answers)), _strangers(covered, speakers))
 
 
@@ -93,8 +93,8 @@ async def _perform(play: Play) -> list[Record]:
         async with open_memory(f"sqlite:///{Path(folder) / 'rehearsal.db'}") as memory:
             graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
             models = script.models([SUPERVISOR, "observer", *speakers.dialogs])
-            known = Languages(FALLBACK, tuple(languages()), memory.store)
-            assistant = Assistant(TurnPlayer(graph, memory, models, known), speakers)
+            langs = Languages(FALLBACK, tuple(languages()), memory.store)
+            assistant = Assistant(TurnPlayer(graph, memory, models, langs), speakers)
             for turn in play.turns:
                 async for _ in assistant.play(Turn(thread=THREAD, text=turn.text, lang=turn.lang)):
                     pass
@@ -103,25 +103,25 @@ async def _perform(play: Play) -> list[Record]:
 
 def _strangers(turns: Sequence[Record], speakers: Speakers) -> dict[str, dict[str, list[str]]]:
     """Return the tools that answered and are not here, with the parameters that they were given."""
-    found: dict[str, dict[str, list[str]]] = {}
+    strangers: dict[str, dict[str, list[str]]] = {}
     for _, who, tool, args, ok, _ in _tool_steps(turns):
         here = who in {SUPERVISOR, *speakers.dialogs}
-        if ok and here and all(tool != one.name for one in bound_tools(speakers[who], speakers)):
-            names = found.setdefault(who, {}).setdefault(tool, [])
+        if ok and here and all(tool != own.name for own in bound_tools(speakers[who], speakers)):
+            names = strangers.setdefault(who, {}).setdefault(tool, [])
             names += [name for name in args if name not in names]
-    return found
+    return strangers
 
 
 def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[Answer]]:
     """Return what these tools answered, by tool; what failed is left to fail again."""
-    found: dict[str, list[Answer]] = {}
+    answers: dict[str, list[Answer]] = {}
     for turn in turns:
         views = _views(turn.steps)
         for place, step in enumerate(turn.steps):
             match step:
                 case ["tool", _, tool, _, True, answer] if tool in tools:
-                    found.setdefault(tool, []).append((answer, views[place]) if place in views else answer)
-    return found
+                    answers.setdefault(tool, []).append((answer, views[place]) if place in views else answer)
+    return answers
 
 
 def _views(steps: Sequence[Step]) -> dict[int, dict[str, Any]]:
@@ -129,7 +129,7 @@ def _views(steps: Sequence[Step]) -> dict[int, dict[str, Any]]:
 
     A notice is shown at once; what stands for the answer was given by the last call of a reply.
     """
-    found: dict[int, dict[str, Any]] = {}
+    views: dict[int, dict[str, Any]] = {}
     last: dict[str, int] = {}
     giver = ""
     for place, step in enumerate(steps):
@@ -140,8 +140,8 @@ def _views(steps: Sequence[Step]) -> dict[int, dict[str, Any]]:
                 last[tool] = last[""] = place
             case ["view", body]:
                 by = last.get("" if body["kind"] == Notice.kind else giver)
-                found |= {by: body} if by is not None else {}
-    return found
+                views |= {by: body} if by is not None else {}
+    return views
 
 
 def _differing(then: Sequence[Record], now: Sequence[Record]) -> set[str]:

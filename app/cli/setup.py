@@ -72,24 +72,24 @@ async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) 
 
 async def _choose(given: Choice, ask: Ask, words: Say) -> Choice:
     """Offer the servers of this machine, unless an address was given; else ask for everything."""
-    known: list[str] = []
+    models: list[str] = []
     # A key that is set already goes to whichever endpoint is set later; it is tried as it will be used.
     base_url, key = given.base_url, given.key
     if not base_url:
         _tell(words("looking", places=", ".join(name for name, _ in PLACES)))
         servers = await servers_here()
         for number, server in enumerate(servers, 1):
-            models = ", ".join(server.models)
-            _tell(words("server", number=number, name=server.name, url=server.base_url, models=models))
+            about = {"name": server.name, "url": server.base_url, "models": ", ".join(server.models)}
+            _tell(words("server", number=number, **about))
         _tell(words("other" if servers else "none"))
         place = await _number(len(servers), ask, words) if servers else 0
         if place:
-            base_url, known = servers[place - 1].base_url, [*servers[place - 1].models]
+            base_url, models = servers[place - 1].base_url, [*servers[place - 1].models]
     if not base_url:
         base_url = (await ask(words("ask_url"), False)).strip()
-    if not known:
+    if not models:
         key = (await ask(words("ask_key"), True)).strip() or key
-    return Choice(given.model or await _model(known, ask, words), base_url, key)
+    return Choice(given.model or await _model(models, ask, words), base_url, key)
 
 
 async def _number(most: int, ask: Ask, words: Say) -> int:
@@ -100,13 +100,13 @@ async def _number(most: int, ask: Ask, words: Say) -> int:
         _tell(words("no_such", answer=answer))
 
 
-async def _model(known: list[str], ask: Ask, words: Say) -> str:
-    if len(known) == 1:
-        return known[0]
-    choices = words("choices", models=", ".join(known)) if known else ""
+async def _model(models: list[str], ask: Ask, words: Say) -> str:
+    if len(models) == 1:
+        return models[0]
+    choices = words("choices", models=", ".join(models)) if models else ""
     while True:
         answer = (await ask(words("choose_model", known=choices), False)).strip()
-        if answer and (not known or answer in known):
+        if answer and (not models or answer in models):
             return answer
         _tell(words("no_such", answer=repr(answer)))
 

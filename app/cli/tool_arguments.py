@@ -20,31 +20,31 @@ def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, Any]:
         UsageError: a pair is none, names what the tool does not take, or the tool's schema refuses it.
     """
     schema = parameters(tool)
-    known = schema.get("properties", {})
+    fields = schema.get("properties", {})
     given: dict[str, Any] = {}
     for pair in pairs:
         name, separator, raw = pair.partition("=")
         if not separator or name in given:
             raise UsageError(f"write each argument once, as name=value; found {pair!r}")
-        if name not in known:
-            raise UsageError(f"{tool.name} takes no {name!r}; it takes: {', '.join(known) or 'nothing'}")
-        given[name] = _value(name, raw, known[name], schema)
+        if name not in fields:
+            raise UsageError(f"{tool.name} takes no {name!r}; it takes: {', '.join(fields) or 'nothing'}")
+        given[name] = _value(name, raw, fields[name], schema)
     _check(tool, given, schema)
     return given
 
 
-def _value(name: str, raw: str, wanted: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    branches = [resolved(one, root) for one in _branches(resolved(wanted, root))]
-    for one in branches:
-        for allowed in (*one.get("enum", ()), *([one["const"]] if "const" in one else [])):
+def _value(name: str, raw: str, field: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    branches = [resolved(branch, root) for branch in _branches(resolved(field, root))]
+    for branch in branches:
+        for allowed in (*branch.get("enum", ()), *([branch["const"]] if "const" in branch else [])):
             if raw == str(allowed):
                 return allowed
-    if any(one.get("type") == "string" or MARK in one for one in branches):
+    if any(branch.get("type") == "string" or MARK in branch for branch in branches):
         return raw
     try:
         return json.loads(raw)
     except ValueError:
-        kinds = " or ".join(str(one.get("type", "any")) for one in branches if one.get("type") != "null")
+        kinds = " or ".join(str(branch.get("type", "any")) for branch in branches if branch.get("type") != "null")
         raise UsageError(f'{name} is {kinds}, written as JSON (2, true, [1, 2], ["a"]); found {raw!r}') from None
 
 
@@ -61,5 +61,5 @@ def _check(tool: BaseTool, given: Mapping[str, Any], schema: Mapping[str, Any]) 
         try:
             model.model_validate(given)
         except ValidationError as wrong:
-            problems = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong.errors())
+            problems = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in wrong.errors())
             raise UsageError("; ".join(problems)) from None

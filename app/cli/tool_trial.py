@@ -36,7 +36,7 @@ class Trial:
 
     tool: BaseTool
     speaker: Speaker
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     user: str
     lang: str
 
@@ -133,7 +133,7 @@ def _finding(events: list[Event], state: Mapping[str, Any]) -> Finding:
     )
 
 
-def _read(text: str) -> Any:
+def _read(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError:

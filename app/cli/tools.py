@@ -4,7 +4,6 @@ import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 from langchain_core.tools import BaseTool
 
@@ -35,8 +34,8 @@ Owned = Mapping[str, Sequence[tuple[Speaker, BaseTool]]]
 async def list_(options: Namespace, settings: Settings) -> int:
     """Print the tools there are."""
     async with _everyone(settings) as (speakers, _):
-        found = cards(speakers, languages())
-    return print_result(options, [_short(card) for card in found], tool_lines(found))
+        all_cards = cards(speakers, languages())
+    return print_result(options, [_short(card) for card in all_cards], tool_lines(all_cards))
 
 
 async def show(options: Namespace, settings: Settings) -> int:
@@ -66,12 +65,12 @@ async def _try(options: Namespace, settings: Settings, speakers: Speakers) -> in
         raise UsageError(say("tools.writes", settings.app_lang, tool=tool.name))
     trial = Trial(tool=tool, speaker=speaker, args=args, user=options.user, lang=lang)
     with log_on_stderr(detailed=True, content=settings.log_content):
-        found = await tried(trial, speakers, settings)
+        finding = await tried(trial, speakers, settings)
     if not options.json:
-        for notice in found.notices:
+        for notice in finding.notices:
             sys.stderr.write(f"{clean(notice.message)}\n")
-    print_result(options, {"tool": tool.name, "args": args, **found.plain()}, _told(found, lang))
-    return 0 if found.ok else FAILED
+    print_result(options, {"tool": tool.name, "args": args, **finding.plain()}, _finding_lines(finding, lang))
+    return 0 if finding.ok else FAILED
 
 
 async def edit(options: Namespace, settings: Settings) -> int:
@@ -103,18 +102,18 @@ async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[S
         yield speakers, not settings.has_remote_tools
         return
     absent: list[ConfigError] = []
-    async with with_remote_tools(settings, speakers, absent.append) as found:
+    async with with_remote_tools(settings, speakers, absent.append) as everyone:
         for fault in absent:
             sys.stderr.write(f"{clean(str(fault))}\n")
-        yield found, not absent
+        yield everyone, not absent
 
 
 def _owned(speakers: Speakers) -> Owned:
-    found: dict[str, list[tuple[Speaker, BaseTool]]] = {}
+    owned: dict[str, list[tuple[Speaker, BaseTool]]] = {}
     for speaker in (speakers.supervisor, *speakers.dialogs.values()):
         for tool in tools_of(speaker, speakers):
-            found.setdefault(tool.name, []).append((speaker, tool))
-    return found
+            owned.setdefault(tool.name, []).append((speaker, tool))
+    return owned
 
 
 def _known(name: str, owned: Owned, lang: str) -> Sequence[tuple[Speaker, BaseTool]]:
@@ -123,14 +122,14 @@ def _known(name: str, owned: Owned, lang: str) -> Sequence[tuple[Speaker, BaseTo
     return owned[name]
 
 
-def _short(card: ToolCard) -> dict[str, Any]:
+def _short(card: ToolCard) -> dict[str, object]:
     about = {"name": card.name, "owners": card.owners, "kind": card.kind, "effect": card.effect}
     return {**about, "languages": list(card.examples)}
 
 
-def _told(found: Finding, lang: str) -> list[str]:
+def _finding_lines(finding: Finding, lang: str) -> list[str]:
     """Return what a model would read, then what a user would see, then what the numbers mean."""
-    seen = found.view.text() if found.view else worded(found.question, lang) if found.question else ""
-    numbers = [f"{kind} {n} = {meant}" for kind, known in found.aliases.items() for n, meant in known.items()]
-    parts = [part for part in (found.object, seen, "\n".join(numbers)) if part]
+    seen = finding.view.text() if finding.view else worded(finding.question, lang) if finding.question else ""
+    numbers = [f"{kind} {n} = {meant}" for kind, ids in finding.aliases.items() for n, meant in ids.items()]
+    parts = [part for part in (finding.object, seen, "\n".join(numbers)) if part]
     return [clean("\n\n".join(parts))]

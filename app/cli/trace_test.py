@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 from agents.models.script import Call, Line
 from agents.replay.record import Record
@@ -78,7 +77,7 @@ def _line(line: Line) -> str:
     raise TypeError(f"a recorded script has no {line!r}")
 
 
-def _part(part: Any) -> str:
+def _part(part: object) -> str:
     if not isinstance(part, Call):
         return _literal(part)
     args = f", {_literal(part.args)}" if part.args else ""
@@ -89,7 +88,7 @@ def _has_call(line: Line) -> bool:
     return isinstance(line, Call) or (isinstance(line, list) and any(isinstance(part, Call) for part in line))
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     match value:
         case str():
             return _quoted(value)

@@ -51,18 +51,18 @@ async def open_assistant(
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
             check_tools(speakers)
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store, tool_mode=settings.tool_mode)
-        known = Languages(settings.app_lang, tuple(languages()), memory.store)
+        langs = Languages(settings.app_lang, tuple(languages()), memory.store)
         help = await make_help(settings, memory.store, memory.notes)
-        player = TurnPlayer(graph, memory, models, known, help, Permissions(settings.permissions))
+        player = TurnPlayer(graph, memory, models, langs, help, Permissions(settings.permissions))
         yield Assistant(player, speakers)
 
 
 def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
     """Find every dialog and observer by file name."""
     watching = observers.discover(languages())
-    found = dialogs.discover(languages(), watching)
+    named = dialogs.discover(languages(), watching)
     supervisor = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
-    return Speakers(supervisor, {name: dialog.named(name) for name, dialog in found.items()}), watching
+    return Speakers(supervisor, {name: dialog.named(name) for name, dialog in named.items()}), watching
 
 
 def check_tools(speakers: Speakers, *, whole: bool = True) -> None:

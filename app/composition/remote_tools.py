@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from types import ModuleType
+from typing import NoReturn
 
 from agents.errors import ConfigError
 from agents.remote.http import http_tools, open_lines
@@ -52,8 +53,8 @@ async def with_remote_tools(
         if settings.mcp_servers:
             mcp = _mcp()
             for name, listed in read_files("MCP_SERVERS", settings.mcp_servers, McpFile):
-                told = {n: s.env or s.headers for n, s in listed.servers.items()}
-                secrets = secrets_of(name, "servers", told, environment)
+                templates = {n: s.env or s.headers for n, s in listed.servers.items()}
+                secrets = secrets_of(name, "servers", templates, environment)
                 offers = await stack.enter_async_context(mcp.open_servers(name, listed, secrets, absent))
                 speakers = reduce(partial(_given, name), offers, speakers)
         yield speakers
@@ -62,10 +63,10 @@ async def with_remote_tools(
 def _given(file: str, speakers: Speakers, offer: Offer) -> Speakers:
     """Return the speakers, one of them with one tool more."""
     everyone = [speakers.supervisor, *speakers.dialogs.values()]
-    if offer.speaker not in (names := [one.name for one in everyone]):
-        known = ", ".join(names)
-        raise fault(file, f"{offer.where}.speaker", f"there is no {offer.speaker!r}; there are {known}")
-    taken = {one.name for speaker in everyone for one in bound_tools(speaker, speakers)}
+    if offer.speaker not in (names := [speaker.name for speaker in everyone]):
+        problem = f"there is no {offer.speaker!r}; there are {', '.join(names)}"
+        raise fault(file, f"{offer.where}.speaker", problem)
+    taken = {tool.name for speaker in everyone for tool in bound_tools(speaker, speakers)}
     if offer.tool.name in taken | {FILL_FORM, *FINDING}:
         raise fault(file, offer.where, "there is another tool of this name")
 
@@ -78,7 +79,7 @@ def _given(file: str, speakers: Speakers, offer: Offer) -> Speakers:
     return replace(speakers, supervisor=changed(speakers.supervisor), dialogs=dialogs)
 
 
-def _mcp() -> Any:
+def _mcp() -> ModuleType:
     """Return the module that speaks MCP; its packages are an extra, which only those who use it install."""
     try:
         return import_module("agents.remote.mcp")

@@ -59,7 +59,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, whole: bool 
     }
 
 
-def _dialog(dialog: Speaker) -> dict[str, Any]:
+def _dialog(dialog: Speaker) -> dict[str, object]:
     return {
         "name": dialog.name,
         "tool": dialog.tool,

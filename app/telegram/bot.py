@@ -46,7 +46,7 @@ class ServiceBot(Bot):
         offset: int | None = None,
         timeout: float | timedelta = 0,
         allowed_updates: Sequence[str] | None = None,
-        **more: Any,
+        **options: object,
     ) -> tuple[Update, ...]:
         """Return the updates that can be read; the library's own would fail on the whole batch, for ever."""
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout

@@ -72,7 +72,7 @@ def link_buttons(url: str, lang: str) -> list[list[InlineKeyboardButton]]:
 
 def without_links(markup: InlineKeyboardMarkup) -> InlineKeyboardMarkup | None:
     """Return the buttons that send something back."""
-    rows = [[one for one in row if one.callback_data] for row in markup.inline_keyboard]
+    rows = [[button for button in row if button.callback_data] for row in markup.inline_keyboard]
     return InlineKeyboardMarkup([row for row in rows if row]) if any(rows) else None
 
 

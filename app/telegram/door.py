@@ -48,8 +48,8 @@ class TelegramDoor:
         Raises:
             Unreachable: it did not reach the chat.
         """
-        known = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
-        if not known and not await self.tell(ring.thread, ring.text):
+        lines = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
+        if not lines and not await self.tell(ring.thread, ring.text):
             raise Unreachable
         await self.assistant.tell(ring.thread, ring.text, ring.id)
 

@@ -60,27 +60,27 @@ def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
     signs.heading_level_1 = signs.heading_level_2 = signs.heading_level_3 = signs.heading_level_4 = ""
     signs.unordered_list_item, signs.task_uncompleted = "•", "⬜"
     marked = re.sub(r"(?<!\\)<", STAND_IN, text)
-    shown, found = convert(numbers_kept(marked), config=style)
+    shown, marks = convert(numbers_kept(marked), config=style)
     entities = [
-        MessageEntity(one.type, one.offset, one.length, url=_plain(one.url), language=_plain(one.language))
-        for one in found
-        if one.type != MessageEntity.TEXT_LINK or _ADDRESS.match(one.url or "")
+        MessageEntity(mark.type, mark.offset, mark.length, url=_plain(mark.url), language=_plain(mark.language))
+        for mark in marks
+        if mark.type != MessageEntity.TEXT_LINK or _ADDRESS.match(mark.url or "")
     ]
     return shown.replace(STAND_IN, "<"), _nested(entities)
 
 
 def _nested(entities: Sequence[MessageEntity]) -> list[MessageEntity]:
     """Return the entities without those that cross another's edge, which Telegram does not allow."""
-    kept: list[MessageEntity] = []
+    nested: list[MessageEntity] = []
     around: list[int] = []
-    for one in sorted(entities, key=lambda one: (one.offset, -one.length)):
-        while around and around[-1] <= one.offset:
+    for entity in sorted(entities, key=lambda entity: (entity.offset, -entity.length)):
+        while around and around[-1] <= entity.offset:
             around.pop()
-        end = one.offset + one.length
+        end = entity.offset + entity.length
         if not around or end <= around[-1]:
             around.append(end)
-            kept.append(one)
-    return kept
+            nested.append(entity)
+    return nested
 
 
 def _plain(text: str | None) -> str | None:
@@ -90,32 +90,33 @@ def _plain(text: str | None) -> str | None:
 def _split(text: str, entities: Sequence[MessageEntity]) -> Iterator[Page]:
     units = [0, *accumulate(2 if letter > "\uffff" else 1 for letter in text)]
     spans = [
-        _Span(bisect_left(units, one.offset), bisect_left(units, one.offset + one.length), one) for one in entities
+        _Span(bisect_left(units, entity.offset), bisect_left(units, entity.offset + entity.length), entity)
+        for entity in entities
     ]
     # What is longer than a message has to be cut anyway.
-    whole = [span for span in spans if span.entity.length <= LIMIT]
+    unbroken = [span for span in spans if span.entity.length <= LIMIT]
     begin = 0
     while begin < len(text):
         end = bisect_right(units, units[begin] + LIMIT) - 1
         if end < len(text):
-            end = _cut(text, begin, end, whole)
+            end = _cut(text, begin, end, unbroken)
         first, last = _trimmed(text, begin, end)
         if first < last:
             yield Page(text[first:last], _within(spans, units, first, last))
         begin = end
 
 
-def _cut(text: str, begin: int, end: int, whole: Sequence[_Span]) -> int:
+def _cut(text: str, begin: int, end: int, unbroken: Sequence[_Span]) -> int:
     """Return where a page that may reach to `end` should end: between paragraphs, lines, words, at worst in one."""
 
     def holder(place: int) -> int:
-        return min((span.begin for span in whole if span.begin < place < span.end), default=place)
+        return min((span.begin for span in unbroken if span.begin < place < span.end), default=place)
 
     for floor in (begin + (end - begin) // 2, begin):
         for separator in SEPARATORS:
             stop = end
-            while (found := text.rfind(separator, floor, stop)) >= 0:
-                place = found + len(separator)
+            while (at := text.rfind(separator, floor, stop)) >= 0:
+                place = at + len(separator)
                 if holder(place) == place:
                     return place
                 stop = place - 1
@@ -136,11 +137,11 @@ def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
 
 def _within(spans: Sequence[_Span], units: Sequence[int], first: int, last: int) -> tuple[MessageEntity, ...]:
     """Return the entities of a page, those that reach over its edges clipped."""
-    found = []
+    clipped = []
     for span in spans:
         begin, end = max(span.begin, first), min(span.end, last)
         if begin < end:
             offset, length = units[begin] - units[first], units[end] - units[begin]
-            one = span.entity
-            found.append(MessageEntity(one.type, offset, length, url=one.url, language=one.language))
-    return tuple(found[:MOST_ENTITIES])
+            entity = span.entity
+            clipped.append(MessageEntity(entity.type, offset, length, url=entity.url, language=entity.language))
+    return tuple(clipped[:MOST_ENTITIES])

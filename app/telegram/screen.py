@@ -83,10 +83,10 @@ def grid(view: Table) -> Page | None:
     numbered = (("#", *view.columns), *((str(number), *row) for number, row in enumerate(view.rows, 1)))
     lines = columns(numbered)
     title = f"{clean(view.title)}\n" if view.title else ""
-    before, whole = _units(title), "\n".join(lines)
-    if max(map(len, lines)) > WIDEST or before + _units(whole) > LIMIT:
+    before, text = _units(title), "\n".join(lines)
+    if max(map(len, lines)) > WIDEST or before + _units(text) > LIMIT:
         return None
-    return Page(title + whole, (MessageEntity(MessageEntity.PRE, before, _units(whole)),))
+    return Page(title + text, (MessageEntity(MessageEntity.PRE, before, _units(text)),))
 
 
 def _units(text: str) -> int:

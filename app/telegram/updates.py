@@ -118,7 +118,7 @@ class Inbox(asyncio.Queue[object]):
 
     def _refuse(self, place: Place, user: int) -> None:
         now = time.monotonic()
-        self._refused = {one: at for one, at in self._refused.items() if now - at < REFUSE_EVERY}
+        self._refused = {id: at for id, at in self._refused.items() if now - at < REFUSE_EVERY}
         if user not in self._refused:
             self._refused[user] = now
             self._door.attend(place, partial(self._door.remark, place, "stranger", id=user))

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import contextmanager
 from itertools import takewhile
 from math import ceil
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -120,7 +120,7 @@ async def _asked(console: Console, prompt: str, stream: TextIO) -> str:
     raise EOFError
 
 
-async def _interruptible(reading: Coroutine[Any, Any, str]) -> str:
+async def _interruptible(reading: Coroutine[object, object, str]) -> str:
     # It begins to run when the signal is taken care of.
     task = asyncio.ensure_future(reading)
     interrupted = []

@@ -32,7 +32,7 @@ def drawn(view: View) -> list[RenderableType]:
         case CardList(title=title, entries=entries):
             return [
                 *_title(title),
-                _numbered((one.number or place, _card(one)) for place, one in enumerate(entries, 1)),
+                _numbered((entry.number or place, _card(entry)) for place, entry in enumerate(entries, 1)),
             ]
         case TableView():
             return [*_title(view.title), Grid(view)]
@@ -52,7 +52,7 @@ def drawn(view: View) -> list[RenderableType]:
 
 def asked(question: Interrupt, lang: str) -> list[RenderableType]:
     """Return a question of a tool with its numbered options, its address or its fields."""
-    lines = [_option(one["label"], one.get("detail", "")) for one in question.options]
+    lines = [_option(option["label"], option.get("detail", "")) for option in question.options]
     options = [_numbered(enumerate(lines, 1))] if lines else []
     fields = [Text(f"{_line(field['label'])}:", "cyan") for field in question.fields]
     hint = [Text(clean(line), "dim") for line in hints(question, lang)]

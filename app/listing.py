@@ -9,7 +9,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from agents.events import Interrupt
-from agents.memory.inbox import Line, ThreadInfo
+from agents.memory.inbox import ThreadInfo, TranscriptLine
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
 from agents.toolkit.card import ToolCard
@@ -74,7 +74,7 @@ def card_lines(card: ToolCard) -> list[str]:
     return shown
 
 
-def history_lines(lines: Sequence[Line], lang: str) -> list[str]:
+def history_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
     """Return a talk as it was held; further lines of a text are indented."""
     shown = []
     for line in lines:

@@ -19,7 +19,7 @@ from langgraph_sdk.runtime import ServerRuntime
 from agents.context import make_context
 from agents.errors import UsageError
 from agents.memory import Memory, open_memory
-from agents.memory.inbox import Letter
+from agents.memory.inbox import InboxEntry
 from app.assistant.language import Languages
 from app.assistant.run import STEPS
 from app.composition import check_tools, discover
@@ -100,10 +100,10 @@ def _turn(conversation: Graph, settings: Settings, memory: Memory | None) -> Cal
     return turn
 
 
-def _letter(state: ChatState, place: Mapping[str, Any]) -> Letter:
+def _letter(state: ChatState, place: Mapping[str, Any]) -> InboxEntry:
     thread = str(place["thread_id"])
     user = str(place.get("langgraph_auth_user_id") or thread)
     last = state["messages"][-1] if state.get("messages") else None
     if not isinstance(last, HumanMessage):
-        return Letter(thread, uuid.uuid4().hex, user, None, "message")
-    return Letter(thread, last.id or uuid.uuid4().hex, user, last.text, "message")
+        return InboxEntry(thread, uuid.uuid4().hex, user, None, "message")
+    return InboxEntry(thread, last.id or uuid.uuid4().hex, user, last.text, "message")

@@ -9,7 +9,7 @@ from agents.conversation.changes import NOTHING, Change, Move, Update, say
 from agents.conversation.handover import hold
 from agents.events.handover import DialogChanged
 from agents.history import dangling, mend
-from agents.memory.inbox import Line
+from agents.memory.inbox import TranscriptLine
 from agents.questions.form_fields import blank
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, Pending, State, TalkUpdate, form_of
@@ -91,7 +91,7 @@ def _revised(dialog: Speaker, state: State, stored: str) -> TalkUpdate:
     return {"version": dialog.version, "form": revise(dialog.form, form) if dialog.form else {}}
 
 
-def from_transcript(lines: Sequence[Line]) -> Update:
+def from_transcript(lines: Sequence[TranscriptLine]) -> Update:
     """Return what a lost state is rebuilt to: the supervisor leads and knows the last lines."""
     messages: list[AnyMessage] = [
         HumanMessage(line.text) if line.role == "user" else AIMessage(line.text) for line in lines

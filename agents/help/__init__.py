@@ -18,7 +18,7 @@ _LINES = re.compile(r"\s*\n\s*\n\s*")
 
 
 @dataclass(frozen=True)
-class Question:
+class HelpRequest:
     """A question that can be understood by itself; `key` is the same when the same call is made again."""
 
     text: str
@@ -36,7 +36,7 @@ class Link(Protocol):
     def name(self) -> str:
         """The name of the setting, and of the mark on the answers."""
 
-    async def answer(self, question: Question) -> str | None:
+    async def answer(self, question: HelpRequest) -> str | None:
         """Return what is known, as plain text; None when nothing is. May raise: then the next link is asked."""
 
 

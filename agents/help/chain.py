@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agents.help import LONGEST_ANSWER, LONGEST_QUESTION, Link, Question, plain
+from agents.help import LONGEST_ANSWER, LONGEST_QUESTION, HelpRequest, Link, plain
 from agents.help.pages import Pages
 from prompts import phrase
 
@@ -19,7 +19,7 @@ class HelpChain:
         self.links = (Pages(),) if links is None else tuple(links)
         self.timeout = timeout
 
-    async def ask(self, question: Question) -> str:
+    async def ask(self, question: HelpRequest) -> str:
         """Return what the first link that knows says, marked; or that nobody knows. Never raises."""
         text = plain(question.text, LONGEST_QUESTION)
         asked = replace(question, text=text)
@@ -28,7 +28,7 @@ class HelpChain:
                 return phrase(f"help_{link.name}", question.lang, answer=answer)
         return phrase("help_unknown", question.lang)
 
-    async def _answer(self, link: Link, question: Question) -> str:
+    async def _answer(self, link: Link, question: HelpRequest) -> str:
         try:
             async with asyncio.timeout(self.timeout):
                 return plain(await link.answer(question) or "", LONGEST_ANSWER)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
-from agents.help import ASKING, Question
+from agents.help import ASKING, HelpRequest
 from agents.models import Model
 from agents.models.reply import Listener, ask
 from prompts import prompt
@@ -20,7 +20,7 @@ class OtherModel:
     name = "model"
     model: Model
 
-    async def answer(self, question: Question) -> str | None:
+    async def answer(self, question: HelpRequest) -> str | None:
         """Return the model's answer; asking it is told as any model call."""
         role = SystemMessage(prompt("help_model", question.lang, unknown=UNKNOWN))
         asked: list[AnyMessage] = [role, HumanMessage(question.text)]

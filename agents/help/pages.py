@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from agents.help import Question
+from agents.help import HelpRequest
 from agents.text.fulltext import Entry, Hit, Index
 from agents.text.phrases import small_words
 from agents.text.stems import stems
@@ -17,7 +17,7 @@ class Pages:
 
     name = "pages"
 
-    async def answer(self, question: Question) -> str | None:
+    async def answer(self, question: HelpRequest) -> str | None:
         """Return the section that fits best, without its title."""
         return look_up(question.text, question.lang)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agents.help import Question
+from agents.help import HelpRequest
 from agents.memory.notes import Notes
 
 
@@ -13,6 +13,6 @@ class Person:
     name = "person"
     notes: Notes
 
-    async def answer(self, question: Question) -> str | None:
+    async def answer(self, question: HelpRequest) -> str | None:
         """Return what was noted; None when this thread has left too many notes already."""
         return question.text if await self.notes.add(question.thread, question.text, question.key) else None

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from agents.help import Question
+from agents.help import HelpRequest
 
 VERSION = 1
 LARGEST = 64 * 1024
@@ -31,7 +31,7 @@ class Webhook:
     secret: str | None = field(default=None, repr=False)
     timeout: float = 10
 
-    async def answer(self, question: Question) -> str | None:
+    async def answer(self, question: HelpRequest) -> str | None:
         """Return the other assistant's answer; redirects are not followed, and only so much is read.
 
         Raises:

@@ -13,7 +13,7 @@ from agents.errors import ConfigError, UsageError
 from agents.memory.checkpointer import Saver
 from agents.memory.connection import truncate
 from agents.memory.ledger import Ledger
-from agents.memory.ledger_table import Entries
+from agents.memory.ledger_table import LedgerTable
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
 from agents.memory.reminders import Reminders
@@ -109,7 +109,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float]) -
         await store.setup()
         transcript = await stack.enter_async_context(Transcript.from_conn_string(str(path)))
         reminders = await stack.enter_async_context(Reminders.from_conn_string(str(path), now))
-        entries = await stack.enter_async_context(Entries.from_conn_string(str(path), now))
+        entries = await stack.enter_async_context(LedgerTable.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
     return Memory(path, saver, store, transcript, reminders, Ledger(entries, locks), Notes(path), locks)
 

@@ -15,11 +15,11 @@ from typing import Any, Literal
 from agents.errors import UsageError
 from agents.memory.inbox_sql import CLOSED, LAST_TURN, LETTERS, LINES, ONE, RECEIVED, RECORD, SAID, STATE
 
-Outcome = Literal["done", "failed", "interrupted"]
+Status = Literal["done", "failed", "interrupted"]
 
 
 @dataclass(frozen=True)
-class Letter:
+class InboxEntry:
     """A message as it was received; `text` is None when the assistant shall speak unasked."""
 
     thread: str
@@ -32,7 +32,7 @@ class Letter:
 
 
 @dataclass(frozen=True)
-class Line:
+class TranscriptLine:
     """One line of a transcript. `at_ms` is Unix time in milliseconds."""
 
     role: Literal["user", "assistant"]
@@ -59,20 +59,22 @@ def clean(text: str) -> str:
     return re.sub("[\ud800-\udfff]", "\ufffd", text.replace("\0", ""))
 
 
-def accept(entry: Letter, connection: sqlite3.Connection) -> Letter:
+def accept(entry: InboxEntry, connection: sqlite3.Connection) -> InboxEntry:
     """Put a message into the inbox, if it is not there."""
     names = entry.thread, entry.message_id, entry.user, entry.source
     row = connection.execute(LETTERS + ONE, names[:2]).fetchone()
     if row is None:
         connection.execute(RECEIVED, (*names, entry.text, entry.turn, time.time_ns() // 1_000_000))
         return entry
-    known = Letter(*row)
+    known = InboxEntry(*row)
     if known.text != entry.text:
         raise UsageError(f"Message {entry.message_id!r} was received before with another text; use a new id.")
     return known
 
 
-def close(connection: sqlite3.Connection, letter: Letter, lines: Sequence[Line], record: str | None) -> None:
+def close(
+    connection: sqlite3.Connection, letter: InboxEntry, lines: Sequence[TranscriptLine], record: str | None
+) -> None:
     """Append the user's text and the lines that are not there yet, and set status and turn of the letter."""
     place = clean(letter.thread), clean(letter.message_id)
     state = connection.execute(STATE, place).fetchone()
@@ -83,7 +85,7 @@ def close(connection: sqlite3.Connection, letter: Letter, lines: Sequence[Line],
     if was != "open":
         written.update((line.role, line.speaker, line.text) for line in lines_of(connection, *place, limit=-1))
     if text is not None:
-        heard = Line("user", user, text, letter.turn, letter.message_id, received, {"source": source})
+        heard = TranscriptLine("user", user, text, letter.turn, letter.message_id, received, {"source": source})
         first = append(connection, letter.thread, heard)
     for line in lines:
         key = line.role, line.speaker, line.text
@@ -96,7 +98,7 @@ def close(connection: sqlite3.Connection, letter: Letter, lines: Sequence[Line],
         connection.execute(RECORD, (row, record))
 
 
-def tell(thread: str, line: Line, connection: sqlite3.Connection) -> Line:
+def tell(thread: str, line: TranscriptLine, connection: sqlite3.Connection) -> TranscriptLine:
     """Append a line to the turn that was last, if it is not there."""
     if known := lines_of(connection, thread, line.message_id, limit=1):
         return known[0]
@@ -106,13 +108,13 @@ def tell(thread: str, line: Line, connection: sqlite3.Connection) -> Line:
     return line
 
 
-def lines_of(connection: sqlite3.Connection, thread: str, message_id: str | None, limit: int) -> list[Line]:
+def lines_of(connection: sqlite3.Connection, thread: str, message_id: str | None, limit: int) -> list[TranscriptLine]:
     """Return the last lines of a thread or of one message, oldest first; with a limit of -1 all."""
     rows = connection.execute(LINES, (thread, message_id, limit)).fetchall()
-    return [Line(*[*row[:-1], json.loads(row[-1])]) for row in rows]
+    return [TranscriptLine(*[*row[:-1], json.loads(row[-1])]) for row in rows]
 
 
-def append(connection: sqlite3.Connection, thread: str, line: Line) -> int | None:
+def append(connection: sqlite3.Connection, thread: str, line: TranscriptLine) -> int | None:
     """Append a line and return its row id."""
     metadata = clean(json.dumps(line.metadata, ensure_ascii=False))
     values = thread, line.turn, line.message_id, line.role, line.speaker, line.text, line.at_ms, metadata

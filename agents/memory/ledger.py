@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import aiosqlite
 
 from agents.errors import ContractError
-from agents.memory.ledger_table import Entries, Write
+from agents.memory.ledger_table import LedgerTable, Write
 from agents.memory.locks import ThreadLocks
 
 WAIT = 30
@@ -33,7 +33,7 @@ class Busy(Exception):
 class Ledger:
     """Let every write be done once, across all processes of the machine."""
 
-    def __init__(self, entries: Entries, locks: ThreadLocks) -> None:
+    def __init__(self, entries: LedgerTable, locks: ThreadLocks) -> None:
         self._entries, self._locks = entries, locks
 
     async def once(

@@ -55,7 +55,7 @@ class Write:
     """For how many seconds a later message that asks for it asks for the same write; 0: no later one does."""
 
 
-class Entries:
+class LedgerTable:
     """Keep in SQLite which writes were begun and which outcome they had; that survives a power cut."""
 
     def __init__(self, connection: aiosqlite.Connection, now: Callable[[], float] = time.time) -> None:

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from tenacity import retry, retry_if_exception_type, wait_exponential
+
 from agents.errors import ConfigError
 
 try:
@@ -17,6 +19,7 @@ except ImportError:  # Windows
 
 FIRST_WAIT = 0.002
 LONGEST_WAIT = 0.05
+"""Seconds between two tries to lock a thread that another process holds."""
 
 
 class _LockFile:
@@ -63,16 +66,13 @@ class ThreadLocks:
                 fcntl.lockf(self._file.descriptor, fcntl.LOCK_UN, 1, _offset(thread))
 
 
+# Systems differ in how they say "taken".
+@retry(
+    retry=retry_if_exception_type((BlockingIOError, PermissionError)),
+    wait=wait_exponential(FIRST_WAIT, max=LONGEST_WAIT),
+)
 async def _acquire(descriptor: int, offset: int) -> None:
-    wait = FIRST_WAIT
-    while True:
-        try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
-        except (BlockingIOError, PermissionError):  # systems differ in how they say "taken"
-            await asyncio.sleep(wait)
-            wait = min(wait * 2, LONGEST_WAIT)
-        else:
-            return
+    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
 
 
 def _offset(thread: str) -> int:

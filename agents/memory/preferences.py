@@ -1,8 +1,10 @@
-"""The time zone in which a user lives: the one that was told, else the machine's."""
+"""What a user has set: the time zone and the language."""
 
 import os
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Self
 from zoneinfo import ZoneInfo, available_timezones
 
 from langgraph.store.base import BaseStore
@@ -12,16 +14,32 @@ from agents.memory.store import namespace_of
 LOCAL_TIME = Path("/etc/localtime")
 
 
-async def keep_zone(store: BaseStore | None, user: str, name: str) -> None:
-    """Remember a user's time zone by its name."""
-    if store is not None:
-        await store.aput(namespace_of(user, "settings"), "zone", {"zone": name})
+@dataclass(frozen=True)
+class Preferences:
+    """The settings of a user; None is one that the user has not set."""
+
+    zone: ZoneInfo | None = None
+    lang: str | None = None
+
+    @classmethod
+    async def of(cls, store: BaseStore | None, user: str) -> Self:
+        """Return the settings of a user as they are stored."""
+        items = await store.asearch(namespace_of(user, "settings")) if store else []
+        values = {item.key: item.value for item in items}
+        zone, language = values.get("zone"), values.get("language")
+        return cls(ZoneInfo(zone["zone"]) if zone else None, str(language["lang"]) if language else None)
+
+    async def save(self, store: BaseStore | None, user: str) -> None:
+        """Store what is set here; what is None stays as it was."""
+        if store is not None and self.zone is not None:
+            await store.aput(namespace_of(user, "settings"), "zone", {"zone": self.zone.key})
+        if store is not None and self.lang is not None:
+            await store.aput(namespace_of(user, "settings"), "language", {"lang": self.lang})
 
 
 async def zone_of_user(store: BaseStore | None, user: str) -> ZoneInfo:
-    """Return a user's time zone, the machine's if the user has told none."""
-    found = await store.aget(namespace_of(user, "settings"), "zone") if store else None
-    return ZoneInfo(found.value["zone"]) if found else machine_zone()
+    """Return a user's time zone, the machine's if the user has set none."""
+    return (await Preferences.of(store, user)).zone or machine_zone()
 
 
 def machine_zone() -> ZoneInfo:

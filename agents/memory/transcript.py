@@ -10,7 +10,7 @@ from typing import Any, Self
 from agents.errors import UsageError
 from agents.memory import inbox
 from agents.memory.connection import Connection, connect, writing
-from agents.memory.inbox import Letter, Line, Outcome, ThreadInfo, clean
+from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean
 from agents.memory.inbox_sql import ERASE, LETTERS, ONE, ONLY_HERE, RECORDS, TABLES, THREADS
 
 RECORDED = 300
@@ -33,7 +33,7 @@ class Transcript:
                     await connection.execute(sql)
             yield cls(connection)
 
-    async def accept(self, entry: Letter) -> Letter:
+    async def accept(self, entry: InboxEntry) -> InboxEntry:
         """Put a message into the inbox and return it as stored; do nothing when it is there already.
 
         Raises UsageError when the id was used for another text, or a name is unfit for storage.
@@ -44,22 +44,22 @@ class Transcript:
         entry = replace(entry, text=None if entry.text is None else clean(entry.text), status="open")
         return await self._connection.write(partial(inbox.accept, entry))
 
-    async def letter(self, thread: str, message_id: str) -> Letter | None:
+    async def entry(self, thread: str, message_id: str) -> InboxEntry | None:
         """Return a message of the inbox."""
         found = await self._letters(ONE, clean(thread), clean(message_id))
         return found[0] if found else None
 
-    async def last(self, thread: str) -> Letter | None:
+    async def last(self, thread: str) -> InboxEntry | None:
         """Return the message of the thread that was received last."""
         found = await self._letters("ORDER BY id DESC LIMIT 1", clean(thread))
         return found[0] if found else None
 
-    async def open_letters(self, thread: str) -> list[Letter]:
+    async def open_entries(self, thread: str) -> list[InboxEntry]:
         """Return the messages of the thread that were never closed, oldest first."""
         return await self._letters("AND status = 'open' ORDER BY id", clean(thread))
 
     async def close(
-        self, letter: Letter, status: Outcome, turn: int, lines: Sequence[Line], record: str | None = None
+        self, letter: InboxEntry, status: Status, turn: int, lines: Sequence[TranscriptLine], record: str | None = None
     ) -> None:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
@@ -71,12 +71,14 @@ class Transcript:
         kept = None if record is None or turn > RECORDED else clean(record)
         await self._connection.write(lambda connection: inbox.close(connection, closed, lines, kept))
 
-    async def tell(self, thread: str, line: Line) -> Line:
+    async def tell(self, thread: str, line: TranscriptLine) -> TranscriptLine:
         """Append what was said unasked, in the turn that was last, and return it; do nothing if its id is there."""
         line = replace(line, text=clean(line.text), message_id=clean(line.message_id))
         return await self._connection.write(partial(inbox.tell, clean(thread), line))
 
-    async def lines(self, thread: str, *, message_id: str | None = None, limit: int | None = None) -> list[Line]:
+    async def lines(
+        self, thread: str, *, message_id: str | None = None, limit: int | None = None
+    ) -> list[TranscriptLine]:
         """Return the lines of a thread or of one message, oldest first; with `limit` only the last ones."""
         message = None if message_id is None else clean(message_id)
         most = -1 if limit is None else limit
@@ -105,8 +107,8 @@ class Transcript:
 
         return await self._connection.write(gone)
 
-    async def _letters(self, rest: str, *values: str) -> list[Letter]:
-        return [Letter(*row) for row in await self._rows(LETTERS + rest, *values)]
+    async def _letters(self, rest: str, *values: str) -> list[InboxEntry]:
+        return [InboxEntry(*row) for row in await self._rows(LETTERS + rest, *values)]
 
     async def _rows(self, sql: str, *values: Any) -> list[Any]:
         return await self._connection.read(lambda connection: connection.execute(sql, values).fetchall())

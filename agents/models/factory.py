@@ -1,5 +1,6 @@
 """Make chat models from their names: "local:rules", or "openai:<name>" at any OpenAI-compatible endpoint."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from langchain_core.language_models import BaseChatModel
@@ -28,11 +29,11 @@ def make_model(name: str, endpoint: Endpoint) -> Model:
         ConfigError: the name is of no known kind, or an "openai:" model has no key.
     """
     kind, _, bare = name.partition(":")
-    if name == "local:rules":
-        return Model(name, RulesModel())
-    if kind == "openai" and bare:
-        return Model(name, _openai(bare, endpoint))
-    raise ConfigError(f"LLM_MODEL and its kin take local:rules or openai:<name>, found {name!r}; see .env.example")
+    make = MAKERS.get(kind)
+    chat = make(bare, endpoint) if make and bare else None
+    if chat is None:
+        raise ConfigError(f"LLM_MODEL and its kin take local:rules or openai:<name>, found {name!r}; see .env.example")
+    return Model(name, chat)
 
 
 def make_models(default: str, roles: dict[str, str], fallback: str | None, endpoint: Endpoint) -> Models:
@@ -42,6 +43,10 @@ def make_models(default: str, roles: dict[str, str], fallback: str | None, endpo
         roles={role: make_model(name, endpoint) for role, name in roles.items()},
         fallback=make_model(fallback, endpoint) if fallback else None,
     )
+
+
+def _local(name: str, _: Endpoint) -> BaseChatModel | None:
+    return RulesModel() if name == "rules" else None
 
 
 def _openai(name: str, endpoint: Endpoint) -> BaseChatModel:
@@ -56,3 +61,7 @@ def _openai(name: str, endpoint: Endpoint) -> BaseChatModel:
         max_retries=endpoint.retries,
         stream_usage=True,
     )
+
+
+MAKERS: Mapping[str, Callable[[str, Endpoint], BaseChatModel | None]] = {"local": _local, "openai": _openai}
+"""What makes a chat model, by the kind that stands before the colon; it returns None for a name it does not know."""

@@ -33,12 +33,12 @@ def _reason(form: type[BaseModel], name: str, error: ErrorDetails, lang: str) ->
     own = str(context.get("error", "")) if error["type"] in ("value_error", "assertion_error") else ""
     if own or ("url" not in error and error["type"] != "value_error"):
         return own or error["msg"]
-    sentences = table("misfits", lang)
+    sentences = table("form_errors", lang)
     names = (error["type"], error["type"].partition("_")[0], "rest")
     key = next(one for one in names if one in sentences)
     field = form.model_fields.get(name)
     values = _values(permitted(field.annotation) if field else ())
-    return sentence("misfits", key, lang, **{**context, "values": values})
+    return sentence("form_errors", key, lang, **{**context, "values": values})
 
 
 def _values(values: Iterable[Any]) -> str:

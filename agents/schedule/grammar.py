@@ -70,7 +70,7 @@ def _rest(text: str, chosen: list[_Piece], lang: str) -> str:
 
 @cache
 def _patterns(lang: str) -> list[tuple[str, re.Pattern[str]]]:
-    kinds: dict[str, list[str]] = table("moments", lang)["patterns"]
+    kinds: dict[str, list[str]] = table("schedule", lang)["patterns"]
     return [(kind, _compiled(pattern, lang)) for kind, patterns in kinds.items() for pattern in patterns]
 
 

@@ -1,4 +1,4 @@
-"""The words of a language for time: `prompts/<lang>/moments.toml`, as regular expressions and as numbers."""
+"""The words of a language for time: `prompts/<lang>/schedule.toml`, as regular expressions and as numbers."""
 
 import re
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Words:
     """Find words of time in a text, and tell what they stand for."""
 
     def __init__(self, lang: str) -> None:
-        self._words: dict[str, dict[str, list[str]]] = table("moments", lang)["words"]
+        self._words: dict[str, dict[str, list[str]]] = table("schedule", lang)["words"]
         one = f"(?:{self._any('tens')}[ -]{self._any('number')}|{self._any('tens')}|{self._any('number')})"
         nth = f"(?:(?:{self._any('tens')}[ -])?{self._any('nth')}|{DIGITS.replace('(?!', '(?:st|nd|rd|th|-?го)(?!')})"
         joined = f"(?:, ?(?:{self._any('joiner')} )?| {self._any('joiner')} )"

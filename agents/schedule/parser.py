@@ -19,15 +19,8 @@ def moment(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Moment | None
     """
     if (dated := _iso(text, now, zone)) is not None:
         return dated if dated.at > now.astimezone(UTC) else None
-    found = read(text, lang)
-    return None if found is None or found.rest else meant(found.pieces, now.astimezone(zone), zone)
-
-
-def found_in(text: str, lang: str, now: datetime, zone: ZoneInfo) -> tuple[Moment, str] | None:
-    """Return the moment that is named somewhere in `text`, and the words that are not about it."""
-    found = read(text, lang)
-    named = None if found is None else meant(found.pieces, now.astimezone(zone), zone)
-    return None if found is None or named is None else (named, found.rest)
+    reading = read(text, lang)
+    return None if reading is None or reading.rest else meant(reading.pieces, now.astimezone(zone), zone)
 
 
 def meant(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Moment | None:

@@ -27,7 +27,7 @@ def worded(moment: Moment, lang: str) -> str:
 
 def worded_instant(at: datetime, lang: str) -> str:
     """Return an instant as the clock and calendar of its zone show it."""
-    weekday = table("moments", lang)["wording"]["weekdays"][at.weekday()]
+    weekday = table("schedule", lang)["wording"]["weekdays"][at.weekday()]
     seconds = f":{at:%S}" if at.second else ""
     return _say("once", lang, weekday=weekday, date=f"{at:%Y-%m-%d}", time=f"{at:%H:%M}{seconds}")
 
@@ -36,7 +36,7 @@ def _worded_rule(repeat: Repeat, lang: str) -> str:
     parts = repeat.parts
     key, count = PERIODS[parts["FREQ"]], parts.get("INTERVAL", "1")
     days = parts.get("BYDAY", "")
-    names = table("moments", lang)["wording"]["weekdays"]
+    names = table("schedule", lang)["wording"]["weekdays"]
     place = days[: -len("MO")] if key == "months" else ""
     if place:
         days, key = days.removeprefix(place), "months_weekday"
@@ -50,4 +50,4 @@ def _worded_rule(repeat: Repeat, lang: str) -> str:
 
 
 def _say(key: str, lang: str, **variables: Any) -> str:
-    return Template(table("moments", lang)["wording"][key]).substitute(variables)
+    return Template(table("schedule", lang)["wording"][key]).substitute(variables)

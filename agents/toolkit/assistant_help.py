@@ -6,7 +6,7 @@ from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
 from agents.context import Context, emitter
-from agents.help import Question
+from agents.help import HelpRequest
 
 
 @tool
@@ -14,4 +14,4 @@ async def assistant_help(query: str, runtime: ToolRuntime[Context, Any]) -> str:
     """Look up help when no tool fits or one has failed. query: the whole question, clear by itself."""
     context = runtime.context
     call, lang = runtime.tool_call_id or "", runtime.state["lang"]
-    return await context.help.ask(Question(query, lang, context.thread, call, emitter(runtime)))
+    return await context.help.ask(HelpRequest(query, lang, context.thread, call, emitter(runtime)))

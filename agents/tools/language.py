@@ -8,7 +8,7 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command
 
 from agents.context import Context
-from agents.memory.store import namespace_of
+from agents.memory.preferences import Preferences
 from agents.toolkit.traits import traits
 from prompts import phrase
 
@@ -17,7 +17,6 @@ from prompts import phrase
 @tool
 async def change_language(language: Literal["en", "ru"], runtime: ToolRuntime[Context, Any]) -> Command[Any]:
     """Hold the conversation in another language from now on, when the user asks for it."""
-    if runtime.store is not None:
-        await runtime.store.aput(namespace_of(runtime.context.user, "settings"), "language", {"lang": language})
+    await Preferences(lang=language).save(runtime.store, runtime.context.user)
     answer = ToolMessage(phrase("language_set", language), tool_call_id=runtime.tool_call_id or "")
     return Command(update={"lang": language, "messages": [answer]})

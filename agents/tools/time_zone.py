@@ -7,7 +7,7 @@ from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
 from agents.context import Context
-from agents.memory.preferences import keep_zone
+from agents.memory.preferences import Preferences
 from agents.schedule.reschedule import rezoned
 from agents.schedule.wording import worded_instant
 from agents.toolkit.traits import OUTSIDE, traits
@@ -29,7 +29,7 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
     name = known.get(zone.strip().replace(" ", "_").lower())
     if name is None:
         return phrase("zone_unknown", lang, zone=zone)
-    await keep_zone(runtime.store, runtime.context.user, name)
+    await Preferences(zone=ZoneInfo(name)).save(runtime.store, runtime.context.user)
     now = present(runtime).astimezone(ZoneInfo(name))
     told = phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
     if not await _taken_along(runtime, ZoneInfo(name)):

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from agents.conversation.prompt import Prompting
 from agents.events import Event, Interrupt, Message
-from agents.memory.inbox import Letter, Line, ThreadInfo
+from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine
 from agents.memory.typed_file import TypedFile
 from agents.questions import ask, fits
 from agents.replay.record import Record, read_record
@@ -43,9 +43,9 @@ class Turn:
         """The user whose message this is."""
         return self.user or self.thread
 
-    def letter(self) -> Letter:
+    def letter(self) -> InboxEntry:
         """Return the turn's entry in the inbox."""
-        return Letter(self.thread, self.id, self.owner, self.text, self.source)
+        return InboxEntry(self.thread, self.id, self.owner, self.text, self.source)
 
 
 class Assistant:
@@ -76,7 +76,7 @@ class Assistant:
         """
         async with self.memory.locks.hold(turn.thread):
             letter = await self.memory.transcript.accept(turn.letter())
-            waiting = await self.memory.transcript.open_letters(turn.thread)
+            waiting = await self.memory.transcript.open_entries(turn.thread)
             lost = waiting[: waiting.index(letter)] if letter in waiting else []
             stamp = Stamp(turn.thread)
             for entry in [*lost, letter]:
@@ -91,7 +91,7 @@ class Assistant:
             UsageError: the id was used before with another text.
             sqlite3.Error: it could not be stored.
         """
-        if await self.memory.transcript.letter(turn.thread, turn.id):
+        if await self.memory.transcript.entry(turn.thread, turn.id):
             return False
         await self.memory.transcript.accept(turn.letter())
         return True
@@ -107,7 +107,7 @@ class Assistant:
                 source=letter.source,
                 device=device,
             )
-            for letter in await self.memory.transcript.open_letters(thread)
+            for letter in await self.memory.transcript.open_entries(thread)
         ]
 
     async def tell(self, thread: str, text: str, id: str) -> Message:
@@ -115,7 +115,7 @@ class Assistant:
 
         The caller holds the thread (`memory.locks.hold`). The next speaker of the thread knows of it.
         """
-        line = Line("assistant", SUPERVISOR, text, 0, id, time.time_ns() // 1_000_000, {"source": UNASKED})
+        line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, time.time_ns() // 1_000_000, {"source": UNASKED})
         stored = await self.memory.transcript.tell(thread, line)
         return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
 
@@ -158,7 +158,7 @@ class Assistant:
         pending = values.get("pending")
         return fits(pending[0], text, values["lang"]) if pending else False
 
-    async def history(self, thread: str) -> list[Line]:
+    async def history(self, thread: str) -> list[TranscriptLine]:
         """Return a thread's transcript, oldest line first."""
         return await self.memory.transcript.lines(thread)
 

@@ -14,7 +14,7 @@ from agents.errors import ModelUnavailable
 from agents.events import Error, Message
 from agents.history import mend
 from agents.memory import Memory
-from agents.memory.inbox import Letter, Line
+from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.state import SUPERVISOR, State, merge_talks
 from app.assistant.run import Run
 from app.graph import Graph
@@ -31,7 +31,7 @@ class Closing:
     def __init__(self, graph: Graph, memory: Memory, lang: str) -> None:
         self.graph, self.memory, self.lang = graph, memory, lang
 
-    async def close(self, run: Run, letter: Letter, given: Update | None) -> Message | Error | None:
+    async def close(self, run: Run, letter: InboxEntry, given: Update | None) -> Message | Error | None:
         """Write down what came of a message; return what the user is shown of that beside the answers."""
         if run.failure is not None:
             return await self._failed(run, letter, run.failure)
@@ -40,7 +40,7 @@ class Closing:
         await self._store(run, letter, "done")
         return None
 
-    async def _stopped(self, run: Run, letter: Letter, given: Update) -> Message:
+    async def _stopped(self, run: Run, letter: InboxEntry, given: Update) -> Message:
         """Leave the thread as if the answer had ended where the user stopped it; what was shown is kept."""
         state = cast(State, (await self.graph.aget_state(run.config)).values)
         begun = state.get("heard", {}).get("id") == letter.message_id
@@ -70,7 +70,7 @@ class Closing:
         await self._store(run, letter, "interrupted")
         return message
 
-    async def _failed(self, run: Run, letter: Letter, failure: Exception) -> Error:
+    async def _failed(self, run: Run, letter: InboxEntry, failure: Exception) -> Error:
         """Apologise; the thread stays usable, and the same message id tries again from where it failed."""
         if isinstance(failure, ModelUnavailable):
             code: str = failure.trouble
@@ -84,7 +84,7 @@ class Closing:
         return error
 
     async def _store(
-        self, run: Run, letter: Letter, status: Literal["done", "failed", "interrupted"], error: Error | None = None
+        self, run: Run, letter: InboxEntry, status: Literal["done", "failed", "interrupted"], error: Error | None = None
     ) -> None:
         now = time.time_ns() // 1_000_000
         lines = []
@@ -92,8 +92,10 @@ class Closing:
             stopped = {"interrupted": True, "interrupt_timestamp": now} if message.interrupted else {}
             original = {"original": message.original} if message.original else {}
             metadata = {"source": "llm" if letter.text is not None else "greeting", **stopped, **original}
-            lines.append(Line("assistant", message.speaker, message.text, run.turn, letter.message_id, now, metadata))
+            lines.append(
+                TranscriptLine("assistant", message.speaker, message.text, run.turn, letter.message_id, now, metadata)
+            )
         if error is not None:
             failure = {"source": FAILURE, "code": error.code}
-            lines.append(Line("assistant", SUPERVISOR, error.text, run.turn, letter.message_id, now, failure))
+            lines.append(TranscriptLine("assistant", SUPERVISOR, error.text, run.turn, letter.message_id, now, failure))
         await self.memory.transcript.close(letter, status, run.turn, lines, run.recording.text(status))

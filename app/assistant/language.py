@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore
 
-from agents.memory.inbox import Letter
-from agents.memory.store import namespace_of
+from agents.memory.inbox import InboxEntry
+from agents.memory.preferences import Preferences
 from agents.questions import CHOICE
 
 SCRIPTS = {"ru": re.compile(r"[а-яё]", re.IGNORECASE), "en": re.compile(r"[a-z]", re.IGNORECASE)}
@@ -22,13 +22,13 @@ class Languages:
     known: tuple[str, ...]
     store: BaseStore
 
-    async def choose(self, letter: Letter, asked: str | None, last: str | None) -> str:
+    async def choose(self, letter: InboxEntry, asked: str | None, last: str | None) -> str:
         """Return what the door asked for, else what the user has set, else what the user writes, else the last."""
         if asked:
             return asked
-        item = await self.store.aget(namespace_of(letter.user, "settings"), "language")
-        if item is not None:
-            return str(item.value["lang"])
+        preferences = await Preferences.of(self.store, letter.user)
+        if preferences.lang is not None:
+            return preferences.lang
         if letter.source == CHOICE:
             # A label is not what the user writes.
             return last or self.default

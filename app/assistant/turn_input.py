@@ -11,7 +11,7 @@ from langgraph.types import StateSnapshot
 from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.conversation.migration import from_transcript
-from agents.memory.inbox import Letter, Line
+from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.state import SUPERVISOR, State, TalkUpdate
 
 LOG = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ REMEMBERED = 20
 """Lines of a transcript from which a lost state is rebuilt."""
 
 
-def given_by(letter: Letter, lang: str, snapshot: StateSnapshot, lines: Sequence[Line]) -> Update:
+def given_by(letter: InboxEntry, lang: str, snapshot: StateSnapshot, lines: Sequence[TranscriptLine]) -> Update:
     """Return what a message puts into the state; also the message before it, if that failed unheard.
 
     `lines` are the last ones of the transcript.
@@ -43,7 +43,9 @@ def given_by(letter: Letter, lang: str, snapshot: StateSnapshot, lines: Sequence
     return {**given, "talks": _caught_up(state, unasked)}
 
 
-def _caught_up(state: State, unasked: Sequence[Line], unheard: AnyMessage | None = None) -> dict[str, TalkUpdate]:
+def _caught_up(
+    state: State, unasked: Sequence[TranscriptLine], unheard: AnyMessage | None = None
+) -> dict[str, TalkUpdate]:
     """Return what the supervisor and the holder of the conversation have missed: what was said unasked."""
     talks, holder = state.get("talks", {}), state.get("dialog") or SUPERVISOR
     missed: dict[str, TalkUpdate] = {}

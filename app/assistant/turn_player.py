@@ -14,7 +14,7 @@ from agents.conversation.changes import Update
 from agents.events import Event, Message, TurnEnd, TurnStart
 from agents.help.chain import HelpChain
 from agents.memory import Memory
-from agents.memory.inbox import Letter
+from agents.memory.inbox import InboxEntry
 from agents.models import Models
 from agents.questions import ask, worded
 from agents.state import State
@@ -58,7 +58,9 @@ class TurnPlayer:
             run.stop()
         return run is not None
 
-    async def play(self, letter: Letter, lang: str | None, device: str, stamp: Stamp) -> AsyncGenerator[Event, None]:
+    async def play(
+        self, letter: InboxEntry, lang: str | None, device: str, stamp: Stamp
+    ) -> AsyncGenerator[Event, None]:
         """Answer a message and yield the events, stamped; repeat the outcome of one that was answered before."""
         snapshot = await self.graph.aget_state(config_of(letter.thread))
         if letter.status in ("done", "interrupted"):
@@ -85,7 +87,7 @@ class TurnPlayer:
         ms = round((time.perf_counter() - begun) * 1000)
         yield stamp(replace(_end(run.state), model_calls=run.model_calls, ms=ms), run.turn)
 
-    async def _repeated(self, letter: Letter, state: State) -> list[Event]:
+    async def _repeated(self, letter: InboxEntry, state: State) -> list[Event]:
         """Return the events of a message that was answered before: what was asked, said, and is still open."""
         lines = await self.memory.transcript.lines(letter.thread, message_id=letter.message_id)
         messages = [
@@ -95,7 +97,7 @@ class TurnPlayer:
         ]
         return [TurnStart(text=letter.text, source=letter.source), *_as_shown(messages, state), _end(state)]
 
-    async def _context(self, letter: Letter, device: str, snapshot: StateSnapshot) -> Context:
+    async def _context(self, letter: InboxEntry, device: str, snapshot: StateSnapshot) -> Context:
         return await make_context(
             self.memory,
             letter.thread,
@@ -107,14 +109,14 @@ class TurnPlayer:
             ballot=Ballot(_votes(snapshot)),
         )
 
-    async def _given(self, letter: Letter, snapshot: StateSnapshot, lang: str | None) -> Update:
+    async def _given(self, letter: InboxEntry, snapshot: StateSnapshot, lang: str | None) -> Update:
         """Return what a new message puts into the state."""
         chosen = await self.languages.choose(letter, lang, snapshot.values.get("lang"))
         lines = await self.memory.transcript.lines(letter.thread, limit=REMEMBERED)
         return given_by(letter, chosen, snapshot, lines)
 
 
-def progress_of(letter: Letter, snapshot: StateSnapshot) -> Progress:
+def progress_of(letter: InboxEntry, snapshot: StateSnapshot) -> Progress:
     """Return how far a message has come in its thread."""
     if snapshot.values.get("heard", {}).get("id") != letter.message_id:
         return Progress.NEW

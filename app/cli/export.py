@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from agents.errors import UsageError
-from agents.memory.inbox import Line
+from agents.memory.inbox import TranscriptLine
 from agents.replay.record import Record
 from agents.state import SUPERVISOR
 from app.cli.replay import rehearse
@@ -42,7 +42,7 @@ async def export(options: Namespace, settings: Settings) -> int:
     return 0
 
 
-def contents(lines: Sequence[Line]) -> list[dict[str, object]]:
+def contents(lines: Sequence[TranscriptLine]) -> list[dict[str, object]]:
     """Return what was said as plain data: `turn_id` counts from 0, `timestamp` is Unix time in ms."""
     return [
         {
@@ -57,7 +57,7 @@ def contents(lines: Sequence[Line]) -> list[dict[str, object]]:
     ]
 
 
-def markdown(thread: str, lines: Sequence[Line], forms: Mapping[str, Mapping[str, object]], lang: str) -> str:
+def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, Mapping[str, object]], lang: str) -> str:
     """Return a conversation to be read: who said what and when, and what the dialogs found out."""
     parts = [f"# {say('export.title', lang, thread=thread)}"]
     for line in lines:
@@ -74,7 +74,7 @@ def markdown(thread: str, lines: Sequence[Line], forms: Mapping[str, Mapping[str
     return "\n\n".join(parts) + "\n"
 
 
-async def _test(records: Sequence[Record], lines: Sequence[Line], lang: str) -> str:
+async def _test(records: Sequence[Record], lines: Sequence[TranscriptLine], lang: str) -> str:
     """Return the test; say on stderr where it ends before the conversation does, and why."""
     play = await rehearse(records)
     covered, all_turns = len(play.turns), len(records)

@@ -24,7 +24,7 @@ async def take(door: TelegramDoor, place: Place, query: CallbackQuery, tap: Tap,
     turn = place.turn(None, id=f"{place.thread}#{tap.mark}", source=CHOICE)
     if tap.asked != turn.owner:
         door.chats.start(answer(query, sentence("telegram", "not_yours", lang)))
-    elif await door.assistant.memory.transcript.letter(turn.thread, turn.id):
+    elif await door.assistant.memory.transcript.entry(turn.thread, turn.id):
         door.chats.start(settle(query))
     elif text := await _text(door, place, tap, lang):
         turn = replace(turn, text=text)

@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage
 
 from agents.errors import UsageError
 from agents.events import Message, TurnStart
-from agents.memory.inbox import Letter
+from agents.memory.inbox import InboxEntry
 from agents.models.script import Line, Script
 from app.assistant import Assistant, Turn
 from tests.support.command_line import ask
@@ -101,7 +101,7 @@ async def test_an_id_stands_for_one_text(assistant: Assistant, echo: Echo) -> No
 async def test_messages_left_behind_are_answered_in_the_order_they_came(assistant: Assistant) -> None:
     """Whichever of several unanswered messages is sent again, the earlier ones are answered first."""
     for name in ("one", "two", "three"):
-        await assistant.memory.transcript.accept(Letter(THREAD, name, THREAD, name, "message"))
+        await assistant.memory.transcript.accept(InboxEntry(THREAD, name, THREAD, name, "message"))
     assert said(await play(assistant, "two", "two"))[:2] == ["one is number 1", "two is number 2"]
     assert said(await play(assistant, "four", "four"))[-1] == "four is number 4"
     users = [line for line in await script_lines(assistant) if line.startswith("user")]

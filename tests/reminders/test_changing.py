@@ -3,7 +3,7 @@
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-from agents.memory.inbox import Letter
+from agents.memory.inbox import InboxEntry
 from agents.schedule import Moment
 from agents.schedule.reschedule import rezoned
 from tests.support.reminder_room import FRIDAY, Room, set_reminder, texts
@@ -70,7 +70,7 @@ async def test_a_call_that_is_repeated_writes_once(room: Room) -> None:
 async def test_forgetting_a_thread_forgets_its_reminders(room: Room) -> None:
     """Nothing of them is left, and they do not ring."""
     async with room.open() as memory:
-        await memory.transcript.accept(Letter("ann", "message-1", "ann", "Remind me", "message"))
+        await memory.transcript.accept(InboxEntry("ann", "message-1", "ann", "Remind me", "message"))
         await set_reminder(memory, "a secret of mine", "in 5 minutes")
         assert await memory.forget("ann")
         await room.until(memory, FRIDAY + timedelta(minutes=6))

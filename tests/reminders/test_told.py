@@ -12,7 +12,7 @@ from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 from agents.events import Event
-from agents.memory.inbox import Letter
+from agents.memory.inbox import InboxEntry
 from agents.models.script import Call, Script
 from agents.schedule import Moment
 from app.assistant.reminder_clock import Ring
@@ -67,7 +67,7 @@ async def test_a_missed_reminder_is_told_when_the_prompt_opens(tmp_path: Path) -
     async with stage(tmp_path / "talk.db", Script().models(ROLES)) as assistant:
         at = Moment(datetime.now(ZoneInfo("UTC")) - timedelta(hours=2))
         await assistant.memory.reminders.add("me", "me", "call", text="tea", lang="en", moment=at)
-        letter = Letter("me", "1", "me", "remind me of tea", "message")
+        letter = InboxEntry("me", "1", "me", "remind me of tea", "message")
         await assistant.memory.transcript.accept(letter)
         await assistant.memory.transcript.close(letter, "done", 1, [], "")
     for patience in (400, 20):  # of the second visit nothing is expected

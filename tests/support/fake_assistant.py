@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from agents.events import Event, Interrupt, Message, Token, TurnEnd, TurnStart
-from agents.memory.inbox import Line, ThreadInfo
+from agents.memory.inbox import ThreadInfo, TranscriptLine
 from app.assistant import Assistant, Turn
 
 AT_MS = 1_760_000_000_000
@@ -24,7 +24,7 @@ def says(text: str, speaker: str = "supervisor") -> list[Event]:
 class StandIn:
     """Play one list of events a turn; `pace` is the wait before each, in seconds."""
 
-    def __init__(self, *turns: Sequence[Event], lines: Sequence[Line] = (), pace: float = 0.0) -> None:
+    def __init__(self, *turns: Sequence[Event], lines: Sequence[TranscriptLine] = (), pace: float = 0.0) -> None:
         self.heard: list[Turn] = []
         self.lines = list(lines)
         self.dialog: str | None = None
@@ -74,7 +74,7 @@ class StandIn:
             return None
         return {"thread": thread, "is_active": True, "dialog": None, "paused": ["profile"], "turn": 2}
 
-    async def history(self, thread: str) -> list[Line]:
+    async def history(self, thread: str) -> list[TranscriptLine]:
         """Return the transcript that the test laid out."""
         return self.lines
 
@@ -104,6 +104,6 @@ class StandIn:
         return opened()
 
 
-def line(role: str, text: str, speaker: str = "", **metadata: Any) -> Line:
+def line(role: str, text: str, speaker: str = "", **metadata: Any) -> TranscriptLine:
     """Return a line of a transcript."""
-    return Line(cast(Any, role), speaker, text, 1, "id", AT_MS, metadata)
+    return TranscriptLine(cast(Any, role), speaker, text, 1, "id", AT_MS, metadata)

@@ -14,7 +14,7 @@ import sys
 import time
 
 from agents.memory import open_memory
-from agents.memory.inbox import Line
+from agents.memory.inbox import TranscriptLine
 from app.assistant.reminder_clock import Clock, Ring
 
 CRASHES = 0.04
@@ -31,7 +31,7 @@ async def main(path: str, begun: float, start: float, speed: float, seed: int) -
 
         async def deliver(ring: Ring) -> None:
             # As `Assistant.tell` does; what it needs beside would take seconds to import.
-            line = Line("assistant", "supervisor", ring.text, 0, ring.id, time.time_ns() // 1_000_000)
+            line = TranscriptLine("assistant", "supervisor", ring.text, 0, ring.id, time.time_ns() // 1_000_000)
             await memory.transcript.tell(ring.thread, line)
             if chance.random() < CRASHES:
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -110,6 +110,6 @@ class Gate(asyncio.Event):
         return True if self._passes >= 0 else await super().wait()
 
 
-def _worded(line: inbox.Line) -> str:
+def _worded(line: inbox.TranscriptLine) -> str:
     who = "user" if line.role == "user" else line.speaker
     return f"{who}: {line.text}{' ^C' if line.metadata.get('interrupted') else ''}"

@@ -38,7 +38,7 @@ class Holding(Gate):
 async def until_stored(door: TelegramDoor, thread: str, number: int) -> None:
     """Wait until so many messages of a thread are in the inbox."""
     for _ in range(1000):
-        if len(await door.assistant.memory.transcript.open_letters(thread)) >= number:
+        if len(await door.assistant.memory.transcript.open_entries(thread)) >= number:
             return
         await asyncio.sleep(0.01)
     raise TimeoutError

@@ -10,7 +10,7 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from agents.memory.checkpointer import Saver
-from agents.memory.inbox import Letter, Line
+from agents.memory.inbox import InboxEntry, TranscriptLine
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
 
@@ -60,11 +60,11 @@ def count(path: Path, table: str) -> int:
     return int(rows)
 
 
-def letter(message_id: str = "m1", text: str | None = "hello", thread: str = "t", user: str = "u") -> Letter:
+def letter(message_id: str = "m1", text: str | None = "hello", thread: str = "t", user: str = "u") -> InboxEntry:
     """Make a message."""
-    return Letter(thread, message_id, user, text, "message")
+    return InboxEntry(thread, message_id, user, text, "message")
 
 
-def reply(text: str, **metadata: Any) -> Line:
+def reply(text: str, **metadata: Any) -> TranscriptLine:
     """Make a line of the assistant."""
-    return Line("assistant", "supervisor", text, 0, "", 5, {"source": "llm", **metadata})
+    return TranscriptLine("assistant", "supervisor", text, 0, "", 5, {"source": "llm", **metadata})

@@ -8,7 +8,7 @@ from langgraph.prebuilt import ToolRuntime
 
 from agents.context import Context
 from agents.events import ToolEnd
-from agents.memory.inbox import Letter
+from agents.memory.inbox import InboxEntry
 from agents.models.script import Call, Line
 from agents.toolkit.traits import traits
 from app.assistant import Turn
@@ -55,7 +55,7 @@ async def test_who_is_permitted_is_served(chat: Chat) -> None:
 async def test_a_message_left_by_a_crash_keeps_its_permissions(chat: Chat) -> None:
     """Who may do what is looked up for the message's own user when it is played, not for who comes next."""
     async with chat.assistant() as assistant:
-        await assistant.memory.transcript.accept(Letter("ann", "lost", "alice", "Money back!", "message"))
+        await assistant.memory.transcript.accept(InboxEntry("ann", "lost", "alice", "Money back!", "message"))
     chat.expects(supervisor=BEGIN, planner=[Call("refund"), "Paid.", "Hello Bob."], observer=["stay"])
 
     assert await play(chat, "bob", "and is all well today") == ["Paid to alice at the terminal, who may read refund."]

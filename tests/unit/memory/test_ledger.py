@@ -226,7 +226,7 @@ async def test_each_try_of_a_write_has_the_same_mark(timed: Memory, clock: Clock
 
 
 async def test_a_table_of_before_is_kept(tmp_path: Path, clock: Clock) -> None:
-    """Entries without a time of their own hold for a day from when they were made."""
+    """LedgerTable without a time of their own hold for a day from when they were made."""
     with closing(sqlite3.connect(tmp_path / "old.db")) as connection, connection:
         connection.execute(TABLE.replace(", until_ms INTEGER NOT NULL DEFAULT 0", ""))
         row = "pay", "ann", "ann", None, "done before", "{}", int(clock.time * 1000)

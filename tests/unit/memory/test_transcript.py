@@ -8,7 +8,7 @@ import pytest
 
 from agents.errors import UsageError
 from agents.memory import Memory
-from agents.memory.inbox import Letter, Line, clean
+from agents.memory.inbox import InboxEntry, TranscriptLine, clean
 from agents.memory.transcript import Transcript
 from tests.support.tiny_graph import count, letter, reply
 
@@ -22,7 +22,7 @@ class TestTranscript:
         await memory.transcript.close(letter(), "done", 3, [reply("hi")])
         again = await memory.transcript.accept(letter())
         assert (again.status, again.turn, again.text) == ("done", 3, "hello")
-        assert again == await memory.transcript.letter("t", "m1")
+        assert again == await memory.transcript.entry("t", "m1")
         assert count(path, "inbox") == 1
 
     @pytest.mark.parametrize(("first", "second"), [("hello", "bye"), ("hello", None), (None, "hello")])
@@ -50,7 +50,7 @@ class TestTranscript:
         """The user's line stands once; the apology and the later answer both stand."""
         await memory.transcript.accept(letter())
         await memory.transcript.close(letter(), "failed", 1, [reply("Sorry.", source="llm failure")])
-        assert await memory.transcript.open_letters("t") == []
+        assert await memory.transcript.open_entries("t") == []
         await memory.transcript.close(letter(), "done", 2, [reply("Here you are.")])
         told = [(line.role, line.text, line.turn) for line in await memory.transcript.lines("t")]
         assert told == [("user", "hello", 1), ("assistant", "Sorry.", 1), ("assistant", "Here you are.", 2)]
@@ -67,7 +67,7 @@ class TestTranscript:
         heard, said = await memory.transcript.lines("t")
         assert (heard.role, heard.speaker, heard.metadata) == ("user", "u", {"source": "message"})
         assert before <= heard.at_ms <= time.time_ns() // 1_000_000
-        assert said == Line("assistant", "supervisor", "Once upon", 1, "m1", 5, cut_off.metadata)
+        assert said == TranscriptLine("assistant", "supervisor", "Once upon", 1, "m1", 5, cut_off.metadata)
 
     async def test_speaking_unasked_has_no_user_line(self, memory: Memory) -> None:
         """A message without text leaves only what the assistant said."""
@@ -75,7 +75,7 @@ class TestTranscript:
         await memory.transcript.close(letter(text=None), "done", 1, [reply("Good morning")])
         await memory.transcript.close(letter(text=None), "done", 1, [reply("Good morning")])
         assert [line.text for line in await memory.transcript.lines("t", message_id="m1")] == ["Good morning"]
-        assert await memory.transcript.letter("t", "m1") == Letter("t", "m1", "u", None, "message", "done", 1)
+        assert await memory.transcript.entry("t", "m1") == InboxEntry("t", "m1", "u", None, "message", "done", 1)
 
     async def test_lines_can_be_narrowed(self, memory: Memory) -> None:
         """One message's lines, or the last few, always oldest first."""
@@ -94,7 +94,7 @@ class TestTranscript:
         for number in ("2", "1", "3"):
             await memory.transcript.accept(letter(number))
         await memory.transcript.close(letter("1"), "failed", 1, [])
-        assert [item.message_id for item in await memory.transcript.open_letters("t")] == ["2", "3"]
+        assert [item.message_id for item in await memory.transcript.open_entries("t")] == ["2", "3"]
         last = await memory.transcript.last("t")
         assert last is not None
         assert last.message_id == "3"
@@ -112,7 +112,7 @@ class TestTranscript:
         odd = letter(text="a\udcff\0")
         assert (await memory.transcript.accept(odd)).text == "a\ufffd"
         await memory.transcript.close(odd, "done", 1, [reply("\ud800", original="\ud800")])
-        assert await memory.transcript.accept(odd) == Letter("t", "m1", "u", "a\ufffd", "message", "done", 1)
+        assert await memory.transcript.accept(odd) == InboxEntry("t", "m1", "u", "a\ufffd", "message", "done", 1)
         (said,) = (await memory.transcript.lines("t"))[1:]
         assert (said.text, said.metadata["original"]) == ("\ufffd", "\ufffd")
         assert await memory.transcript.lines("\ud800", message_id="\ud800") == []
@@ -124,7 +124,7 @@ class TestTranscript:
         await memory.transcript.accept(letter("m1", thread="old"))
         await memory.transcript.close(letter("m1", thread="old"), "done", 4, [])
         await memory.transcript.accept(letter("m1", thread="new", user="v"))
-        late = Line("assistant", "supervisor", "hi", 0, "", time.time_ns() // 1_000_000 + 60_000)
+        late = TranscriptLine("assistant", "supervisor", "hi", 0, "", time.time_ns() // 1_000_000 + 60_000)
         await memory.transcript.close(letter("m1", thread="new", user="v"), "done", 1, [late])
         listed = await memory.transcript.threads()
         assert [(one.thread, one.user, one.turns) for one in listed] == [("new", "v", 1), ("old", "u", 4)]

@@ -113,7 +113,7 @@ def sentences(lang: str) -> Iterator[tuple[str, str]]:
     """Yield the names of pydantic's errors, each with what stands under it or under its first word."""
     for name in get_args(ErrorType):
         for key in (name, name.partition("_")[0]):
-            if text := table("misfits", lang).get(key):
+            if text := table("form_errors", lang).get(key):
                 yield name, text
                 break
 
@@ -122,10 +122,10 @@ def sentences(lang: str) -> Iterator[tuple[str, str]]:
 def test_every_sentence_belongs_to_an_error(lang: str) -> None:
     """No sentence is written for an error that pydantic does not have."""
     used = {text for _, text in sentences(lang)}
-    assert {text for key, text in table("misfits", lang).items() if key != "rest"} == used
+    assert {text for key, text in table("form_errors", lang).items() if key != "rest"} == used
 
 
 @pytest.mark.parametrize("lang", [one for one in languages() if one != FALLBACK])
 def test_no_sentence_is_left_in_english(lang: str) -> None:
     """What is told of a value is in the user's language."""
-    assert not [text for text in table("misfits", lang).values() if not re.search("[а-я]", text)]
+    assert not [text for text in table("form_errors", lang).values() if not re.search("[а-я]", text)]

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import lists, sampled_from, text
 
-from agents.schedule.parser import found_in, moment
+from agents.schedule.grammar import read
+from agents.schedule.parser import meant, moment
 
 TABLES = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in Path(__file__).parent.glob("moments/*.toml")}
 CASES = [(lang, case) for lang, entries in TABLES.items() for case in entries["cases"]]
@@ -104,9 +105,11 @@ def test_the_time_zone_is_the_persons() -> None:
 )
 def test_a_moment_is_found_among_other_words(lang: str, said: str, at: str, rest: str) -> None:
     """Words that are not about time are given back as they were written."""
-    found = found_in(said, lang, datetime(2026, 11, 20, 10, tzinfo=BERLIN), BERLIN)
-    assert found is not None
-    assert (f"{found[0].at:%Y-%m-%d %H:%M}", found[1]) == (at, rest)
+    reading = read(said, lang)
+    assert reading is not None
+    named = meant(reading.pieces, datetime(2026, 11, 20, 10, tzinfo=BERLIN), BERLIN)
+    assert named is not None
+    assert (f"{named.at:%Y-%m-%d %H:%M}", reading.rest) == (at, rest)
 
 
 @pytest.mark.parametrize("lang", ["en", "ru"])

@@ -1,0 +1,31 @@
+"""What the failures of the OpenAI client mean, beyond what LangChain's own exceptions say."""
+
+import re
+import traceback
+
+from openai import APIError, APIStatusError, AsyncStream, OpenAIError
+
+FAILURES = (OpenAIError,)
+OVERFLOW = re.compile(r"context[ _](length|size|window)|too many tokens|number of tokens|too large for model", re.I)
+"""How servers word it, or call it, that the LangChain integration does not know."""
+# By its method: the class itself is said to be of the package.
+STREAM = AsyncStream.__aiter__.__module__
+"""The module in which the client reads streams."""
+
+
+def overflows(failure: Exception) -> bool:
+    """Tell whether the server refused a prompt because it is too long."""
+    if not isinstance(failure, APIStatusError) or failure.status_code not in (400, 413):
+        return False
+    return bool(OVERFLOW.search(f"{failure} {failure.code} {failure.type}"))
+
+
+def was_streaming(failure: BaseException) -> bool:
+    """Tell whether a stream broke off behind the headers; by its type the failure might be one before them."""
+    if type(failure) is APIError:
+        # Only a stream raises it as it is: an error that is sent in place of a piece.
+        return True
+    while isinstance(failure.__cause__, APIError):
+        failure = failure.__cause__
+    frames = traceback.walk_tb(failure.__traceback__)
+    return any(frame.f_globals.get("__name__") == STREAM for frame, _ in frames)

@@ -1,4 +1,4 @@
-"""`demo`: a conversation played for whoever wants to see what this can do; only the user's words are prepared."""
+"""`demo`: play a conversation that shows what the assistant can do; only the user's words are prepared."""
 
 import asyncio
 import tempfile

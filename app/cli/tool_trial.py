@@ -1,9 +1,9 @@
-"""Run one tool for real, through the node that runs it in a conversation, and tell what came of it."""
+"""Run one tool for real, through the node that runs it in a conversation, and return its result."""
 
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage
@@ -27,7 +27,7 @@ from app.settings import Settings
 from app.visit import TERMINAL
 
 COMMAND = "command"
-"""The source of what nobody said."""
+"""The source of a message that no user wrote."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What came of it: what a model would read, what a user would see, what they would be asked."""
+    """The result: what a model would read, what a user would see, and the question a user would be asked."""
 
     ok: bool
     object: str = ""
@@ -88,15 +88,9 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
         )
         given = await _state(trial, memory)
         events: list[Event] = []
-        state: Mapping[str, Any] = {}
-        running = graph.compile(store=memory.store).astream(given, context=context, stream_mode=["custom", "values"])
-        async for part in running:
-            mode, what = cast(tuple[str, Any], part)
-            if mode == "custom":
-                events.append(what)
-            else:
-                state = what
-    return _finding(events, state)
+        listening = replace(context, sink=events.append)
+        values = await graph.compile(store=memory.store).ainvoke(given, context=listening)
+    return _finding(events, cast(State, values))
 
 
 async def _state(trial: Trial, memory: Memory) -> State:
@@ -119,7 +113,7 @@ async def _state(trial: Trial, memory: Memory) -> State:
     }
 
 
-def _finding(events: list[Event], state: Mapping[str, Any]) -> Finding:
+def _finding(events: list[Event], state: State) -> Finding:
     end = next((event for event in events if isinstance(event, ToolEnd)), None)
     view = state.get("view")
     return Finding(

@@ -23,19 +23,19 @@ def load_each(package: str, path: Iterable[str], kind: type[Kind]) -> dict[str, 
     Raises:
         ContractError: a file cannot be loaded, defines none of this kind, or one that breaks a rule.
     """
-    wanted, found = kind.__name__.lower(), dict[str, Kind]()
+    variable, values = kind.__name__.lower(), dict[str, Kind]()
     for name in sorted(module.name for module in pkgutil.iter_modules(path)):
         try:
-            one = getattr(importlib.import_module(f"{package}.{name}"), wanted, None)
+            value = getattr(importlib.import_module(f"{package}.{name}"), variable, None)
         except ContractError as broken:
             raise ContractError(f"{package}/{name}.py: {broken}") from broken
         except Exception as broken:
             raise ContractError(_where(broken, f"{package}.{name}")) from broken
-        if not isinstance(one, kind):
-            expected = f"`{wanted} = {kind.__name__}(...)`"
-            raise ContractError(f"{package}/{name}.py must define {expected}, found {one!r}")
-        found[name] = one
-    return found
+        if not isinstance(value, kind):
+            expected = f"`{variable} = {kind.__name__}(...)`"
+            raise ContractError(f"{package}/{name}.py must define {expected}, found {value!r}")
+        values[name] = value
+    return values
 
 
 def _where(broken: Exception, module: str) -> str:
@@ -44,8 +44,8 @@ def _where(broken: Exception, module: str) -> str:
         file, line, problem = broken.filename, broken.lineno, broken.msg
     else:
         file, line, problem = *_last_place(broken), str(broken)
-    said = f"{type(broken).__name__}: {' '.join(problem.split())}"[:LONGEST]
-    return f"{_named(file, module)}, line {line}: {said}"
+    reason = f"{type(broken).__name__}: {' '.join(problem.split())}"[:LONGEST]
+    return f"{_named(file, module)}, line {line}: {reason}"
 
 
 def _last_place(broken: Exception) -> tuple[str, int | None]:

@@ -1,6 +1,7 @@
 """Dialogs: specialists that take the conversation over. One file defines one `dialog`.
 
-The file name is the dialog's name; its prompt is `prompts/<lang>/dialogs/<name>.md`.
+The file name is the dialog's name; its prompt is `prompts/<lang>/dialogs/<name>.md`. A dialog that is an agent graph
+(`agent=create_agent(…)`) has its prompt in the graph.
 """
 
 import re
@@ -31,7 +32,9 @@ class Dialog:
     remember: bool = False
     """Whether the form is kept in the user's long-term memory."""
     tools: Sequence[BaseTool] = ()
+    """What it can do; an agent graph has tools of its own instead."""
     observers: Sequence[str] = ("supervisor", "finished")
+    """The observers that watch it, by name."""
     resume: Resume = "ask"
     """When it was interrupted: ask the user, tell and go on, go on silently, or never go on."""
     history: History = "drop"
@@ -41,7 +44,10 @@ class Dialog:
     formerly: Sequence[str] = ()
     """Names this dialog had before; stored conversations under them go on here."""
     agent: Runnable[Any, Any] | None = None
-    """A compiled agent graph over `messages` (LangChain's `create_agent`) that answers instead of our own loop."""
+    """A compiled graph over `messages` (such as LangChain's `create_agent` makes) that answers in place of a model.
+
+    It hears the dialog's history. Compile it without a checkpointer: the thread keeps what was said.
+    """
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z][a-z0-9_]{1,63}", self.tool):
@@ -50,9 +56,9 @@ class Dialog:
             raise ContractError(f"Dialog.description must begin with 'Used for ', found {self.description!r}")
         if self.resume not in get_args(Resume):
             raise ContractError(f"Dialog.resume must be one of {get_args(Resume)}, found {self.resume!r}")
-        strangers = [tool for tool in self.tools if not isinstance(tool, BaseTool)]
-        if strangers:
-            raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {strangers[0]!r}")
+        others = [tool for tool in self.tools if not isinstance(tool, BaseTool)]
+        if others:
+            raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {others[0]!r}")
         fields = self.form.model_fields if self.form else {}
         required = [name for name, field in fields.items() if field.is_required()]
         if required:
@@ -74,14 +80,14 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
 
     Raises:
         ContractError: a file defines no `dialog = Dialog(...)`, or the dialog names an unknown observer.
-        PromptError: a dialog has no prompt.
+        PromptError: a dialog has no prompt; one that is an agent needs none.
     """
-    found = load_each(__name__, __path__, Dialog)
-    for name, dialog in found.items():
+    dialogs = load_each(__name__, __path__, Dialog)
+    for name, dialog in dialogs.items():
         unknown = sorted(set(dialog.observers) - set(observers))
         if unknown:
             raise ContractError(f"dialogs/{name}.py names observers that do not exist: {', '.join(unknown)}")
-    for name in found:
-        for lang in languages:
-            variables(f"dialogs/{name}", lang)
-    return found
+        if dialog.agent is None:
+            for lang in languages:
+                variables(f"dialogs/{name}", lang)
+    return dialogs

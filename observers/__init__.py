@@ -41,8 +41,8 @@ def discover(languages: list[str]) -> dict[str, Observer]:
         ContractError: a file defines no `observer = Observer(...)`.
         PromptError: an observer has no prompt.
     """
-    found = load_each(__name__, __path__, Observer)
-    for name in found:
+    observers = load_each(__name__, __path__, Observer)
+    for name in observers:
         for lang in languages:
             variables(f"observers/{name}", lang)
-    return found
+    return observers

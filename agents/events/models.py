@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from agents.errors import Trouble
 from agents.events import Event
 
 
@@ -48,4 +49,4 @@ class Replied(Event):
     role: str
     text: str | None = None
     calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
-    trouble: str | None = None
+    trouble: Trouble | None = None

@@ -1,19 +1,20 @@
 """Play a recorded conversation again, on a database of its own, with the recorded replies as the script."""
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from agents.errors import ModelUnavailable, Trouble
 from agents.events.views import Notice
 from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
-from agents.replay.record import Record, Step
+from agents.replay.record import Record
 from agents.replay.recorded_tools import Answer, with_answers, with_strangers
+from agents.replay.steps import Answered, Failed, Lost, Replied, Step, Viewed
 from agents.speaker import Speakers
-from agents.state import SUPERVISOR
+from agents.state import SUPERVISOR, Json
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.traits import OUTSIDE
 from app.assistant import Assistant, Turn
@@ -40,18 +41,18 @@ class Play:
     @property
     def replies(self) -> dict[str, list[Line]]:
         """Return what each role says, in its order."""
-        lines: dict[str, list[Line]] = {}
+        lines: defaultdict[str, list[Line]] = defaultdict(list)
         for step in (step for turn in self.turns for step in turn.steps):
             match step:
-                case ["reply", role, calls, text]:
-                    parts = [text] if text.strip() else []
-                    reply = [*parts, *(Call(tool, args) for tool, args in calls)]
-                    lines.setdefault(role, []).append(reply[0] if len(reply) == 1 else reply)
-                case ["lost", role]:
-                    lines.setdefault(role, []).append(THROWN_AWAY)
-                case ["trouble", role, trouble]:
-                    lines.setdefault(role, []).append(Unavailable(trouble))
-        return lines
+                case Replied(role, calls, text):
+                    words = [text] if text and text.strip() else []
+                    parts: list[str | Call] = [*words, *(Call(tool, args) for tool, args in calls)]
+                    lines[role].append(parts[0] if len(parts) == 1 else parts)
+                case Lost(role):
+                    lines[role].append(THROWN_AWAY)
+                case Failed(role, trouble):
+                    lines[role].append(Unavailable(trouble))
+        return dict(lines)
 
 
 class Unavailable(ModelUnavailable):
@@ -70,8 +71,7 @@ async def rehearse(turns: Sequence[Record]) -> Play:
     playable = list(turns[: next((place for place, turn in enumerate(turns) if not turn.is_playable), len(turns))])
     speakers, _ = discover()
     strangers = _strangers(playable, speakers)
-    everyone = (speakers.supervisor, *speakers.dialogs.values())
-    volatile = {tool.name for speaker in everyone for tool in speaker.tools if OUTSIDE in (tool.tags or [])}
+    volatile = {tool.name for speaker in speakers for tool in speaker.tools if OUTSIDE in (tool.tags or [])}
     volatile |= {tool for tools in strangers.values() for tool in tools}
     play = Play(playable, _answers(playable, volatile), strangers)
     again = await _perform(play)
@@ -104,41 +104,41 @@ async def _perform(play: Play) -> list[Record]:
 def _strangers(turns: Sequence[Record], speakers: Speakers) -> dict[str, dict[str, list[str]]]:
     """Return the tools that answered and are not here, with the parameters that they were given."""
     strangers: dict[str, dict[str, list[str]]] = {}
-    for _, who, tool, args, ok, _ in _tool_steps(turns):
-        here = who in {SUPERVISOR, *speakers.dialogs}
-        if ok and here and all(tool != own.name for own in bound_tools(speakers[who], speakers)):
-            names = strangers.setdefault(who, {}).setdefault(tool, [])
-            names += [name for name in args if name not in names]
+    for step in _tool_steps(turns):
+        if not step.ok or step.speaker not in {SUPERVISOR, *speakers.dialogs}:
+            continue
+        if all(step.tool != tool.name for tool in bound_tools(speakers[step.speaker], speakers)):
+            names = strangers.setdefault(step.speaker, {}).setdefault(step.tool, [])
+            names += [name for name in step.args if name not in names]
     return strangers
 
 
 def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[Answer]]:
     """Return what these tools answered, by tool; what failed is left to fail again."""
-    answers: dict[str, list[Answer]] = {}
+    answers: defaultdict[str, list[Answer]] = defaultdict(list)
     for turn in turns:
         views = _views(turn.steps)
         for place, step in enumerate(turn.steps):
-            match step:
-                case ["tool", _, tool, _, True, answer] if tool in tools:
-                    answers.setdefault(tool, []).append((answer, views[place]) if place in views else answer)
-    return answers
+            if isinstance(step, Answered) and step.ok and step.tool in tools:
+                answers[step.tool].append((step.object, views[place]) if place in views else step.object)
+    return dict(answers)
 
 
-def _views(steps: Sequence[Step]) -> dict[int, dict[str, Any]]:
+def _views(steps: Sequence[Step]) -> dict[int, Json]:
     """Return the views by the place of the step in which a tool gave each.
 
     A notice is shown at once; what stands for the answer was given by the last call of a reply.
     """
-    views: dict[int, dict[str, Any]] = {}
+    views: dict[int, Json] = {}
     last: dict[str, int] = {}
     giver = ""
     for place, step in enumerate(steps):
         match step:
-            case ["reply", _, [*_, [tool, _]], _]:
+            case Replied(_, [*_, (tool, _)], _):
                 giver = tool
-            case ["tool", _, tool, *_]:
+            case Answered(_, tool, _, _, _):
                 last[tool] = last[""] = place
-            case ["view", body]:
+            case Viewed(body):
                 by = last.get("" if body["kind"] == Notice.kind else giver)
                 views |= {by: body} if by is not None else {}
     return views
@@ -147,8 +147,8 @@ def _views(steps: Sequence[Step]) -> dict[int, dict[str, Any]]:
 def _differing(then: Sequence[Record], now: Sequence[Record]) -> set[str]:
     """Return the tools that answered the same call differently."""
     pairs = zip(_tool_steps(then), _tool_steps(now), strict=False)
-    return {str(old[2]) for old, new in pairs if old[:4] == new[:4] and old[4:] != new[4:]}
+    return {old.tool for old, new in pairs if old != new and replace(old, ok=new.ok, object=new.object) == new}
 
 
-def _tool_steps(turns: Sequence[Record]) -> list[Step]:
-    return [step for turn in turns for step in turn.steps if step[0] == "tool"]
+def _tool_steps(turns: Sequence[Record]) -> list[Answered]:
+    return [step for turn in turns for step in turn.steps if isinstance(step, Answered)]

@@ -10,6 +10,7 @@ from llmock.scenarios import Fail, Reply
 from agents.events import ToolEnd, TurnEnd
 from agents.events.models import ModelEnd, ModelStart
 from agents.models.script import Call
+from agents.replay.steps import Lost, Replied
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat, told
@@ -116,7 +117,8 @@ async def test_asking_another_model_is_a_model_call(chat: Chat, llmock: LLMock) 
     assert [event.model_calls for event in chat.events if isinstance(event, TurnEnd)] == [3]
     async with chat.assistant() as assistant:
         [record] = await assistant.records("ann")
-    assert [step[:2] for step in record.steps if step[0] in ("reply", "lost")] == [["reply", "supervisor"]] * 2
+    assert [step.role for step in record.steps if isinstance(step, Replied | Lost)] == ["supervisor"] * 2
+    assert not any(isinstance(step, Lost) for step in record.steps)
 
 
 @pytest.mark.parametrize("reply", [Reply(text="UNKNOWN."), Fail(500), Fail(401)])

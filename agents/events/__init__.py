@@ -55,7 +55,7 @@ class ToolStart(Event):
     type: ClassVar[str] = "tool.start"
     speaker: str
     tool: str
-    args: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, object] = field(default_factory=dict)
     id: str = ""
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class ToolEnd(Event):
     type: ClassVar[str] = "tool.end"
     speaker: str
     tool: str
-    args: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, object] = field(default_factory=dict)
     id: str = ""
     ok: bool = True
     object: str = ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from agents.errors import Trouble
 from agents.events import Event
@@ -48,5 +48,5 @@ class Replied(Event):
     speaker: str
     role: str
     text: str | None = None
-    calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    calls: Sequence[tuple[str, Mapping[str, object]]] = ()
     trouble: Trouble | None = None

@@ -173,7 +173,7 @@ class Document(View):
 KINDS: Mapping[str, type[View]] = {kind.kind: kind for kind in (CardList, Table, Notice, Link, Player, Document)}
 
 
-def read_view(body: Mapping[str, Any]) -> View:
+def read_view(body: Mapping[str, object]) -> View:
     """Return the view that plain data stands for, as `View.body` writes it.
 
     Raises:
@@ -201,7 +201,7 @@ def _texts(data: object) -> list[str]:
     return [text for value in inner for text in _texts(value)]
 
 
-def stored_view(body: Mapping[str, Any]) -> View | None:
+def stored_view(body: Mapping[str, object]) -> View | None:
     """Return a view that was stored; None for one of a kind or form that is no longer known."""
     try:
         return read_view(body)

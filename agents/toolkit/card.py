@@ -56,7 +56,7 @@ class ToolCard:
 def cards(speakers: Speakers, languages: Sequence[str]) -> list[ToolCard]:
     """Return the card of every tool; one that several speakers have is one card with the parameters of all."""
     found: dict[str, list[tuple[str, BaseTool]]] = {}
-    for speaker in (speakers.supervisor, *speakers.dialogs.values()):
+    for speaker in speakers:
         for tool in tools_of(speaker, speakers):
             found.setdefault(tool.name, []).append((speaker.name, tool))
     passing = {hand_back.name, *(dialog.tool for dialog in speakers.dialogs.values())}

@@ -20,6 +20,7 @@ from langgraph.types import Command
 from agents.context import emitter
 from agents.events import ToolEnd, ToolStart
 from agents.help import LONGEST_QUESTION, plain
+from agents.notes import notes, notes_of
 from agents.text.phrases import mentions, small_words
 from agents.text.stems import stems
 from agents.toolkit.assistant_help import assistant_help
@@ -27,7 +28,6 @@ from agents.toolkit.result import Outcome, written
 from prompts import phrase
 
 Trouble = Literal["unknown", "arguments", "failed", "refused"]
-TROUBLE, RESCUED = "trouble", "rescued"
 LONGEST_ANSWER = 600
 """Characters of help that a model is told with a problem."""
 FEW_WORDS = 3
@@ -46,7 +46,7 @@ def trouble(request: ToolCallRequest, kind: Trouble, text: str, outcome: Outcome
         name=call["name"],
         status="error",
         artifact=outcome or Outcome(),
-        additional_kwargs={TROUBLE: kind},
+        additional_kwargs=notes(trouble=kind),
     )
 
 
@@ -77,7 +77,7 @@ class Rescue:
         emit(ToolEnd(**about, ok=bool(text), object=told, ms=ms))
         if text:
             message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
-            message.additional_kwargs[RESCUED] = text
+            notes_of(message)["rescued"] = text
 
     async def _text(self, request: ToolCallRequest, execute: Execute) -> str:
         try:
@@ -108,17 +108,17 @@ def _wish(message: AnyMessage) -> str:
     """Return what a message says of what the user wants: their words, or the brief of a hand-over."""
     if isinstance(message, HumanMessage):
         return message.text
-    return str(message.additional_kwargs.get("brief") or "") if isinstance(message, SystemMessage) else ""
+    return notes_of(message).get("brief") or "" if isinstance(message, SystemMessage) else ""
 
 
 def _ends_in_help(message: ToolMessage, state: Mapping[str, Any]) -> bool:
-    kind = message.additional_kwargs.get(TROUBLE)
+    kind = notes_of(message).get("trouble")
     if kind in (None, "refused") or (kind == "failed" and message.name == assistant_help.name):
         return False
     before = [one for one in _this_turn(state) if one.name == message.name]
-    if any(one.additional_kwargs.get(RESCUED) for one in before):
+    if any(notes_of(result).get("rescued") for result in before):
         return False
-    return kind != "arguments" or (bool(before) and before[-1].additional_kwargs.get(TROUBLE) == "arguments")
+    return kind != "arguments" or (bool(before) and notes_of(before[-1]).get("trouble") == "arguments")
 
 
 def _this_turn(state: Mapping[str, Any]) -> list[ToolMessage]:

@@ -12,6 +12,7 @@ from typing import Literal
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
+from agents.notes import notes, notes_of
 from agents.retrievers.tool_entry import Card
 from agents.retrievers.tool_ranker import ToolRanker
 from agents.speaker import Speaker, Speakers
@@ -56,13 +57,12 @@ class Shelf:
         if not new or self.mode == "bind":
             return None
         text = phrase("tools_offered", state["lang"], cards=cards_of(new, state["lang"]))
-        return SystemMessage(text, additional_kwargs={"cards": [tool.name for tool in new]})
+        return SystemMessage(text, additional_kwargs=notes(cards=[tool.name for tool in new]))
 
 
 def shelves(speakers: Speakers, mode: Mode = "append") -> dict[str, Shelf]:
     """Return the shelves of the speakers that have too many tools to bind, by their names."""
-    everyone = (speakers.supervisor, *speakers.dialogs.values())
-    crowded = [speaker for speaker in everyone if len(at_hand(speaker)) < len(speaker.tools)]
+    crowded = [speaker for speaker in speakers if len(at_hand(speaker)) < len(speaker.tools)]
     return {speaker.name: _shelf(speaker, mode) for speaker in crowded}
 
 
@@ -75,7 +75,7 @@ def at_hand(speaker: Speaker) -> list[BaseTool]:
 
 def shown_in(messages: Sequence[AnyMessage]) -> set[str]:
     """Return the names of the tools whose cards a history shows."""
-    return {name for message in messages for name in message.additional_kwargs.get("cards", ())}
+    return {name for message in messages for name in notes_of(message).get("cards", ())}
 
 
 def cards_of(tools: Sequence[BaseTool], lang: str) -> str:

@@ -110,7 +110,7 @@ async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[S
 
 def _owned(speakers: Speakers) -> Owned:
     owned: dict[str, list[tuple[Speaker, BaseTool]]] = {}
-    for speaker in (speakers.supervisor, *speakers.dialogs.values()):
+    for speaker in speakers:
         for tool in tools_of(speaker, speakers):
             owned.setdefault(tool.name, []).append((speaker, tool))
     return owned

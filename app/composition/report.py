@@ -35,7 +35,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, whole: bool 
         return {"dialogs": [], "observers": [], "tools": [], "models": models, "faults": [*problems, str(broken)]}
     speakers = speakers or discovered
     problems += faults(speakers, languages(), whole=whole or not settings.has_remote_tools)
-    tools = {tool.name: tool for speaker in (speakers.supervisor, *speakers.dialogs.values()) for tool in speaker.tools}
+    tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {
         "dialogs": [_dialog(dialog) for dialog in speakers.dialogs.values()],
         "observers": [

@@ -8,12 +8,11 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from agents.models.rules.phrasebook import Source
+from agents.notes import notes_of
 
 HAND_BACK, FILL_FORM, HELP = "hand_back", "fill_form", "assistant_help"
 PROTOCOL = frozenset({HAND_BACK, HELP})
 SUPERVISOR = "supervisor"
-TROUBLE, RESCUED = "trouble", "rescued"
-"""What a tool's answer says of itself beside its text; see `agents.toolkit.rescue`."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,9 @@ def results(messages: Sequence[BaseMessage]) -> list[Result]:
 
 
 def _result(call: Call, message: ToolMessage) -> Result:
-    if message.additional_kwargs.get(TROUBLE) == "failed":
+    if notes_of(message).get("trouble") == "failed":
         # The words that came back say what a model is to do, which is nothing to read out.
-        return Result(call, str(message.additional_kwargs.get(RESCUED) or ""), failed=True, broken=True)
+        return Result(call, notes_of(message).get("rescued") or "", failed=True, broken=True)
     return Result(call, text_of(message), message.status == "error")
 
 

@@ -1,8 +1,7 @@
-"""What CONTRIBUTING promises a newcomer, tried in a copy of the repository."""
+"""What a newcomer does first, and does wrong first, tried in a copy of the repository."""
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -10,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import pages
+from tests.support.pages import PACKAGES
 from tests.support.places import ROOT
-
-PACKAGES = ("app", "agents", "dialogs", "observers", "prompts")
 
 
 @pytest.fixture
@@ -23,10 +22,9 @@ def house(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def block(beginning: str) -> str:
-    """Return the code block of CONTRIBUTING that begins with a line."""
-    blocks: list[str] = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
-    return next(found for found in blocks if found.startswith(beginning))
+def shown(page: str, path: str) -> str:
+    """Return a file as a page shows it."""
+    return pages.files(pages.page(page))[path]
 
 
 def run(house: Path, *arguments: str) -> str:
@@ -42,7 +40,7 @@ def run(house: Path, *arguments: str) -> str:
 @pytest.mark.slow
 def test_a_dialog_is_two_files(house: Path) -> None:
     """A dialog file and its prompt are all it takes; the supervisor hands over to it."""
-    (house / "dialogs/travel.py").write_text(block('"""Trips."""'))
+    (house / "dialogs/travel.py").write_text(shown("README.md", "dialogs/travel.py"))
     (house / "prompts/en/dialogs/travel.md").write_text("You plan trips.")
 
     found = json.loads(run(house, "check", "--json"))
@@ -55,7 +53,7 @@ def test_a_dialog_is_two_files(house: Path) -> None:
 @pytest.mark.slow
 def test_an_observer_is_two_files(house: Path) -> None:
     """An observer file and its prompt are all it takes; a dialog names it."""
-    (house / "observers/mood.py").write_text(block('"""Sees that'))
+    (house / "observers/mood.py").write_text(shown("docs/write-an-observer.md", "observers/mood.py"))
     (house / "prompts/en/observers/mood.md").write_text("Is the user angry? Answer angry or calm.")
     planner = house / "dialogs/planner.py"
     planner.write_text(
@@ -81,7 +79,7 @@ def test_a_translation_is_a_file(house: Path) -> None:
 @pytest.mark.slow
 def test_a_missing_prompt_is_found_at_start(house: Path) -> None:
     """A dialog without its prompt does not start; the last line tells its developer which file to write."""
-    (house / "dialogs/travel.py").write_text(block('"""Trips."""'))
+    (house / "dialogs/travel.py").write_text(shown("README.md", "dialogs/travel.py"))
     environment = {**os.environ, "DATABASE_URL": f"sqlite:///{house}/try.db"}
     done = subprocess.run(
         [sys.executable, "-m", "app", "ask", "hi"], cwd=house, env=environment, capture_output=True, text=True

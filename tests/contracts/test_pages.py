@@ -1,12 +1,15 @@
 """The examples of the documentation, word for word: their files, and what is shown when they are tried."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.conftest import Chat
 from tests.support import pages
 
-PAGES = ["docs/langgraph-agents.md"]
+PAGES = ["README.md", "docs/write-a-dialog.md", "docs/write-an-observer.md", "docs/langgraph-agents.md"]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -18,3 +21,12 @@ def test_a_page_works_as_it_stands(name: str, tmp_path: Path) -> None:
 
     for step, output in zip(steps, outputs, strict=True):
         assert pages.same(step.expected, output), f"{step.shown}\n{output}"
+
+
+async def test_the_example_of_a_test_passes(chat: Chat) -> None:
+    """The trace test that CONTRIBUTING shows is one."""
+    (source,) = re.findall(r"```python\n(.*?)```", pages.page("CONTRIBUTING.md"), re.DOTALL)
+    module: dict[str, Any] = {}
+    exec(compile(source, "CONTRIBUTING.md", "exec"), module)
+
+    await module["test_the_planner_takes_over"](chat)

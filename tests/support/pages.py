@@ -7,12 +7,13 @@ A code block marked `console` is a session:
     > what the user types           and below it what the page says is shown
     $ python -m app check           any other command, and its output
 
-A line `…` in an output stands for any number of lines.
+`…` in an output stands for any text, over any number of lines.
 """
 
 import itertools
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -52,7 +53,7 @@ def files(text: str) -> dict[str, str]:
 
 def steps(text: str) -> Iterator[Step]:
     """Yield what a page does, in order."""
-    threads = (f"thread-{number}" for number in itertools.count(1))
+    threads = itertools.chain(["me"], (f"thread-{number}" for number in itertools.count(2)))
     thread, lang = "", "en"
     for session in _SESSION.findall(text):
         for part in re.split(r"^(?=[$>] )", session, flags=re.MULTILINE):
@@ -64,7 +65,7 @@ def steps(text: str) -> Iterator[Step]:
             elif line.startswith("> "):
                 arguments = ("ask", line[2:], "--thread", thread)
             elif line.startswith("$ python -m app "):
-                arguments = tuple(line.removeprefix("$ python -m app ").split())
+                arguments = tuple(shlex.split(line.removeprefix("$ python -m app ")))
             if arguments:
                 yield Step(line, arguments, lang, tuple(expected))
 
@@ -129,6 +130,6 @@ def _command(arguments: Sequence[str]) -> None:
 
 def same(expected: Sequence[str], output: str) -> bool:
     """Tell whether an output is what a page shows."""
-    pattern = "\n".join(".*" if line.strip() == ELLIPSIS else re.escape(line.rstrip()) for line in expected)
+    pattern = "\n".join(re.escape(line.rstrip()).replace(ELLIPSIS, ".*") for line in expected)
     text = "\n".join(line.rstrip() for line in output.strip().splitlines())
     return bool(re.fullmatch(pattern.strip("\n"), text, re.DOTALL))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contracts.test_contributing import PACKAGES
+from tests.support.pages import PACKAGES
 from tests.support.places import ROOT
 
 TALK = {

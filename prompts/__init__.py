@@ -104,13 +104,15 @@ def carded(lang: str) -> list[str]:
     return sorted(path.stem for path in (FOLDER / lang / "tools").glob("*.md"))
 
 
-def languages(name: str = "supervisor") -> list[str]:
-    """Return the languages that have a prompt of their own, the fallback first."""
-    found = [path.parent.name for path in FOLDER.glob(f"*/{name}.md")]
-    if "/" in name:
-        depth = name.count("/")
-        found = [path.parents[depth].name for path in FOLDER.glob(f"*/{name}.md")]
-    return sorted(found, key=lambda lang: (lang != FALLBACK, lang))
+def languages() -> list[str]:
+    """Return the languages: the folders that hold a text, the fallback first."""
+    names = {path.name for path in FOLDER.iterdir() if any(path.glob("*.md")) or any(path.glob("*.toml"))}
+    return sorted(names, key=lambda lang: (lang != FALLBACK, lang))
+
+
+def translated(name: str) -> list[str]:
+    """Return the languages that have the prompt `name` ("dialogs/profile") of their own, the fallback first."""
+    return [lang for lang in languages() if (FOLDER / lang / f"{name}.md").exists()]
 
 
 def language(lang: str) -> Language:

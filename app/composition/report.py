@@ -9,7 +9,7 @@ from agents.toolkit.lint import faults
 from app.composition import discover
 from app.composition.help_chain import check_help
 from app.settings import Settings
-from prompts import PromptError, languages
+from prompts import PromptError, languages, translated
 
 
 def report(settings: Settings, speakers: Speakers | None = None, *, whole: bool = False) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, whole: bool 
             {
                 "name": name,
                 "checks": [check for check in ("pre_check", "post_check") if getattr(observer, check)],
-                "languages": languages(f"observers/{name}"),
+                "languages": translated(f"observers/{name}"),
             }
             for name, observer in observers.items()
         ],
@@ -69,5 +69,5 @@ def _dialog(dialog: Speaker) -> dict[str, object]:
         "form": list(dialog.form.model_fields) if dialog.form else [],
         "resume": dialog.resume,
         "version": dialog.version,
-        "languages": languages(f"dialogs/{dialog.name}"),
+        "languages": translated(f"dialogs/{dialog.name}"),
     }

@@ -123,7 +123,7 @@ def test_a_missing_translation_falls_back_to_english(folder: Write) -> None:
     assert variables("greeting", "ru") == {"user"}
     assert (phrase("bye", "ru"), phrase("thanks", "ru")) == ("Пока.", "Thanks.")
     assert table("forms/talk", "ru") == {"label": "talk"}
-    assert prompts.languages("greeting") == ["en"]
+    assert prompts.translated("greeting") == ["en"]
 
 
 def test_a_translation_is_preferred(folder: Write) -> None:
@@ -131,7 +131,7 @@ def test_a_translation_is_preferred(folder: Write) -> None:
     folder("en/dialogs/welcome.md", "Welcome.")
     folder("ru/dialogs/welcome.md", "Добро пожаловать.")
     assert prompt("dialogs/welcome", "ru") == "Добро пожаловать."
-    assert prompts.languages("dialogs/welcome") == ["en", "ru"]
+    assert prompts.translated("dialogs/welcome") == ["en", "ru"]
 
 
 def test_a_missing_prompt_is_named() -> None:

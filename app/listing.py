@@ -96,6 +96,8 @@ def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:
         shown += ["", say(f"check.{section}", lang), *_indented(columns(rows))]
     shown += ["", say("check.models", lang), *_indented(columns(report["models"].items()))]
     faults = _indented(clean(fault) for fault in report["faults"])
+    warnings = _indented(clean(warning) for warning in report["warnings"])
+    shown += ["", say("check.warnings", lang), *warnings] if warnings else []
     return [*shown, "", *([say("check.faults", lang), *faults] if faults else [say("check.no_faults", lang)])]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 from agents.identifiers import shown
-from agents.speaker import Speakers
+from agents.speaker import Speaker, Speakers
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.card_texts import own_texts, texts_of
 from agents.toolkit.guard import parameters
@@ -55,12 +55,17 @@ class ToolCard:
 
 def cards(speakers: Speakers, languages: Sequence[str]) -> list[ToolCard]:
     """Return the card of every tool; one that several speakers have is one card with the parameters of all."""
-    found: dict[str, list[tuple[str, BaseTool]]] = {}
+    passing = {hand_back.name, *(dialog.tool for dialog in speakers.dialogs.values())}
+    return [_card(owned, languages, passing=name in passing) for name, owned in owned_tools(speakers).items()]
+
+
+def owned_tools(speakers: Speakers) -> dict[str, list[tuple[Speaker, BaseTool]]]:
+    """Return all tools by name, each with the speakers that have a tool of this name."""
+    owned: dict[str, list[tuple[Speaker, BaseTool]]] = {}
     for speaker in speakers:
         for tool in tools_of(speaker, speakers):
-            found.setdefault(tool.name, []).append((speaker.name, tool))
-    passing = {hand_back.name, *(dialog.tool for dialog in speakers.dialogs.values())}
-    return [_card(owned, languages, passing=name in passing) for name, owned in found.items()]
+            owned.setdefault(tool.name, []).append((speaker, tool))
+    return owned
 
 
 def slots(tools: Sequence[BaseTool]) -> list[str]:
@@ -68,12 +73,12 @@ def slots(tools: Sequence[BaseTool]) -> list[str]:
     return list(dict.fromkeys(name for tool in tools for name in parameters(tool).get("properties", {})))
 
 
-def _card(owned: Sequence[tuple[str, BaseTool]], languages: Sequence[str], *, passing: bool) -> ToolCard:
+def _card(owned: Sequence[tuple[Speaker, BaseTool]], languages: Sequence[str], *, passing: bool) -> ToolCard:
     tool = owned[0][1]
     found, texts = traits_of(tool), {lang: texts_of(tool, lang) for lang in languages}
     return ToolCard(
         name=tool.name,
-        owners=[owner for owner, _ in owned],
+        owners=[owner.name for owner, _ in owned],
         source=own_texts(tool).source,
         kind=HAND_OVER if passing else found.kind,
         effect=found.effect,

@@ -19,10 +19,6 @@ class Texts:
     source: str = ""
     """The file and the place in it."""
 
-    def described(self, lang: str) -> str:
-        """Return the description in a language, else in the fallback's."""
-        return self.descriptions.get(lang) or self.descriptions.get(FALLBACK, "")
-
 
 def with_texts(tool: BaseTool, texts: Texts) -> BaseTool:
     """Put texts on a tool and return it."""
@@ -31,9 +27,11 @@ def with_texts(tool: BaseTool, texts: Texts) -> BaseTool:
 
 
 def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
-    """Return a tool's description and examples in a language; a file in `prompts/` goes before what came with it."""
-    description, examples = card(tool.name, lang)
-    return description or own_texts(tool).described(lang) or tool.description, examples or examples_of(tool, lang)
+    """Return a tool's description and examples in a language; a file in `prompts/` goes before what came with it,
+    a text in the language before one in English."""
+    own, examples = own_texts(tool).descriptions, card(tool.name, lang)[1] or examples_of(tool, lang)
+    descriptions = (description for one in (lang, FALLBACK) for description in (card(tool.name, one)[0], own.get(one)))
+    return next(filter(None, descriptions), tool.description), examples
 
 
 def from_source(tool: BaseTool, source: str) -> BaseTool:

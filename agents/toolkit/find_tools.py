@@ -14,6 +14,8 @@ from prompts import phrase
 
 FIND = "find_tools"
 CALL = "call_tool"
+FINDING = (FIND, CALL)
+"""What a speaker with more tools than can be bound reaches them by; the others do without."""
 
 
 @tool(CALL)

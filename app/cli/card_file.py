@@ -24,8 +24,6 @@ class CardFile:
 
     path: Path
     slots: Sequence[str]
-    needed: bool
-    """Whether it must have an example."""
 
     @property
     def text(self) -> str:
@@ -44,7 +42,7 @@ class CardFile:
         """
         if text == self.text:
             return False
-        if problems := text_faults(text, self.slots, needed=self.needed):
+        if problems := text_faults(text, self.slots):
             raise UsageError(problems[0])
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

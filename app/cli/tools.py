@@ -10,9 +10,7 @@ from langchain_core.tools import BaseTool
 from agents.errors import ConfigError, UsageError
 from agents.questions import worded
 from agents.speaker import Speaker, Speakers
-from agents.toolkit.bound_tools import tools_of
-from agents.toolkit.card import HAND_OVER, ToolCard, cards, slots
-from agents.toolkit.card_texts import own_texts
+from agents.toolkit.card import HAND_OVER, ToolCard, cards, owned_tools, slots
 from app.cli.card_file import CardFile, changed, edited
 from app.cli.stdout import print_result
 from app.cli.tool_arguments import typed
@@ -41,7 +39,7 @@ async def list_(options: Namespace, settings: Settings) -> int:
 async def show(options: Namespace, settings: Settings) -> int:
     """Print all there is to review of a tool."""
     async with _everyone(settings, options.name) as (speakers, _):
-        _known(options.name, _owned(speakers), settings.app_lang)
+        _known(options.name, owned_tools(speakers), settings.app_lang)
         card = next(card for card in cards(speakers, languages()) if card.name == options.name)
     return print_result(options, card.plain(), card_lines(card))
 
@@ -56,7 +54,7 @@ async def try_(options: Namespace, settings: Settings) -> int:
 async def _try(options: Namespace, settings: Settings, speakers: Speakers) -> int:
     lang = options.lang or settings.app_lang
     card = next((card for card in cards(speakers, [lang]) if card.name == options.name), None)
-    speaker, tool = _known(options.name, _owned(speakers), settings.app_lang)[0]
+    speaker, tool = _known(options.name, owned_tools(speakers), settings.app_lang)[0]
     assert card is not None  # there is one for every known tool
     if card.kind == HAND_OVER:
         raise UsageError(say("tools.hands_over", settings.app_lang, tool=tool.name))
@@ -77,9 +75,8 @@ async def edit(options: Namespace, settings: Settings) -> int:
     """Change the texts of a tool's card, by options or in an editor; a card that breaks a rule is not written."""
     lang = settings.app_lang
     async with _everyone(settings, options.name) as (speakers, _):
-        tools = _known(options.name, _owned(speakers), lang)
-    needed = any(tool in speaker.tools and not own_texts(tool).examples.get(options.lang) for speaker, tool in tools)
-    file = CardFile(card_file(options.name, options.lang), slots([tool for _, tool in tools]), needed)
+        tools = _known(options.name, owned_tools(speakers), lang)
+    file = CardFile(card_file(options.name, options.lang), slots([tool for _, tool in tools]))
     if options.description is not None or options.add_example or options.remove_example:
         text = changed(file.text, options.description, options.add_example, options.remove_example)
         written = file.replace(text)
@@ -98,7 +95,7 @@ async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[S
     A server that cannot be reached is told on stderr.
     """
     speakers, _ = discover()
-    if not settings.has_remote_tools or name in _owned(speakers):
+    if not settings.has_remote_tools or name in owned_tools(speakers):
         yield speakers, not settings.has_remote_tools
         return
     absent: list[ConfigError] = []
@@ -106,14 +103,6 @@ async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[S
         for fault in absent:
             sys.stderr.write(f"{clean(str(fault))}\n")
         yield everyone, not absent
-
-
-def _owned(speakers: Speakers) -> Owned:
-    owned: dict[str, list[tuple[Speaker, BaseTool]]] = {}
-    for speaker in speakers:
-        for tool in tools_of(speaker, speakers):
-            owned.setdefault(tool.name, []).append((speaker, tool))
-    return owned
 
 
 def _known(name: str, owned: Owned, lang: str) -> Sequence[tuple[Speaker, BaseTool]]:

@@ -71,6 +71,6 @@ def check_tools(speakers: Speakers, *, whole: bool = True) -> None:
     Raises:
         ContractError: one is broken; names the file or the tool.
     """
-    if problems := faults(speakers, languages(), whole=whole):
+    if problems := faults(speakers, languages(), complete=whole):
         more = f" (and {len(problems) - 1} more: python -m app check)" if len(problems) > 1 else ""
         raise ContractError(f"{problems[0]}{more}")

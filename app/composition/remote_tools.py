@@ -18,8 +18,8 @@ from agents.remote.yaml_file import Offer, fault, read_files, secrets_of
 from agents.speaker import Speaker, Speakers
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.card_texts import from_source
+from agents.toolkit.find_tools import FINDING
 from agents.toolkit.handover_tools import FILL_FORM
-from agents.toolkit.lint import FINDING
 from app.env_file import read_env
 from app.settings import Settings
 

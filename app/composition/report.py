@@ -1,4 +1,4 @@
-"""Everything that is discovered, for `python -m app check`: dialogs, observers, tools, models, faults."""
+"""Everything that is discovered, for `python -m app check`: dialogs, observers, tools, models, faults, warnings."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from agents.errors import ConfigError, ContractError
 from agents.speaker import Speaker, Speakers
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.lint import faults
+from agents.toolkit.missing_texts import warnings
 from app.composition import discover
 from app.composition.help_chain import check_help
 from app.settings import Settings
@@ -32,9 +33,10 @@ def report(settings: Settings, speakers: Speakers | None = None, *, whole: bool 
     try:
         discovered, observers = discover()
     except (ContractError, PromptError) as broken:
-        return {"dialogs": [], "observers": [], "tools": [], "models": models, "faults": [*problems, str(broken)]}
+        nothing: dict[str, Any] = {"dialogs": [], "observers": [], "tools": []}
+        return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
     speakers = speakers or discovered
-    problems += faults(speakers, languages(), whole=whole or not settings.has_remote_tools)
+    problems += faults(speakers, languages(), complete=whole or not settings.has_remote_tools)
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {
         "dialogs": [_dialog(dialog) for dialog in speakers.dialogs.values()],
@@ -56,6 +58,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, whole: bool 
         ],
         "models": models,
         "faults": problems,
+        "warnings": warnings(speakers, languages()),
     }
 
 

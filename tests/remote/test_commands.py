@@ -123,7 +123,6 @@ def test_a_card_file_goes_first(monkeypatch: pytest.MonkeyPatch, capsys: Capture
     [
         ({"examples": {"en": ["find {what}"], "ru": ["найди"]}}, "examples.en: the example 'find {what}' names {what}"),
         ({"examples": ["find it", "Find  it"]}, "examples.en: the example 'find it' is there 2 times"),
-        ({"examples": ["find it"]}, "examples.ru is missing: the tool needs examples of requests, here or in prompts"),
         ({"description": "x" * 1025}, "description.en: it has 1025 characters, 1024 is the most"),
         ({"name": "add_todos"}, "there is another tool of this name"),
         ({"name": "find_tools"}, "there is another tool of this name"),
@@ -140,6 +139,19 @@ def test_the_rules_for_cards_hold(
     assert [fault for fault in faults if expected in fault and fault.startswith("remote_tools.yaml: tools.")], faults
     assert command_line.main(["ask", "hi"]) in (1, 2)
     assert "remote_tools.yaml: tools." in capsys.readouterr().err
+
+
+def test_missing_examples_are_a_warning(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """A remote tool without examples in a language works; `check` names the place where they could stand."""
+    body = shop("http://127.0.0.1:9")
+    body["tools"][0] |= {"name": "dig", "examples": ["dig it"]}
+    describe(monkeypatch, "REMOTE_TOOLS", body)
+    report = json.loads(run(capsys, "check", "--json")[0])
+    assert report["warnings"] == [
+        "remote_tools.yaml: tools.dig.examples.ru is missing: "
+        "write examples of requests, here or in prompts/ru/tools/dig.md"
+    ]
+    assert report["faults"] == []
 
 
 @pytest.mark.slow

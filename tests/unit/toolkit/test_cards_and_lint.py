@@ -17,6 +17,7 @@ from agents.identifiers import GIVEN
 from agents.speaker import Speakers
 from agents.toolkit.card import ToolCard, cards
 from agents.toolkit.lint import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, faults
+from agents.toolkit.missing_texts import warnings
 from agents.toolkit.traits import Traits, traits, with_traits
 from app.composition import check_tools, discover, open_assistant
 from app.composition.report import report
@@ -117,7 +118,6 @@ def test_a_model_is_told_what_comes_back() -> None:
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("Set it.\n", "there is no example of a request"),
         ("- set {thing}\n", "{thing}, which is no parameter; there are: when, text"),
         ("- set {when\n", "a brace without its other half"),
         ("- set it\n- Set  it\n", "'set it' is there 2 times"),
@@ -146,18 +146,68 @@ def test_a_card_nobody_can_read_is_named(write: Write) -> None:
 
 
 def test_cards_and_tools_belong_together(write: Write) -> None:
-    """A tool without a card and a card without a tool are faults; a misspelt file name is both."""
+    """A card without a tool is a fault, and a tool without a card gives a warning; a misspelt file name is both."""
     card_file("abilities", "ru").rename(card_file("abilitys", "ru"))
-    assert faults(discover()[0], languages()) == [
-        "prompts/ru/tools/abilitys.md describes a tool that no speaker has",
-        "prompts/ru/tools/abilities.md is missing: the tool needs examples of requests",
+    assert faults(discover()[0], languages()) == ["prompts/ru/tools/abilitys.md describes a tool that no speaker has"]
+    assert warnings(discover()[0], languages()) == [
+        "prompts/ru/tools/abilities.md is missing: the tool has no examples of requests"
     ]
+
+
+def test_a_tool_needs_no_card(write: Write) -> None:
+    """A new tool is described by its docstring, in every language; `check` names the files that would be better."""
+    speakers = with_tools(stop_it)
+    assert faults(speakers, languages()) == []
+    assert warnings(speakers, languages()) == [
+        f"prompts/{lang}/tools/stop_it.md is missing: the tool has no examples of requests" for lang in ("en", "ru")
+    ]
+    assert card_of("stop_it", speakers).descriptions == {"en": "Stop something.", "ru": "Stop something."}
+
+
+def test_a_card_without_a_translation_is_read_in_english(write: Write) -> None:
+    """The English card describes a tool that has none in the user's language; the docstring comes last."""
+    write("stop_it", "en", "Stop what runs.\n\n- stop it\n")
+    assert card_of("stop_it", with_tools(stop_it)).descriptions["ru"] == "Stop what runs."
+
+
+def test_a_card_without_examples_gives_a_warning(write: Write) -> None:
+    """A description alone is no fault: a language model needs no examples."""
+    write("abilities", "en", "Tell.\n")
+    assert faults(discover()[0], languages()) == []
+    assert warnings(discover()[0], languages()) == ["prompts/en/tools/abilities.md: there is no example of a request"]
+
+
+def test_a_dialog_without_a_translation_gives_a_warning(write: Write) -> None:
+    """Its prompt is used in English until somebody translates it."""
+    (prompts.FOLDER / "ru" / "dialogs" / "planner.md").unlink()
+    assert faults(discover()[0], languages()) == []
+    assert warnings(discover()[0], languages()) == ["prompts/ru/dialogs/planner.md is missing: the en prompt is used"]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Plan with $user.", "prompts/en/dialogs/planner.md needs the variable $user, which no dialog's prompt gets"),
+        ("It costs 5$.", "prompts/en/dialogs/planner.md has a $ that begins no variable: write $$"),
+    ],
+)
+def test_a_dialogs_prompt_has_no_variables(write: Write, text: str, rule: str) -> None:
+    """A variable would be found out in the middle of a conversation, where nothing fills it in."""
+    (prompts.FOLDER / "en" / "dialogs" / "planner.md").write_text(text, "utf-8")
+    prompts._template.cache_clear()
+    try:
+        assert faults(discover()[0], languages()) == [rule]
+    finally:
+        prompts._template.cache_clear()
 
 
 def test_a_language_may_have_no_cards(write: Write) -> None:
     """A translation can begin with the prompts: without a single card its tools are described in English."""
     shutil.rmtree(card_file("abilities", "ru").parent)
     assert faults(discover()[0], languages()) == []
+    assert warnings(discover()[0], languages()) == [
+        "prompts/ru/tools is empty: tools are described in en, and have no examples of requests"
+    ]
     assert card_of("abilities", discover()[0]).descriptions["ru"].startswith("Tell what you can do")
 
 
@@ -166,6 +216,10 @@ def test_a_dialog_needs_no_card(write: Write) -> None:
     for lang in languages():
         card_file("plan_things", lang).unlink()
     assert faults(discover()[0], languages()) == []
+    assert warnings(discover()[0], languages()) == [
+        f"prompts/{lang}/tools/plan_things.md is missing: dialog planner has no examples of requests"
+        for lang in languages()
+    ]
 
 
 @tool
@@ -238,7 +292,7 @@ def test_every_tool_of_a_name_keeps_the_rules(write: Write) -> None:
     for lang in languages():
         write("shared", lang, "- do it\n")
 
-    found = faults(replace(speakers, dialogs={**speakers.dialogs, "profile": profile}), languages(), whole=False)
+    found = faults(replace(speakers, dialogs={**speakers.dialogs, "profile": profile}), languages(), complete=False)
     assert any(fault.startswith("tool shared: there is no view 'crads'") for fault in found)
 
 
@@ -255,9 +309,11 @@ async def _nothing() -> str:
 
 async def test_with_a_fault_it_does_not_start(write: Write) -> None:
     """The application refuses to start, with the first fault and the way to the others."""
-    write("abilities", "en", "Tell.\n")
-    write("abilities", "ru", "Расскажи.\n")
-    rule = r"^prompts/en/tools/abilities\.md: there is no example .*\(and 1 more: python -m app check\)$"
+    write("abilities", "en", "- do {it}\n")
+    write("abilities", "ru", "- сделай {это}\n")
+    rule = (
+        r"^prompts/en/tools/abilities\.md: the example 'do \{it\}' names \{it\}.*\(and 1 more: python -m app check\)$"
+    )
     with pytest.raises(ContractError, match=rule):
         check_tools(discover()[0])
     with pytest.raises(ContractError, match=rule):

@@ -26,12 +26,25 @@ def test_a_card_is_edited_by_options(capsys: Captured) -> None:
     assert run(capsys, "edit", "add_todos", "--lang", "ru", "--description", "Добавь дела.").startswith("Nothing has")
 
 
-def test_the_last_example_stays(capsys: Captured, house: Path) -> None:
-    """A card is never left in a state in which the application would not start."""
+def test_a_card_may_be_left_without_examples(capsys: Captured, house: Path) -> None:
+    """The application starts without them; `check` gives a warning, apart from the faults, and does not fail."""
     card_file("abilities", "en").write_text("Tell.\n\n- help\n", "utf-8")
-    told = run(capsys, "edit", "abilities", "--lang", "en", "--remove-example", "help", code=2)
-    assert "no example of a request" in told
-    assert card_file("abilities", "en").read_text("utf-8") == "Tell.\n\n- help\n"
+    run(capsys, "edit", "abilities", "--lang", "en", "--remove-example", "help")
+    assert card_file("abilities", "en").read_text("utf-8") == "Tell.\n\n"
+    warning = "prompts/en/tools/abilities.md: there is no example of a request"
+    assert command_line.main(["check"]) == 0
+    assert f"Warnings\n  {warning}\n\nNo faults." in capsys.readouterr().out
+    assert command_line.main(["check", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["warnings"], report["faults"]) == ([warning], [])
+
+
+def test_a_card_that_would_break_a_rule_is_not_written(capsys: Captured, house: Path) -> None:
+    """A card is never left in a state in which the application would not start."""
+    before = card_file("abilities", "en").read_text("utf-8")
+    told = run(capsys, "edit", "abilities", "--lang", "en", "--add-example", "tell {it}", code=2)
+    assert "{it}, which is no parameter" in told
+    assert card_file("abilities", "en").read_text("utf-8") == before
 
 
 def test_a_new_card_is_a_new_file(capsys: Captured) -> None:

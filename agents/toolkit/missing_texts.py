@@ -1,0 +1,42 @@
+"""What is missing of the texts of tools and dialogs: warnings of `check`. Nothing stops, other texts are used instead.
+
+A tool without a description in a language is described in English, else by its docstring. A tool or dialog without
+examples is found by a language model, but not by the model without a key (`local:rules`).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from agents.speaker import Speakers
+from agents.toolkit.card_texts import own_texts, texts_of
+from agents.toolkit.lint import named
+from prompts import FALLBACK, card_file, carded, languages
+
+
+def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
+    """Return a line for every text that is missing, with the file to write."""
+    return [line for lang in langs for line in (*_dialogs(speakers, lang), *_tools(speakers, lang))]
+
+
+def _dialogs(speakers: Speakers, lang: str) -> Iterator[str]:
+    for name, dialog in speakers.dialogs.items():
+        if lang not in languages(f"dialogs/{name}"):
+            yield f"prompts/{lang}/dialogs/{name}.md is missing: the {FALLBACK} prompt is used"
+        if carded(lang) and not card_file(dialog.tool, lang).exists():
+            yield f"{named(card_file(dialog.tool, lang))} is missing: dialog {name} has no examples of requests"
+
+
+def _tools(speakers: Speakers, lang: str) -> Iterator[str]:
+    if not carded(lang):
+        yield f"prompts/{lang}/tools is empty: tools are described in {FALLBACK}, and have no examples of requests"
+        return
+    everyone = (speakers.supervisor, *speakers.dialogs.values())
+    for tool in {tool.name: tool for speaker in everyone for tool in speaker.tools}.values():
+        if texts_of(tool, lang)[1]:
+            continue
+        path, source = card_file(tool.name, lang), own_texts(tool).source
+        if path.exists():
+            yield f"{named(path)}: there is no example of a request"
+        elif source:
+            yield f"{source}.examples.{lang} is missing: write examples of requests, here or in {named(path)}"
+        else:
+            yield f"{named(path)} is missing: the tool has no examples of requests"

@@ -15,7 +15,7 @@ from agents.remote.tool_spec import Said
 from agents.remote.yaml_file import text_in
 from agents.toolkit.card_texts import Texts, with_texts
 from agents.toolkit.result import Answer, Refused
-from agents.toolkit.traits import DAY, OUTSIDE, Traits, with_traits
+from agents.toolkit.traits import DAY, Traits, with_traits
 from prompts import phrase
 
 LONGEST_REASON = 500
@@ -41,7 +41,6 @@ def made(said: Said, signature: Signature, call: Callable[..., Awaitable[Answer]
         args_schema=signature.arguments,
         infer_schema=False,
         response_format="content_and_artifact",
-        tags=[OUTSIDE],
     )
     with_texts(tool, Texts(descriptions=said.description, examples=said.examples))
     found = Traits(
@@ -54,6 +53,7 @@ def made(said: Said, signature: Signature, call: Callable[..., Awaitable[Answer]
         form=form_of(f"{signature.name}_form", said.form) if said.form else None,
         view=said.view.kind if said.view else "",
         permission=said.permission,
+        volatile=True,
     )
     return with_traits(tool, found)
 

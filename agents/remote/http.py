@@ -8,10 +8,8 @@ from typing import Any
 
 import httpx
 from langchain_core.tools import BaseTool
-from langgraph.prebuilt import ToolRuntime
 from ssrfguard import Resolver
 
-from agents.context import Context
 from agents.remote.answer import answer_of
 from agents.remote.factory import Signature, made, notice, refusal
 from agents.remote.http_client import NoAnswer, exchange
@@ -22,10 +20,10 @@ from agents.remote.secrets import masks
 from agents.remote.ssrf import guarded_client, policy_of
 from agents.remote.yaml_file import Offer, text_in
 from agents.toolkit.result import Answer, Failed
+from agents.toolkit.runtime import Runtime
 from prompts import FALLBACK
 
 LOG = logging.getLogger(__name__)
-Runtime = ToolRuntime[Context, Any]
 
 
 @dataclass

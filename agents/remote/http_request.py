@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from langgraph.prebuilt import ToolRuntime
-
-from agents.context import Context
 from agents.remote.http_file import PLACEHOLDER, HttpTool, Service
 from agents.remote.yaml_file import Trusted
 from agents.toolkit.result import Failed, Misused
+from agents.toolkit.runtime import Runtime
 from prompts import phrase
 
 PRINTABLE = string.ascii_letters + string.digits + string.punctuation + " "
@@ -30,15 +28,13 @@ class Request:
     body: bytes | None
 
 
-def trusted_values(runtime: ToolRuntime[Context, Any]) -> dict[Trusted, str]:
+def trusted_values(runtime: Runtime) -> dict[Trusted, str]:
     """Return what the system says of the turn."""
     context = runtime.context
     return {"user": context.user, "thread": context.thread, "device": context.device, "lang": runtime.state["lang"]}
 
 
-def request_of(
-    tool: HttpTool, service: Service, args: Mapping[str, Any], runtime: ToolRuntime[Context, Any]
-) -> Request:
+def request_of(tool: HttpTool, service: Service, args: Mapping[str, Any], runtime: Runtime) -> Request:
     """Return the request of a call with these arguments.
 
     Raises:
@@ -67,7 +63,7 @@ def request_of(
     )
 
 
-def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, Any], runtime: ToolRuntime[Context, Any]) -> str:
+def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, Any], runtime: Runtime) -> str:
     """Return what tells a service that a write is the same one: the values of its key, else the call itself."""
     context = runtime.context
     # A service that never forgets a key would answer next month's write with this one's outcome.
@@ -77,7 +73,7 @@ def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, Any], runtime:
     return hashlib.sha256(whole.encode()).hexdigest()[:40]
 
 
-def _segment(name: str, value: Any, tool: HttpTool, runtime: ToolRuntime[Context, Any]) -> str:
+def _segment(name: str, value: Any, tool: HttpTool, runtime: Runtime) -> str:
     """Write a value into the path: as one part of it, whatever it contains."""
     text = _plain(value)
     # Some servers decode twice, so that an escaped slash would lead elsewhere after all.

@@ -10,10 +10,8 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langchain_mcp_adapters.interceptors import MCPToolCallRequest
 from langchain_mcp_adapters.sessions import StdioConnection
 from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool
-from langgraph.prebuilt import ToolRuntime
 from mcp.types import CallToolResult, Tool
 
-from agents.context import Context
 from agents.errors import ConfigError
 from agents.remote.answer import answer_of
 from agents.remote.factory import Signature, made, notice, refusal
@@ -25,6 +23,7 @@ from agents.remote.mcp_session import Held, Lost
 from agents.remote.secrets import Mask, masks
 from agents.remote.yaml_file import Offer, fault
 from agents.toolkit.result import LONGEST, Answer, Failed
+from agents.toolkit.runtime import Runtime
 from prompts import FALLBACK
 
 LOG = logging.getLogger(__name__)
@@ -68,7 +67,7 @@ def _tool(held: Held, tool: Tool, said: ServerTool, known: tuple[Mask, Mask]) ->
     wrapped, name = is_wrapped(tool), said.name or tool.name
     unsecret, unseen = known
 
-    async def call(runtime: ToolRuntime[Context, Any], **args: Any) -> Answer:
+    async def call(runtime: Runtime, **args: Any) -> Answer:
         given, lang = {**args, **said.set_values(trusted_values(runtime))}, runtime.state["lang"]
         assert inner.coroutine is not None  # the adapter makes tools of coroutines only
         try:

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from types import GenericAlias
 from typing import Annotated, Any, Literal
 
-from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model, model_validator
 from pydantic_core import SchemaError
 
-from agents.context import Context
 from agents.identifiers import Opaque
 from agents.remote.yaml_file import Part, Trusted
+from agents.toolkit.runtime import Runtime
 
 PLAIN: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
 FIXED_HEADERS = {"host", "content-length", "transfer-encoding", "connection", "upgrade", "accept-encoding"}
@@ -109,7 +108,7 @@ def arguments(name: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]
         key: _field(parameter) for key, parameter in parameters.items() if parameter.is_the_models
     }
     config = ConfigDict(arbitrary_types_allowed=True)
-    return create_model(name, __config__=config, runtime=(ToolRuntime[Context, Any], ...), **fields)
+    return create_model(name, __config__=config, runtime=(Runtime, ...), **fields)
 
 
 def form_of(name: str, blanks: Mapping[str, Blank]) -> type[BaseModel]:

@@ -1,1 +1,63 @@
-"""What a tool is: its traits, its card, its result, and how it is run."""
+'''What a tool is; the one import for people who write tools.
+
+A tool is a function with `@tool` of LangChain above it. Its docstring tells the model what it is for:
+
+    @tool
+    def roll_dice(sides: int = 6) -> str:
+        """Roll a die. sides: how many sides it has."""
+        return str(random.randint(1, sides))
+
+A parameter `runtime: Runtime` is set by the system. `@traits` says how the tool may be used, `result` adds a view:
+
+    @traits(effect="write", key=("order",), permission="orders")
+    @tool(response_format="content_and_artifact")
+    async def cancel_order(order: Annotated[str, Opaque("order")], runtime: Runtime) -> Answer:
+        """Cancel an order."""
+        if await shop.is_sent(order):
+            raise Refused("It is on its way already.")
+        return result({"cancelled": True}, view=Notice(message="The order is cancelled."))
+
+A blocking function runs in a thread of its own. So does the `_run` of a class-based tool of LangChain; an instance is
+used like a function, and `traits` goes above the class or around an instance:
+
+    @traits(effect="write", repeatable=True)
+    class Lamp(BaseTool):
+        name: str = "switch_lamp"
+        description: str = "Switch a lamp on or off."
+
+        def _run(self, room: str, on: bool) -> str:
+            return self.bus.switch(room, on)
+
+    tools = [roll_dice, cancel_order, Lamp(), traits(permission="search")(TavilySearch())]
+
+Put the tools into `Dialog(tools=...)` or `SUPERVISOR_TOOLS`.
+'''
+
+from agents.events.views import CardList, Document, Entry, Link, Notice, Player, Table
+from agents.identifiers import Opaque
+from agents.toolkit.result import Answer, Failed, Misused, Option, Refused, TooMany, choice, request, result
+from agents.toolkit.runtime import Runtime
+from agents.toolkit.traits import Traits, traits
+
+__all__ = [
+    "Answer",
+    "CardList",
+    "Document",
+    "Entry",
+    "Failed",
+    "Link",
+    "Misused",
+    "Notice",
+    "Opaque",
+    "Option",
+    "Player",
+    "Refused",
+    "Runtime",
+    "Table",
+    "TooMany",
+    "Traits",
+    "choice",
+    "request",
+    "result",
+    "traits",
+]

@@ -37,6 +37,7 @@ class ToolCard:
     transaction: bool
     permission: str
     view: str
+    volatile: bool
     shortcut: bool
     always: bool
     descriptions: Mapping[str, str]
@@ -88,6 +89,7 @@ def _card(owned: Sequence[tuple[Speaker, BaseTool]], languages: Sequence[str], *
         transaction=found.transaction,
         permission=found.permission,
         view=found.view,
+        volatile=found.volatile,
         shortcut=found.shortcut,
         always=found.always,
         descriptions={lang: description or tool.description for lang, (description, _) in texts.items()},

@@ -5,10 +5,9 @@ from typing import Any
 
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool, StructuredTool, tool
-from langgraph.prebuilt import ToolRuntime
 
-from agents.context import Context
 from agents.toolkit.result import Misused
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.shelf import Shelf, cards_of
 from prompts import phrase
 
@@ -19,7 +18,7 @@ FINDING = (FIND, CALL)
 
 
 @tool(CALL)
-def call_tool(name: str, runtime: ToolRuntime[Context, Any], args: dict[str, Any] | None = None) -> str:
+def call_tool(name: str, runtime: Runtime, args: dict[str, Any] | None = None) -> str:
     """Call a tool by its card. name: as on the card. args: its parameters by name."""
     # What it stands for is run in its place (`meant`); only a call of itself stands for nothing.
     raise Misused(phrase("tool_unknown", runtime.state["lang"], tool=name, known=FIND))
@@ -28,7 +27,7 @@ def call_tool(name: str, runtime: ToolRuntime[Context, Any], args: dict[str, Any
 def find_tools(shelf: Shelf) -> BaseTool:
     """Return the tool that looks for tools on a shelf."""
 
-    async def find(query: str, runtime: ToolRuntime[Context, Any]) -> str:
+    async def find(query: str, runtime: Runtime) -> str:
         lang = runtime.state["lang"]
         return cards_of(shelf.found(query), lang) or phrase("tools_none", lang)
 

@@ -10,11 +10,10 @@ from typing import Annotated, Any
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, tool
-from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from agents.context import Context
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import Traits, with_traits
 from prompts import phrase
 
@@ -51,11 +50,11 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
     schema = create_model(
         f"{form.__name__}Fields",
         __config__=ConfigDict(arbitrary_types_allowed=True),
-        runtime=(ToolRuntime[Context, Any], ...),
+        runtime=(Runtime, ...),
         **optional,
     )
 
-    async def fill(runtime: ToolRuntime[Context, Any], **values: Any) -> Command[Any]:
+    async def fill(runtime: Runtime, **values: Any) -> Command[Any]:
         given = {name: value for name, value in values.items() if value is not None}
         filled = form.model_validate({**runtime.state["form"], **given}).model_dump(mode="json")
         note = phrase(

@@ -22,12 +22,12 @@ from agents.events.views import MOST_ENTRIES, Notice
 from agents.identifiers import Aliases
 from agents.speaker import Speaker
 from agents.toolkit.assistant_help import assistant_help
-from agents.toolkit.function import prepared
 from agents.toolkit.guard import guarded
 from agents.toolkit.rescue import Rescue, Trouble, trouble
 from agents.toolkit.result import Failed, Misused, Outcome, Refused, TooMany, plain, schema_of, written
 from agents.toolkit.traits import traits_of
-from agents.toolkit.writes import Execute, Reply, carry_out, failed
+from agents.toolkit.wrap import wrapped
+from agents.toolkit.write_once import Execute, Reply, carry_out, failed
 from prompts import phrase
 
 TIMEOUT = 60
@@ -61,7 +61,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
             emit(outcome.view)
         return answer
 
-    return ToolNode([prepared(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=watch)
+    return ToolNode([wrapped(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=watch)
 
 
 async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, BaseTool]) -> Reply:

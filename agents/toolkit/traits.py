@@ -2,13 +2,13 @@
 
 @traits(effect="write", key=("order",), result=Return)
 @tool(response_format="content_and_artifact")
-async def submit_return(order: OrderNumber, runtime: Runtime) -> tuple[str, Outcome]: ...
+async def submit_return(order: OrderNumber, runtime: Runtime) -> Answer: ...
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
@@ -25,6 +25,8 @@ Check = Callable[[Mapping[str, Any], Any], Awaitable[str | None]]
 The arguments are plain data, as the tool accepts them, with its defaults. Of a transaction the check may take part in.
 """
 _TRAITS = "traits"
+_OF_CLASS = "__tool_traits__"
+Marked = TypeVar("Marked", bound="BaseTool | type[BaseTool]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,8 @@ class Traits:
     permission: str = ""
     """What the user must be permitted to do; empty for everybody."""
     check: Check | None = None
+    volatile: bool = False
+    """Whether the same call may answer differently tomorrow: it tells of the world outside (the time, the weather)."""
     always: bool = False
     """Whether it is bound even where there are too many tools to bind."""
     shortcut: bool = False
@@ -89,8 +93,8 @@ def traits(
     effect: Effect = "read",
     key: tuple[str, ...] = (),
     **more: Any,
-) -> Callable[[BaseTool], BaseTool]:
-    """Say how a tool may be used; see `Traits` for the further ones.
+) -> Callable[[Marked], Marked]:
+    """Say how a tool may be used, or the tools of a class; see `Traits` for the further ones.
 
     Raises:
         ContractError: there is no such trait, or they contradict each other or the tool's parameters.
@@ -98,32 +102,32 @@ def traits(
     known = {field.name for field in fields(Traits)}
     if unknown := sorted(set(more) - known):
         raise ContractError(f"there is no trait {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
-    found = Traits(kind=kind, effect=effect, key=key, **more)
+    stated = Traits(kind=kind, effect=effect, key=key, **more)
 
-    def marked(tool: BaseTool) -> BaseTool:
-        return with_traits(tool, found)
+    def marked(tool: Marked) -> Marked:
+        if isinstance(tool, BaseTool):
+            with_traits(tool, stated)
+        else:
+            setattr(tool, _OF_CLASS, stated)
+        return tool
 
     return marked
 
 
-def with_traits(tool: BaseTool, found: Traits) -> BaseTool:
+def with_traits(tool: BaseTool, stated: Traits) -> BaseTool:
     """Put traits on a tool and return it.
 
     Raises:
         ContractError: the key names arguments that the tool does not have.
     """
-    unknown = sorted(set(found.key) - set(tool.args))
-    if unknown:
+    if unknown := sorted(set(stated.key) - set(tool.args)):
         raise ContractError(f"tool {tool.name}: its key names arguments it does not have: {', '.join(unknown)}")
-    tool.metadata = {**(tool.metadata or {}), _TRAITS: found}
+    tool.metadata = {**(tool.metadata or {}), _TRAITS: stated}
     return tool
 
 
 def traits_of(tool: BaseTool) -> Traits:
     """Return how a tool may be used; a tool that says nothing is a general one that only reads."""
-    found: Traits = (tool.metadata or {}).get(_TRAITS, PLAIN)
-    return found
-
-
-OUTSIDE = "outside"
-"""The tag of a tool that tells of the world outside (the time, the weather): tomorrow it answers differently."""
+    of_class: Traits = getattr(type(tool), _OF_CLASS, PLAIN)
+    stated: Traits = (tool.metadata or {}).get(_TRAITS, of_class)
+    return stated

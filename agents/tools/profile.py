@@ -4,15 +4,9 @@ import json
 from typing import Any, Literal
 
 from langchain_core.tools import tool
-from langgraph.prebuilt import ToolRuntime
 
-from agents.context import Context
-from agents.events.views import Document
-from agents.toolkit.result import Answer, result
-from agents.toolkit.traits import traits
+from agents.toolkit import Answer, Document, Runtime, result, traits
 from prompts import phrase, table
-
-Runtime = ToolRuntime[Context, Any]
 
 
 @traits(shortcut=True)

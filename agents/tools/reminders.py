@@ -5,33 +5,28 @@ A reminder's number never changes, and a call that is repeated after a crash fin
 
 import time
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from langchain_core.tools import tool
-from langgraph.prebuilt import ToolRuntime
 from pydantic import Field
 
-from agents.context import Context
 from agents.errors import UsageError
-from agents.events.views import CardList, Entry
 from agents.memory.preferences import zone_of_user
 from agents.memory.reminder_row import Reminder
 from agents.memory.reminders import MOST, Reminders
 from agents.schedule.parser import moment
 from agents.schedule.reschedule import moved
 from agents.schedule.wording import worded
-from agents.toolkit.result import Answer, Option, Refused, choice, result
-from agents.toolkit.traits import OUTSIDE, traits
+from agents.toolkit import Answer, CardList, Entry, Option, Refused, Runtime, choice, result, traits
 from prompts import phrase
 
-Runtime = ToolRuntime[Context, Any]
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 When = Annotated[str, Field(min_length=1, max_length=200)]
 Number = Annotated[int, Field(ge=1)]
 
 
-@traits(effect="write", repeatable=True)
+@traits(effect="write", repeatable=True, volatile=True)
 @tool
 async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -> str:
     """Set a reminder, an alarm or a timer; for several, call it for each.
@@ -54,7 +49,7 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -
     return phrase("reminder_set", lang, reminder=_line(added, lang))
 
 
-@traits(view="cards", shortcut=True)
+@traits(view="cards", volatile=True, shortcut=True)
 @tool(response_format="content_and_artifact")
 async def list_reminders(runtime: Runtime) -> Answer:
     """Show the user's reminders, alarms and timers with their numbers and times."""
@@ -75,7 +70,7 @@ async def choose_reminder(runtime: Runtime, numbers: list[Number] | None = None)
     return choice(phrase("which_reminder", lang), options)
 
 
-@traits(effect="write", repeatable=True)
+@traits(effect="write", repeatable=True, volatile=True)
 @tool
 async def change_reminder(
     number: Number, runtime: Runtime, text: Text | None = None, when: When | None = None
@@ -98,18 +93,13 @@ async def change_reminder(
     return phrase("reminder_set", lang, reminder=_line(changed or found, lang))
 
 
-@traits(effect="write", repeatable=True)
+@traits(effect="write", repeatable=True, volatile=True)
 @tool
 async def delete_reminders(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
     """Delete reminders, alarms or timers. numbers: as in the list."""
     call, table = runtime.tool_call_id or "", reminders_of(runtime)
     gone = [number for number in numbers if not await table.delete(runtime.context.user, number, call)]
     return await _no_such(gone, runtime) if gone else await listed(runtime)
-
-
-# What they answer goes by the present time.
-for _tool in (add_reminder, list_reminders, change_reminder, delete_reminders):
-    _tool.tags = [OUTSIDE]
 
 
 async def _zone(runtime: Runtime) -> ZoneInfo:

@@ -1,23 +1,18 @@
 """The user's time zone, into which reminders come along."""
 
-from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from langchain_core.tools import tool
-from langgraph.prebuilt import ToolRuntime
 
-from agents.context import Context
 from agents.memory.preferences import Preferences
 from agents.schedule.reschedule import rezoned
 from agents.schedule.wording import worded_instant
-from agents.toolkit.traits import OUTSIDE, traits
+from agents.toolkit import Runtime, traits
 from agents.tools.reminders import listed, present
 from prompts import phrase
 
-Runtime = ToolRuntime[Context, Any]
 
-
-@traits(effect="write", repeatable=True)
+@traits(effect="write", repeatable=True, volatile=True)
 @tool
 async def set_time_zone(zone: str, runtime: Runtime) -> str:
     """Set the user's time zone, when they tell where they live or which zone they are in.
@@ -35,10 +30,6 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
     if not await _taken_along(runtime, ZoneInfo(name)):
         return told
     return f"{told} {phrase('zone_reminders', lang)}\n{await listed(runtime)}"
-
-
-# What it answers goes by the present time.
-set_time_zone.tags = [OUTSIDE]
 
 
 async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:

@@ -1,21 +1,15 @@
 """Timers: reminders of nothing but that their time is up, which people stop without saying which."""
 
-from typing import Any
-
 from langchain_core.tools import tool
-from langgraph.prebuilt import ToolRuntime
 
-from agents.context import Context
 from agents.memory.reminder_row import Reminder
 from agents.schedule.wording import worded
-from agents.toolkit.traits import OUTSIDE, traits
+from agents.toolkit import Runtime, traits
 from agents.tools.reminders import reminders_of
 from prompts import phrase
 
-Runtime = ToolRuntime[Context, Any]
 
-
-@traits(effect="write", repeatable=True, shortcut=True)
+@traits(effect="write", repeatable=True, volatile=True, shortcut=True)
 @tool
 async def stop_timer(runtime: Runtime) -> str:
     """Stop the timer that is running; of several the user is told which there are."""
@@ -27,9 +21,6 @@ async def stop_timer(runtime: Runtime) -> str:
         return phrase("timer_stopped", lang)
     lines = "\n".join(f"{one.number}. {one.text}: {worded(one.moment, lang)}" for one in running)
     return phrase("timers_several", lang, list=lines) if running else phrase("timers_none", lang)
-
-
-stop_timer.tags = [OUTSIDE]
 
 
 def _is_timer(reminder: Reminder) -> bool:

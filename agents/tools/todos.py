@@ -8,18 +8,13 @@ from contextlib import AbstractAsyncContextManager
 from typing import Annotated, Any
 
 from langchain_core.tools import tool
-from langgraph.prebuilt import ToolRuntime
 from langgraph.store.base import BaseStore, Item
 from pydantic import Field
 
-from agents.context import Context
-from agents.events.views import CardList, Entry
 from agents.memory.store import namespace_of
-from agents.toolkit.result import Answer, Option, choice, result
-from agents.toolkit.traits import traits
+from agents.toolkit import Answer, CardList, Entry, Option, Runtime, choice, result, traits
 from prompts import phrase
 
-Runtime = ToolRuntime[Context, Any]
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 Number = Annotated[int, Field(ge=1)]
 MOST = 200

@@ -16,7 +16,7 @@ from agents.replay.steps import Answered, Failed, Lost, Replied, Step, Viewed
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR, Json
 from agents.toolkit.bound_tools import bound_tools
-from agents.toolkit.traits import OUTSIDE
+from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
@@ -71,7 +71,7 @@ async def rehearse(turns: Sequence[Record]) -> Play:
     playable = list(turns[: next((place for place, turn in enumerate(turns) if not turn.is_playable), len(turns))])
     speakers, _ = discover()
     strangers = _strangers(playable, speakers)
-    volatile = {tool.name for speaker in speakers for tool in speaker.tools if OUTSIDE in (tool.tags or [])}
+    volatile = {tool.name for speaker in speakers for tool in speaker.tools if traits_of(tool).volatile}
     volatile |= {tool for tools in strangers.values() for tool in tools}
     play = Play(playable, _answers(playable, volatile), strangers)
     again = await _perform(play)

@@ -7,20 +7,22 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import NoReturn
 
 import httpx
 from ssrfguard import SSRFGuardError
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential
 
 from agents.remote.http_file import Service
 from agents.remote.http_request import Request
 
 BUDGET = 50
-"""Seconds for all the tries of a call, pauses included; a call as a whole is cut after `running.TIMEOUT`."""
+"""Seconds for all the tries of a call, pauses included; a call as a whole is cut after `tool_node.TIMEOUT`."""
 LONGEST_PAUSE = 20
-FIRST_PAUSE = 0.25
+"""Seconds; a service that asks for a longer pause is not asked again."""
+_BACKOFF = wait_exponential(multiplier=0.25)
 DEEPEST = 40
-"""Levels of an answer; deeper ones are nobody's data."""
+"""Levels of an answer; one that is nested deeper is refused."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Reply:
     """What a service answered: the status, and the JSON of the body (None: an empty one)."""
 
     status: int
-    body: Any
+    body: object
 
 
 class NoAnswer(Exception):
@@ -45,29 +47,43 @@ async def exchange(client: httpx.AsyncClient, service: Service, request: Request
     Raises:
         NoAnswer: there was none that can be used.
     """
-    begun = time.monotonic()
-    for done in range(1, tries + 1):
-        try:
-            async with asyncio.timeout(service.timeout):
-                return await _once(client, service, request)
-        except NoAnswer as failed:
-            trouble = failed
-        except TimeoutError:
-            trouble = NoAnswer("no answer in time", again=True)
-        except SSRFGuardError as refused:
-            trouble = NoAnswer(f"refused by the guard ({type(refused).__name__})")
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as lost:
-            trouble = NoAnswer(f"no connection ({type(lost).__name__})", again=isinstance(lost, httpx.TransportError))
-        backoff = FIRST_PAUSE * 2 ** (done - 1) * random.uniform(0.5, 1)
-        pause = backoff if trouble.pause is None else trouble.pause
-        late = time.monotonic() - begun + pause + service.timeout > BUDGET
-        if not trouble.again or done == tries or pause > LONGEST_PAUSE or late:
-            break
-        await asyncio.sleep(pause)
-    raise trouble
+
+    def gives_up(state: RetryCallState) -> bool:
+        pause = state.upcoming_sleep
+        is_late = (state.seconds_since_start or 0) + pause + service.timeout > BUDGET
+        return state.attempt_number >= tries or pause > LONGEST_PAUSE or is_late
+
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(lambda error: isinstance(error, NoAnswer) and error.again),
+        wait=_pause,
+        stop=gives_up,
+        reraise=True,
+    )
+    return await retrying(_try_once, client, service, request)
 
 
-async def _once(client: httpx.AsyncClient, service: Service, request: Request) -> Reply:
+def _pause(state: RetryCallState) -> float:
+    """Return the seconds before the next try: what the service asked for, else twice as many each time."""
+    error = state.outcome and state.outcome.exception()
+    if isinstance(error, NoAnswer) and error.pause is not None:
+        return error.pause
+    return _BACKOFF(state) * random.uniform(0.5, 1)
+
+
+async def _try_once(client: httpx.AsyncClient, service: Service, request: Request) -> Reply:
+    try:
+        async with asyncio.timeout(service.timeout):
+            return await _sent(client, service, request)
+    except TimeoutError:
+        raise NoAnswer("no answer in time", again=True) from None
+    except SSRFGuardError as refused:
+        raise NoAnswer(f"refused by the guard ({type(refused).__name__})") from None
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as lost:
+        again = isinstance(lost, httpx.TransportError)
+        raise NoAnswer(f"no connection ({type(lost).__name__})", again=again) from None
+
+
+async def _sent(client: httpx.AsyncClient, service: Service, request: Request) -> Reply:
     # An answer that is packed could grow beyond any bound in one step.
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", **request.headers}
     async with client.stream(request.method, request.url, headers=headers, content=request.body) as response:
@@ -87,34 +103,34 @@ async def _once(client: httpx.AsyncClient, service: Service, request: Request) -
 async def _bytes(response: httpx.Response, most: int) -> bytes:
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise NoAnswer("its answer is packed, though it was told not to")
-    whole = bytearray()
+    body = bytearray()
     async for piece in response.aiter_raw():
-        whole += piece
-        if len(whole) > most:
+        body += piece
+        if len(body) > most:
             raise NoAnswer(f"its answer is longer than {most} bytes")
-    return bytes(whole)
+    return bytes(body)
 
 
-def _read(response: httpx.Response, body: bytes) -> Any:
+def _read(response: httpx.Response, body: bytes) -> object:
     if not body.strip():
         return None
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise NoAnswer("its answer is not JSON by its content type")
     try:
-        found = json.loads(body, parse_constant=_no_number)
+        data: object = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise NoAnswer("its answer is not JSON") from None
-    if not is_shallow(found):
+    if not is_shallow(data):
         raise NoAnswer("its answer is nested too deeply")
-    return found
+    return data
 
 
-def _no_number(name: str) -> Any:
+def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def is_shallow(data: Any, left: int = DEEPEST) -> bool:
+def is_shallow(data: object, left: int = DEEPEST) -> bool:
     """Tell whether data has no more than so many levels."""
     inner = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
     return left > 0 and all(is_shallow(one, left - 1) for one in inner)

@@ -1,6 +1,11 @@
 """A shop whose tools the planner has."""
 
-from collections.abc import AsyncIterator
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +15,7 @@ import pytest
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
-from tests.support.remote_files import Open, opened, shop
+from tests.support.remote_files import Open, free_port, opened, shop
 
 
 @pytest.fixture
@@ -27,6 +32,32 @@ def service(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open
             yield service
 
     return serving
+
+
+@pytest.fixture(scope="module")
+def library_port() -> Iterator[int]:
+    """Run the library on a port of loopback, once for the tests of a module; its sessions count for themselves."""
+    port = free_port()
+    command = [sys.executable, "-m", "tests.support.mcp_server", "http", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "SHELF": "A1"})
+    try:
+        ends = time.monotonic() + 60
+        while not _listens(port):
+            assert process.poll() is None, "the library has ended"
+            assert time.monotonic() < ends, "the library does not listen"
+            time.sleep(0.05)
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 @pytest.fixture

@@ -1,12 +1,10 @@
 """Sessions with MCP servers, in conversations with a real one: over its standard streams, and over HTTP."""
 
 import asyncio
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -15,7 +13,7 @@ from agents.models.script import Call, Line
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.places import ROOT
-from tests.support.remote_files import EMMA, library, opened
+from tests.support.remote_files import EMMA, free_port, library, library_at, opened
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("shelf")]
 
@@ -40,20 +38,6 @@ async def listening(port: int) -> AsyncIterator[None]:
         await process.wait()
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-def over_http(port: int) -> dict[str, Any]:
-    """Return the library at a port."""
-    return library(
-        command=None, args=None, env=None, cwd=None, url=f"http://127.0.0.1:{port}/mcp", internal=True, timeout=20
-    )
-
-
 async def test_one_session_is_held(chat: Chat, tmp_path: Path) -> None:
     """Every call of the application's life goes to the same process."""
     first: list[Line] = [Call("find_books", {"title": "emma"}), Call("lend_book", {"book": 1}), "Yours."]
@@ -61,7 +45,7 @@ async def test_one_session_is_held(chat: Chat, tmp_path: Path) -> None:
     chat.expects(supervisor=[*first, *second])
     async with opened(tmp_path, chat.speakers, servers=library()) as chat.speakers:
         trace = await chat.says("Emma, please", "And the Odyssey")
-    assert "as no. 1" in trace
+    assert "as no. 1 of process A1" in trace
     assert "as no. 2" in trace
 
 
@@ -105,7 +89,7 @@ async def test_a_server_over_http_comes_back(chat: Chat, tmp_path: Path) -> None
     chat.expects(supervisor=[Call("find_books", {"title": "emma"}), "Gone."])
     chat.expects(supervisor=[Call("lend_book", {"book": 1}), "Yours."])
     async with listening(port):
-        server = opened(tmp_path, chat.speakers, servers=over_http(port))
+        server = opened(tmp_path, chat.speakers, servers=library_at(port))
         chat.speakers = await server.__aenter__()
         assert EMMA in await chat.says("Emma, please")
     assert phrase("tool_failed", "en", tool="find_books") in await chat.says("Emma again")

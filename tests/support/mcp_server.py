@@ -5,6 +5,8 @@ import json
 import os
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp.server.fastmcp import FastMCP
@@ -22,7 +24,16 @@ class Book(BaseModel):
 
 BOOKS = [Book(id="urn:isbn:9780140449136", title="The Odyssey"), Book(id="urn:isbn:9780141439518", title="Emma")]
 port = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-server = FastMCP("library", port=port, log_level="CRITICAL")
+
+
+@asynccontextmanager
+async def session(_: FastMCP) -> AsyncIterator[None]:
+    """Lend nothing yet: each session counts for itself, also where several tests share a process."""
+    LENT.clear()
+    yield
+
+
+server = FastMCP("library", port=port, log_level="CRITICAL", lifespan=session)
 
 
 @server.tool()

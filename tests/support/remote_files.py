@@ -1,6 +1,7 @@
 """Remote tools for tests: the examples of `docs/remote-tools.md` with the services of a test in place of the shop."""
 
 import re
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -69,8 +70,21 @@ def library(**changes: Any) -> dict[str, Any]:
     return body
 
 
-def taking(**tools: Any) -> dict[str, Any]:
-    """Return the library with these tools, said so, in place of those of the same names."""
-    body = library()
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def library_at(port: int, **changes: Any) -> dict[str, Any]:
+    """Return the library, with these changes, at a port of loopback."""
+    there = {"url": f"http://127.0.0.1:{port}/mcp", "internal": True, "timeout": 20}
+    return library(**{"command": None, "args": None, "env": None, "cwd": None, **there, **changes})
+
+
+def taking(port: int | None = None, **tools: Any) -> dict[str, Any]:
+    """Return the library, as a process or at a port, with these tools in place of those of the same names."""
+    body = library() if port is None else library_at(port)
     body["servers"]["library"]["tools"] |= tools
     return body

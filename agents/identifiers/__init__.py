@@ -79,21 +79,20 @@ class Aliases:
         if not isinstance(identifier, str):
             return identifier
         numbers = self.known.setdefault(kind, {})
-        found = next((number for number, known in numbers.items() if known == identifier), None)
-        if found is None:
+        number = next((number for number, known in numbers.items() if known == identifier), None)
+        if number is None:
             # One row of numbers for all kinds, so that one of the wrong kind is noticed.
-            found = str(1 + self._highest())
-            numbers[found] = identifier
+            number = str(1 + self._highest())
+            numbers[number] = identifier
             while len(numbers) > MOST:
                 del numbers[next(iter(numbers))]
-        return int(found)
+        return int(number)
 
     def _identifier(self, kind: str, given: Any, spoken: Callable[[], frozenset[str]]) -> str:
         numbers = self.known.get(kind, {})
         text = str(int(given) if isinstance(given, float) and given.is_integer() else given).strip()
-        found = numbers.get(text.lstrip("#№"))
-        if found is not None:
-            return found
+        if (identifier := numbers.get(text.lstrip("#№"))) is not None:
+            return identifier
         if isinstance(given, str | int | float) and not self._was_given(text) and text in spoken():
             return text
         raise AliasError(kind, given, list(numbers))
@@ -130,7 +129,9 @@ class _Masked:
         masked = {name: self(value) for name, value in node.items()}
         if isinstance(branches := masked.get("anyOf"), list):
             # A choice within a choice says no more than one of all, in more characters.
-            masked["anyOf"] = [inner for one in branches for inner in (one["anyOf"] if one == GIVEN else [one])]
+            masked["anyOf"] = [
+                inner for branch in branches for inner in (branch["anyOf"] if branch == GIVEN else [branch])
+            ]
         if MARK in name_rule(node, self.root):
             # As a name a number is a text, and fits no pattern of identifiers.
             masked["propertyNames"] = self.put if self.put == GIVEN else {"pattern": r"^\d+$"}

@@ -16,9 +16,9 @@ def spelled(texts: Iterable[str]) -> frozenset[str]:
 
     A part of a word is none, nor is a plain word, nor a small number.
     """
-    whole = {word for text in texts for word in _BETWEEN.split(text)}
-    cut = {one for word in whole for one in (word, word.strip(_EDGE), word.lstrip(_EDGE), word.rstrip(_EDGE))}
-    return frozenset(word for word in cut if _may_be_one(word))
+    words = {word for text in texts for word in _BETWEEN.split(text)}
+    candidates = {cut for word in words for cut in (word, word.strip(_EDGE), word.lstrip(_EDGE), word.rstrip(_EDGE))}
+    return frozenset(word for word in candidates if _may_be_one(word))
 
 
 def _may_be_one(word: str) -> bool:

@@ -21,7 +21,7 @@ from agents.retrievers.shortcuts import Shortcuts
 from agents.speaker import Speaker, Speakers
 from agents.state import State, TalkUpdate, ToolState, form_of, holder_of, messages_of
 from agents.toolkit.bound_tools import entry_tools
-from agents.toolkit.result import Outcome
+from agents.toolkit.result import ToolResult
 from agents.toolkit.shelf import card_of
 from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import traits_of
@@ -52,7 +52,7 @@ class Serving:
         name, heard, holder = state["shortcut"] or "", state["heard"], holder_of(state)
         call = ToolCall(name=name, args={}, id=f"shortcut-{heard['id']}", type="tool_call")
         message, update = await self._run(call, state)
-        outcome: Outcome = message.artifact
+        outcome: ToolResult = message.artifact
         view = None if isinstance(outcome.view, Notice) else outcome.view
         text = view.text() if view else message.text
         exchange: list[AnyMessage] = [HumanMessage(heard["text"] or "", id=heard["id"])]
@@ -95,7 +95,7 @@ class Serving:
 
 def _is_answer(message: ToolMessage, view: View | None) -> bool:
     """Tell whether a tool's result can be shown to the user as it is."""
-    outcome: Outcome = message.artifact
+    outcome: ToolResult = message.artifact
     if outcome.question is not None or message.status == "error":
         return False
     if view is not None:

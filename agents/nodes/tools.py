@@ -28,7 +28,7 @@ from agents.state import Json, Pending, State, TalkUpdate, ToolState, Wish, form
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.find_tools import meant
 from agents.toolkit.handover_tools import HAND_BACK
-from agents.toolkit.result import Outcome, Question
+from agents.toolkit.result import Question, ToolResult
 from agents.toolkit.shelf import Shelf
 from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import traits_of
@@ -91,7 +91,7 @@ class Acting:
         for result in results if isinstance(results, list) else [results]:
             change = changes_of(result)
             for message in change["messages"]:
-                outcome: Outcome = message.artifact
+                outcome: ToolResult = message.artifact
                 if outcome.question is None:
                     update["view"] = _lasting(outcome.view)
                     answers.append(message.model_copy(update={"artifact": None}))

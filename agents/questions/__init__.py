@@ -59,8 +59,8 @@ def mark(call: str) -> str:
 
 def is_meant(pending: Pending, heard: Heard) -> bool:
     """Tell whether a message may answer this question."""
-    _, sign, wanted = heard["id"].rpartition("#")
-    return heard["source"] != CHOICE or not sign or wanted == mark(pending["call"])
+    _, sign, meant = heard["id"].rpartition("#")
+    return heard["source"] != CHOICE or not sign or meant == mark(pending["call"])
 
 
 def fits(pending: Pending, text: str, lang: str) -> bool:
@@ -75,12 +75,12 @@ def fits(pending: Pending, text: str, lang: str) -> bool:
 
 def called(pending: Pending) -> list[dict[str, Any]]:
     """Return the options with the ids by which doors know them."""
-    return [{**one, "id": one["id"] or str(place)} for place, one in enumerate(pending["options"], 1)]
+    return [{**option, "id": option["id"] or str(place)} for place, option in enumerate(pending["options"], 1)]
 
 
 def offered(pending: Pending) -> list[dict[str, Any]]:
     """Return the options as the user sees them: by no id that looks like the number of another one."""
-    return [{**one, "id": "" if one["id"].isdecimal() else one["id"]} for one in pending["options"]]
+    return [{**option, "id": "" if option["id"].isdecimal() else option["id"]} for option in pending["options"]]
 
 
 def blanks_of(pending: Pending, lang: str) -> Blanks:
@@ -93,7 +93,7 @@ def _field(pending: Pending, name: str, lang: str) -> dict[str, Any]:
     """Return a field with its label, which may be written under any name that the field goes by."""
     labels = table(f"forms/{pending['tool']}", lang)
     names = [name, *(alias for alias, own in pending.get("aliases", {}).items() if own == name)]
-    label = next((str(labels[one]["label"]) for one in names if "label" in labels.get(one, {})), name)
+    label = next((str(labels[key]["label"]) for key in names if "label" in labels.get(key, {})), name)
     return {"name": name, "label": label, **({"optional": True} if name in pending.get("optional", []) else {})}
 
 

@@ -17,14 +17,14 @@ MOST_VALUES = 20
 
 def misfits(form: type[BaseModel], wrong: ValidationError, lang: str) -> dict[str, str]:
     """Return what is wrong by the name of the field; under "" what is wrong with values that do not go together."""
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for error in wrong.errors():
         name = str(error["loc"][0]) if error["loc"] else ""
         text = " ".join(_reason(form, name, error, lang).split())[:LONGEST]
-        known = found.setdefault(name, [])
+        texts = reasons.setdefault(name, [])
         # Of a list every entry may be wrong in the same way.
-        known += [text] if text not in known else []
-    return {name: " / ".join(texts) for name, texts in found.items()}
+        texts += [text] if text not in texts else []
+    return {name: " / ".join(texts) for name, texts in reasons.items()}
 
 
 def _reason(form: type[BaseModel], name: str, error: ErrorDetails, lang: str) -> str:
@@ -35,7 +35,7 @@ def _reason(form: type[BaseModel], name: str, error: ErrorDetails, lang: str) ->
         return own or error["msg"]
     sentences = table("form_errors", lang)
     names = (error["type"], error["type"].partition("_")[0], "rest")
-    key = next(one for one in names if one in sentences)
+    key = next(name for name in names if name in sentences)
     field = form.model_fields.get(name)
     values = _values(permitted(field.annotation) if field else ())
     return sentence("form_errors", key, lang, **{**context, "values": values})

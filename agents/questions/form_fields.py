@@ -29,10 +29,10 @@ class Blanks:
 def blank(form: type[BaseModel] | None) -> Fields:
     """Return what is kept of a form that is asked for: its fields, those that may be left out, other names."""
     fields = form.model_fields if form else {}
-    aliases = {alias: name for name, one in fields.items() for alias in _aliases(one.validation_alias)}
+    aliases = {alias: name for name, field in fields.items() for alias in _aliases(field.validation_alias)}
     return {
         "fields": [*fields],
-        "optional": [name for name, one in fields.items() if not one.is_required()],
+        "optional": [name for name, field in fields.items() if not field.is_required()],
         "aliases": {alias: name for alias, name in aliases.items() if alias not in fields},
     }
 
@@ -62,19 +62,19 @@ def labelled(text: str, blanks: Blanks) -> dict[str, Any]:
 
 def _from_json(text: str, names: Mapping[str, str]) -> dict[str, Any]:
     try:
-        found = json.loads(text) if text.startswith("{") else {}
+        values = json.loads(text) if text.startswith("{") else {}
     except (ValueError, RecursionError):
         return {}
-    return {names[key]: value for key, value in found.items() if key in names}
+    return {names[key]: value for key, value in values.items() if key in names}
 
 
 def _from_lines(text: str, names: Mapping[str, str]) -> dict[str, Any]:
-    known = {key.casefold(): name for key, name in names.items()}
+    by_label = {key.casefold(): name for key, name in names.items()}
     pairs = (line.partition(":") for line in text.splitlines())
-    found = ((known.get(key.strip().casefold()), value.strip()) for key, colon, value in pairs if colon)
-    return {name: value for name, value in found if name is not None}
+    values = ((by_label.get(key.strip().casefold()), value.strip()) for key, colon, value in pairs if colon)
+    return {name: value for name, value in values if name is not None}
 
 
-def _aliases(alias: Any) -> list[str]:
+def _aliases(alias: object) -> list[str]:
     """Return the plain names among what pydantic takes for a field; a path into something else is none."""
-    return [one for one in (alias.choices if isinstance(alias, AliasChoices) else [alias]) if isinstance(one, str)]
+    return [name for name in (alias.choices if isinstance(alias, AliasChoices) else [alias]) if isinstance(name, str)]

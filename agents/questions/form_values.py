@@ -28,8 +28,8 @@ def filled(
     raw = {name: value for name, value in given(blanks, text, sure=sure).items() if name not in without}
     if not raw:
         return {}
-    wanted: dict[str, Any] = {name: (form.model_fields[name].annotation, form.model_fields[name]) for name in raw}
-    part = create_model(f"{form.__name__}Part", **wanted)
+    parts: dict[str, Any] = {name: (form.model_fields[name].annotation, form.model_fields[name]) for name in raw}
+    part = create_model(f"{form.__name__}Part", **parts)
     values = {name: _fitting(value, form.model_fields[name].annotation) for name, value in raw.items()}
     return part.model_validate(values, by_alias=True, by_name=True).model_dump(mode="json")
 
@@ -60,10 +60,10 @@ def _fitting(value: Any, annotation: Any) -> Any:
         return value
     kinds = [annotation, *get_args(annotation)]
     if any(get_origin(kind) is list for kind in kinds):
-        return [one.strip() for one in value.split(",") if one.strip()]
+        return [part.strip() for part in value.split(",") if part.strip()]
     if bool in kinds:
         return next((idea == "yes" for idea in ("yes", "no") if is_said(idea, value)), value)
-    return next((one for one in permitted(annotation) if str(one).casefold() == value.casefold()), value)
+    return next((choice for choice in permitted(annotation) if str(choice).casefold() == value.casefold()), value)
 
 
 def permitted(annotation: Any) -> list[Any]:
@@ -71,7 +71,7 @@ def permitted(annotation: Any) -> list[Any]:
     if get_origin(annotation) is Literal:
         return [*get_args(annotation)]
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return [one.value for one in annotation]
+        return [member.value for member in annotation]
     return [value for kind in get_args(annotation) for value in permitted(kind)]
 
 

@@ -4,7 +4,7 @@ Only what plainly is an answer counts; every other word in the message makes it 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from agents.schedule.lexicon import words as moment_words
@@ -15,10 +15,10 @@ from prompts import table
 _NUMBER = re.compile(r"(?:[#№]|no\.?\s|nr\.?\s)?\s*(\d{1,3})[.)!]?", re.IGNORECASE)
 _NEGATIVE = re.compile(r"[-−]\s?\d+")
 _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|-[а-я]{1,2})?")
-Option = Mapping[str, Any]
+OptionRow = Mapping[str, Any]
 
 
-def chosen(text: str, options: Sequence[Option], lang: str) -> int | None:
+def chosen(text: str, options: Sequence[OptionRow], lang: str) -> int | None:
     """Return the place of the one option that the text names; None if it names none, or more than one."""
     text = text.strip()
     words = vocabulary(listening(text, lang))
@@ -29,7 +29,7 @@ def chosen(text: str, options: Sequence[Option], lang: str) -> int | None:
     return None
 
 
-def misses(text: str, options: Sequence[Option], lang: str) -> bool:
+def misses(text: str, options: Sequence[OptionRow], lang: str) -> bool:
     """Tell whether a text that chooses nothing says only a number, and one that no option has."""
     text = text.strip()
     words = vocabulary(listening(text, lang))
@@ -41,40 +41,42 @@ def misses(text: str, options: Sequence[Option], lang: str) -> bool:
     return number is not None and _at(number, options) is None
 
 
-def naming(place: int, options: Sequence[Option], lang: str) -> str:
+def naming(place: int, options: Sequence[OptionRow], lang: str) -> str:
     """Return what a user would say for an option and `chosen` takes for it: its label, else its id or number."""
     option = options[place]
     words = (option["label"], option["id"], str(place + 1))
-    return str(next((one for one in words if chosen(one, options, lang) == place), words[1]))
+    return str(next((word for word in words if chosen(word, options, lang) == place), words[1]))
 
 
-def _by_id(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
+def _by_id(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
     return _only(place for place, option in enumerate(options) if option["id"] and option["id"] == text)
 
 
-def _by_label(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
+def _by_label(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
     # What has no letters, an emoji, has no key: only the very same is meant.
     key = words.key(text)
     labels = ((place, option["label"].strip()) for place, option in enumerate(options))
     return _only(place for place, label in labels if text and (label == text or (key and words.key(label) == key)))
 
 
-def _by_figure(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
+def _by_figure(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
     """Find "2", "2.", "#2", "No. 2"."""
     return _at(int(figure[1]), options) if (figure := _NUMBER.fullmatch(text)) else None
 
 
-def _by_number(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
+def _by_number(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
     """Find "number 2", "the second one", "number seventeen", "the last one"."""
     return _at(number, options) if (number := _number(text, words)) is not None else None
 
 
-def _by_fact(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
+def _by_fact(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
     """Find "the cheap one": the option whose fact is the least or the most, if it is one alone."""
     stems = _content(text, words)
     for meaning in table("words", words.lang).get("superlatives", {}).values():
         known = {stem for phrase in meaning["phrases"] for stem in words.stems(phrase)}
-        facts = {place: _facts(one)[meaning["fact"]] for place, one in enumerate(options) if _has(one, meaning)}
+        facts = {
+            place: _facts(option)[meaning["fact"]] for place, option in enumerate(options) if _has(option, meaning)
+        }
         alike = len({isinstance(fact, str) for fact in facts.values()}) == 1
         if stems and stems <= known and len(facts) == len(options) and alike:
             pick: Callable[..., Any] = max if meaning["most"] else min
@@ -83,24 +85,24 @@ def _by_fact(text: str, options: Sequence[Option], words: Vocabulary) -> int | N
     return None
 
 
-def _by_words(text: str, options: Sequence[Option], words: Vocabulary) -> int | None:
+def _by_words(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
     """Find "the blue one": the one option that has every word that matters."""
-    wanted = _content(text, words) - words.stop
-    return _only(place for place, option in enumerate(options) if wanted and wanted <= _held(option, words))
+    stems = _content(text, words) - words.stop
+    return _only(place for place, option in enumerate(options) if stems and stems <= _held(option, words))
 
 
-def _held(option: Option, words: Vocabulary) -> set[str]:
+def _held(option: OptionRow, words: Vocabulary) -> set[str]:
     facts = " ".join(str(fact) for fact in _facts(option).values())
     return set(words.stems(f"{option['label']} {option.get('detail', '')} {facts}"))
 
 
-def _facts(option: Option) -> Mapping[str, Any]:
+def _facts(option: OptionRow) -> Mapping[str, Any]:
     """Return what an option is told by; a door, which has the options of an event, knows nothing of it."""
-    found: Mapping[str, Any] = option.get("facts", {})
-    return found
+    facts: Mapping[str, Any] = option.get("facts", {})
+    return facts
 
 
-def _has(option: Option, meaning: Mapping[str, Any]) -> bool:
+def _has(option: OptionRow, meaning: Mapping[str, Any]) -> bool:
     return meaning["fact"] in _facts(option)
 
 
@@ -126,12 +128,12 @@ def _number(text: str, words: Vocabulary) -> int | None:
     return numbers[0] if len(numbers) == 1 else None
 
 
-def _at(number: int, options: Sequence[Option]) -> int | None:
+def _at(number: int, options: Sequence[OptionRow]) -> int | None:
     if number == -1:
         return len(options) - 1
     return number - 1 if 1 <= number <= len(options) else None
 
 
-def _only(places: Any) -> int | None:
-    found = list(places)
-    return found[0] if len(found) == 1 else None
+def _only(places: Iterable[int]) -> int | None:
+    several = list(places)
+    return several[0] if len(several) == 1 else None

@@ -13,7 +13,7 @@ from agents.events.links import is_web
 from agents.events.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, View, read_view
 from agents.remote.http_client import NoAnswer
 from agents.remote.result_spec import Cards, Options, TableView, ViewSpec
-from agents.remote.tool_spec import Said
+from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import text_in
 from agents.toolkit.result import Answer, Option, TooMany, choice, request, result
 from prompts import phrase
@@ -23,29 +23,29 @@ LONGEST_LABEL = 200
 SLOT = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 
 
-def answer_of(tool: Said, body: Any, lang: str, words: str = "") -> Answer:
+def answer_of(tool: ToolSpec, body: Any, lang: str, words: str = "") -> Answer:
     """Return the result that the body of a good answer stands for; `words` are told where it has no data.
 
     Raises:
         NoAnswer: the answer is not what the file says it is.
         TooMany: there is too much to choose from, and the model can narrow it down.
     """
-    found = find(tool.result.object, body)
+    data = find(tool.result.object, body)
     if tool.options:
         if body is None and words:
             raise NoAnswer("its answer is a text, and has no candidates")
-        return _asked(tool, tool.options, found, lang)
+        return _asked(tool, tool.options, data, lang)
     if tool.page:
-        url = fill(tool.page.url, found)
+        url = fill(tool.page.url, data)
         if tool.page.url and not is_web(url):
             raise NoAnswer("its answer has no page to open")
-        return request(fill(text_in(tool.page.ask, lang), found), url=url)
-    view = view_of(tool.view, found, lang) if tool.view else None
-    if told := text_in(tool.result.message, lang):
-        return result(message=fill(told, found), view=view)
-    if found is None:
+        return request(fill(text_in(tool.page.ask, lang), data), url=url)
+    view = view_of(tool.view, data, lang) if tool.view else None
+    if message := text_in(tool.result.message, lang):
+        return result(message=fill(message, data), view=view)
+    if data is None:
         return result(message=words or (phrase("tool_done", lang) if tool.writes else "null"), view=view)
-    return result(found, view=view)
+    return result(data, view=view)
 
 
 def find(path: str, data: Any) -> Any:
@@ -62,26 +62,26 @@ def find(path: str, data: Any) -> Any:
 
 def fill(template: str, data: Any) -> str:
     """Return a template with values of an object in place of its `{name}`s; what is missing is left empty."""
-    return SLOT.sub(lambda found: _worded(_value(found[1], data)), template)
+    return SLOT.sub(lambda slot: _worded(_value(slot[1], data)), template)
 
 
-def view_of(spec: ViewSpec, found: Any, lang: str) -> View | None:
+def view_of(spec: ViewSpec, data: Any, lang: str) -> View | None:
     """Return the view of an object; None where the service gave nothing that can be shown."""
     body: dict[str, Any] = {"kind": spec.kind}
     if isinstance(spec, Cards):
         parts = ("label", "detail", "url", "id")
-        rows = _rows(spec.each, found)[:MOST_ENTRIES]
+        rows = _rows(spec.each, data)[:MOST_ENTRIES]
         body["entries"] = [{part: _cell(part, getattr(spec, part), row) for part in parts} for row in rows]
     elif isinstance(spec, TableView):
         body["columns"] = [text_in(column.title, lang) for column in spec.columns]
-        rows = _rows(spec.each, found)[:MOST_ENTRIES]
+        rows = _rows(spec.each, data)[:MOST_ENTRIES]
         body["rows"] = [[_cell("", column.cell, row) for column in spec.columns] for row in rows]
     if body.get("entries") == [] or body.get("rows") == []:
         return None
     longest = KINDS[spec.kind].longest
-    for name in ({one.name for one in fields(KINDS[spec.kind])} & set(type(spec).model_fields)) - body.keys():
-        wanted = getattr(spec, name)
-        text = fill(text_in(wanted, lang) if isinstance(wanted, Mapping) else wanted, found)
+    for name in ({part.name for part in fields(KINDS[spec.kind])} & set(type(spec).model_fields)) - body.keys():
+        template = getattr(spec, name)
+        text = fill(text_in(template, lang) if isinstance(template, Mapping) else template, data)
         if text:
             body[name] = text[:longest]
     try:
@@ -91,8 +91,8 @@ def view_of(spec: ViewSpec, found: Any, lang: str) -> View | None:
         return None
 
 
-def _asked(tool: Said, options: Options, found: Any, lang: str) -> Answer:
-    rows, prompt = _rows(options.each, found), text_in(options.ask, lang)
+def _asked(tool: ToolSpec, options: Options, data: Any, lang: str) -> Answer:
+    rows, prompt = _rows(options.each, data), text_in(options.ask, lang)
     if len(rows) > MOST_ENTRIES:
         if tool.can_be_narrowed:
             raise TooMany(len(rows))
@@ -117,8 +117,8 @@ def _is_fact(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-def _rows(each: str, found: Any) -> Sequence[Any]:
-    rows = find(each, found)
+def _rows(each: str, data: Any) -> Sequence[Any]:
+    rows = find(each, data)
     if rows is not None and not isinstance(rows, list):
         raise NoAnswer(f"its answer has no list at {each!r}")
     return rows or []
@@ -150,5 +150,5 @@ def _worded(value: Any) -> str:
         case float() if value.is_integer():
             return str(int(value))
         case list():
-            return ", ".join(_worded(one) for one in value)
+            return ", ".join(_worded(entry) for entry in value)
     return str(value)

@@ -11,7 +11,7 @@ from agents.events.views import Notice
 from agents.remote.answer import find
 from agents.remote.http_client import NoAnswer
 from agents.remote.parameter_spec import form_of
-from agents.remote.tool_spec import Said
+from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import text_in
 from agents.toolkit.card_texts import Texts, with_texts
 from agents.toolkit.result import Answer, Refused
@@ -32,7 +32,7 @@ class Signature:
     result: Mapping[str, Any] | None
 
 
-def made(said: Said, signature: Signature, call: Callable[..., Awaitable[Answer]]) -> BaseTool:
+def made(spec: ToolSpec, signature: Signature, call: Callable[..., Awaitable[Answer]]) -> BaseTool:
     """Return the tool that `call` does the work of."""
     tool = StructuredTool.from_function(
         coroutine=call,
@@ -42,33 +42,33 @@ def made(said: Said, signature: Signature, call: Callable[..., Awaitable[Answer]
         infer_schema=False,
         response_format="content_and_artifact",
     )
-    with_texts(tool, Texts(descriptions=said.description, examples=said.examples))
-    found = Traits(
-        kind=said.kind,
-        effect="write" if said.writes else "read",
-        key=said.key,
-        again_after=said.again_after.time if said.again_after else DAY,
-        repeatable=bool(said.key),
+    with_texts(tool, Texts(descriptions=spec.description, examples=spec.examples))
+    traits = Traits(
+        kind=spec.kind,
+        effect="write" if spec.writes else "read",
+        key=spec.key,
+        again_after=spec.again_after.time if spec.again_after else DAY,
+        repeatable=bool(spec.key),
         result=signature.result,
-        form=form_of(f"{signature.name}_form", said.form) if said.form else None,
-        view=said.view.kind if said.view else "",
-        permission=said.permission,
+        form=form_of(f"{signature.name}_form", spec.form) if spec.form else None,
+        view=spec.view.kind if spec.view else "",
+        permission=spec.permission,
         volatile=True,
     )
-    return with_traits(tool, found)
+    return with_traits(tool, traits)
 
 
-def refusal(said: Said, tool: str, body: Any, code: str, lang: str) -> Refused:
+def refusal(spec: ToolSpec, tool: str, body: Any, code: str, lang: str) -> Refused:
     """Return what a tool raises that was refused: with the reason that `body` holds, else the bare `code`."""
     try:
-        found = find(said.errors.message, body)
+        reason = find(spec.errors.message, body)
     except NoAnswer:
-        found = None
-    reason = " ".join((found if isinstance(found, str) else code).split())[:LONGEST_REASON] or code
-    return Refused(phrase("tool_rejected", lang, tool=tool, reason=reason), notice(said, lang))
+        reason = None
+    text = " ".join((reason if isinstance(reason, str) else code).split())[:LONGEST_REASON] or code
+    return Refused(phrase("tool_rejected", lang, tool=tool, reason=text), notice(spec, lang))
 
 
-def notice(said: Said, lang: str) -> Notice | None:
+def notice(spec: ToolSpec, lang: str) -> Notice | None:
     """Return what the user is shown when a call comes to nothing."""
-    text = text_in(said.errors.notice, lang)
+    text = text_in(spec.errors.notice, lang)
     return Notice(message=text, level="error") if text else None

@@ -27,46 +27,46 @@ LOG = logging.getLogger(__name__)
 
 
 @dataclass
-class Lines:
-    """The open connections of the services of one file, by name, and what each is told in every request."""
+class Connections:
+    """The open connections of the services of one file, by name, and the headers of every request to each."""
 
     clients: dict[str, httpx.AsyncClient] = field(default_factory=dict)
-    told: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    headers: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-def http_tools(file: HttpFile, lines: Lines) -> list[Offer]:
-    """Return the tools of a file; they work while the lines are open."""
-    return [Offer(tool.speaker, _tool(tool, file, lines), f"tools.{tool.name}") for tool in file.tools]
+def http_tools(file: HttpFile, connections: Connections) -> list[Offer]:
+    """Return the tools of a file; they work while the connections are open."""
+    return [Offer(tool.speaker, _tool(tool, file, connections), f"tools.{tool.name}") for tool in file.tools]
 
 
 @asynccontextmanager
-async def open_lines(
+async def open_connections(
     file: HttpFile, secrets: Mapping[str, Mapping[str, str]], resolver: Resolver | None = None
-) -> AsyncIterator[Lines]:
+) -> AsyncIterator[Connections]:
     """Keep connections to the services of a file during the block."""
     async with AsyncExitStack() as stack:
-        lines = Lines(told=dict(secrets))
+        connections = Connections(headers=dict(secrets))
         for name, service in file.services.items():
             policy = policy_of(service.url, internal=service.internal, redirects=service.redirects)
             client = guarded_client(policy, headers=secrets[name], timeout=service.timeout, resolver=resolver)
-            lines.clients[name] = await stack.enter_async_context(client)
-        yield lines
+            connections.clients[name] = await stack.enter_async_context(client)
+        yield connections
 
 
-def _tool(tool: HttpTool, file: HttpFile, lines: Lines) -> BaseTool:
+def _tool(tool: HttpTool, file: HttpFile, connections: Connections) -> BaseTool:
     name = file.service_of(tool)
     service = file.services[name]
-    unsecret, unseen = masks(tool, service.headers, lines.told[name])
+    unsecret, unseen = masks(tool, service.headers, connections.headers[name])
 
     async def call(runtime: Runtime, **args: Any) -> Answer:
         request = request_of(tool, service, args, runtime)
-        wanted = {header: value for header, value in service.headers.items() if isinstance(value, FromContext)}
+        from_context = {header: value for header, value in service.headers.items() if isinstance(value, FromContext)}
         trusted = trusted_values(runtime)
-        headers = {header: header_value(trusted[value.trusted]) for header, value in wanted.items()}
+        headers = {header: header_value(trusted[value.trusted]) for header, value in from_context.items()}
         asked = Request(request.method, request.url, {**headers, **request.headers}, request.body)
         lang = runtime.state["lang"]
         try:
-            reply = await exchange(lines.clients[name], service, asked, tool.tries)
+            reply = await exchange(connections.clients[name], service, asked, tool.tries)
             if reply.status < 400:
                 return answer_of(tool, unsecret(reply.body), lang)
         except NoAnswer as failed:

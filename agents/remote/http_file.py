@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from agents.remote.parameter_spec import FIXED_HEADERS, Parameter
+from agents.remote.parameter_spec import FIXED_HEADERS, HttpParameter
 from agents.remote.ssrf import policy_of
-from agents.remote.tool_spec import Said
+from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import ByLanguage, Env, Part, ToolName, Trusted
 
 RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
@@ -58,7 +58,7 @@ def _rooted(path: str) -> str:
     return path
 
 
-class HttpTool(Said):
+class HttpTool(ToolSpec):
     """One tool and the request it makes; without an `effect` a GET reads and all else writes."""
 
     name: ToolName
@@ -68,7 +68,7 @@ class HttpTool(Said):
     """May be left out where there is one only."""
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
     path: Annotated[str, AfterValidator(_rooted)]
-    parameters: Mapping[str, Parameter] = {}
+    parameters: Mapping[str, HttpParameter] = {}
     retries: Annotated[int, Field(ge=0, le=5)] | None = None
 
     @property
@@ -85,7 +85,7 @@ class HttpTool(Said):
 
     @field_validator("parameters")
     @classmethod
-    def _can_be_called_so(cls, parameters: Mapping[str, Parameter]) -> Mapping[str, Parameter]:
+    def _can_be_called_so(cls, parameters: Mapping[str, HttpParameter]) -> Mapping[str, HttpParameter]:
         for name in parameters:
             if name in RESERVED or not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name) or name.startswith("model_"):
                 raise ValueError(f"cannot be called {name!r}: choose another word and put this one into `name`")

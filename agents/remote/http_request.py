@@ -52,7 +52,7 @@ def request_of(tool: HttpTool, service: Service, args: Mapping[str, Any], runtim
     headers = {name: header_value(value) for name, value in places["header"].items()}
     if tool.writes:
         headers["Idempotency-Key"] = write_key(tool.name, tool.key, args, runtime)
-    body = _nested(places["body"]) if any(one.in_ == "body" for one in tool.parameters.values()) else None
+    body = _nested(places["body"]) if any(parameter.in_ == "body" for parameter in tool.parameters.values()) else None
     if body is not None:
         headers["Content-Type"] = "application/json"
     return Request(
@@ -69,8 +69,8 @@ def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, Any], runtime:
     # A service that never forgets a key would answer next month's write with this one's outcome.
     mark = context.ledger.mark() if context.ledger else ""
     same: Any = [[args.get(name) for name in key], mark] if key else [context.thread, runtime.tool_call_id]
-    whole = json.dumps([context.user, tool, same], ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(whole.encode()).hexdigest()[:40]
+    text = json.dumps([context.user, tool, same], ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
 def _segment(name: str, value: Any, tool: HttpTool, runtime: Runtime) -> str:
@@ -98,7 +98,7 @@ def _plain(value: Any) -> str:
 
 
 def _listed(value: Any) -> str | list[str]:
-    return [_plain(one) for one in value] if isinstance(value, list) else _plain(value)
+    return [_plain(entry) for entry in value] if isinstance(value, list) else _plain(value)
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from agents.remote.http_client import NoAnswer, is_shallow
 from agents.remote.http_request import trusted_values
 from agents.remote.mcp_file import McpFile, ServerTool
 from agents.remote.mcp_schema import arguments, check_fits, is_wrapped, result
-from agents.remote.mcp_session import Held, Lost
+from agents.remote.mcp_session import HeldServer, ServerLost
 from agents.remote.secrets import Mask, masks
 from agents.remote.yaml_file import Offer, fault
 from agents.toolkit.result import LONGEST, Answer, Failed
@@ -45,58 +45,58 @@ async def open_servers(
     async with AsyncExitStack() as stack:
         offers: list[Offer] = []
         for label, server in file.servers.items():
-            held = Held(label, server, secrets[label])
+            held = HeldServer(label, server, secrets[label])
             stack.push_async_callback(held.close)
             try:
                 offered = {tool.name: tool for tool in await held.tools()}
-            except Lost as lost:
+            except ServerLost as lost:
                 absent(fault(name, f"servers.{label}", str(lost)))
                 continue
-            for wanted, words in server.tools.items():
-                where, said = f"servers.{label}.tools.{wanted}", words or ServerTool()
-                if wanted not in offered:
+            for offered_name, texts in server.tools.items():
+                where, spec = f"servers.{label}.tools.{offered_name}", texts or ServerTool()
+                if offered_name not in offered:
                     raise fault(name, where, f"the server has no such tool; it has {', '.join(sorted(offered))}")
-                check_fits(name, where, offered[wanted], said)
-                known = masks(said, server.env or server.headers, secrets[label])
-                offers.append(Offer(server.speaker, _tool(held, offered[wanted], said, known), where))
+                check_fits(name, where, offered[offered_name], spec)
+                known_masks = masks(spec, server.env or server.headers, secrets[label])
+                offers.append(Offer(server.speaker, _tool(held, offered[offered_name], spec, known_masks), where))
         yield offers
 
 
-def _tool(held: Held, tool: Tool, said: ServerTool, known: tuple[Mask, Mask]) -> BaseTool:
-    inner = _adapted(held, tool, again=not said.writes or bool(said.key))
-    wrapped, name = is_wrapped(tool), said.name or tool.name
-    unsecret, unseen = known
+def _tool(held: HeldServer, tool: Tool, spec: ServerTool, known_masks: tuple[Mask, Mask]) -> BaseTool:
+    inner = _adapted(held, tool, again=not spec.writes or bool(spec.key))
+    wrapped, name = is_wrapped(tool), spec.name or tool.name
+    unsecret, unseen = known_masks
 
     async def call(runtime: Runtime, **args: Any) -> Answer:
-        given, lang = {**args, **said.set_values(trusted_values(runtime))}, runtime.state["lang"]
+        values, lang = {**args, **spec.set_values(trusted_values(runtime))}, runtime.state["lang"]
         assert inner.coroutine is not None  # the adapter makes tools of coroutines only
         try:
-            content, artifact = await inner.coroutine(**given)
-            found = (artifact or {}).get("structured_content")
-            found = found["result"] if wrapped and found else found
-            if found is not None and not isinstance(found, str) and is_shallow(found):
-                return answer_of(said, unsecret(found), lang)
-            words = found if isinstance(found, str) else _words(content)
-            return answer_of(said, unsecret(_parsed(words)), lang, unsecret(words)[:LONGEST])
+            content, artifact = await inner.coroutine(**values)
+            data = (artifact or {}).get("structured_content")
+            data = data["result"] if wrapped and data else data
+            if data is not None and not isinstance(data, str) and is_shallow(data):
+                return answer_of(spec, unsecret(data), lang)
+            words = data if isinstance(data, str) else _words(content)
+            return answer_of(spec, unsecret(_parsed(words)), lang, unsecret(words)[:LONGEST])
         except ToolException as refused:
             words = str(refused)
-            raise refusal(said, name, unseen(_parsed(words)), unseen(words), lang) from None
+            raise refusal(spec, name, unseen(_parsed(words)), unseen(words), lang) from None
         except NoAnswer as failed:
             LOG.warning("tool %s: %s: %s", name, held.name, failed)
-            raise Failed(notice(said, lang)) from None
-        except Lost:
-            raise Failed(notice(said, lang)) from None
+            raise Failed(notice(spec, lang)) from None
+        except ServerLost:
+            raise Failed(notice(spec, lang)) from None
 
     signature = Signature(
         name=name,
-        description=said.description.get(FALLBACK) or inner.description[:LONGEST_DESCRIPTION] or name,
-        arguments=arguments(tool, said),
-        result=result(tool, said),
+        description=spec.description.get(FALLBACK) or inner.description[:LONGEST_DESCRIPTION] or name,
+        arguments=arguments(tool, spec),
+        result=result(tool, spec),
     )
-    return made(said, signature, call)
+    return made(spec, signature, call)
 
 
-def _adapted(held: Held, tool: Tool, *, again: bool) -> StructuredTool:
+def _adapted(held: HeldServer, tool: Tool, *, again: bool) -> StructuredTool:
     """Return the adapter's tool, its calls taken to the session that is held."""
 
     async def to_held(request: MCPToolCallRequest, handler: Any) -> CallToolResult:
@@ -109,10 +109,10 @@ def _adapted(held: Held, tool: Tool, *, again: bool) -> StructuredTool:
 def _parsed(text: str) -> Any:
     """Return the object or list that a server wrote as a text; None for a text that is none."""
     try:
-        found = json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict | list) and is_shallow(found) else None
+    return data if isinstance(data, dict | list) and is_shallow(data) else None
 
 
 def _words(content: Any) -> str:

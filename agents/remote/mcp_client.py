@@ -9,12 +9,12 @@ from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_ses
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from agents.remote.mcp_file import Server
+from agents.remote.mcp_file import ServerSpec
 from agents.remote.ssrf import guarded_client, policy_of
 
 
 @asynccontextmanager
-async def connected(server: Server, secrets: Mapping[str, str]) -> AsyncIterator[ClientSession]:
+async def connected(server: ServerSpec, secrets: Mapping[str, str]) -> AsyncIterator[ClientSession]:
     """Connect to a server, with what it is told in `secrets`: its environment, or the headers of every request."""
     if server.command:
         parameters = StdioServerParameters(

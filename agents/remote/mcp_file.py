@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from agents.remote.result_spec import Result
 from agents.remote.ssrf import policy_of
-from agents.remote.tool_spec import Said
+from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import Env, Part, ToolName
 
 OWN = "@"
@@ -27,7 +27,7 @@ class ServerResult(Result):
         return self
 
 
-class ServerTool(Said):
+class ServerTool(ToolSpec):
     """One tool; a server's own claim to only read is not relied upon, so without an `effect` it writes."""
 
     name: ToolName | None = None
@@ -41,13 +41,13 @@ class ServerTool(Said):
 
     @model_validator(mode="after")
     def _key_fits(self) -> "ServerTool":
-        hidden = {name for name, given in self.parameters.items() if not given.is_the_models}
+        hidden = {name for name, parameter in self.parameters.items() if not parameter.is_the_models}
         if taken := sorted(set(self.key) & hidden):
             raise ValueError(f"`key` names what the model does not give: {', '.join(taken)}")
         return self
 
 
-class Server(Part):
+class ServerSpec(Part):
     """One server: a command that speaks over its standard streams, or an address (streamable HTTP)."""
 
     speaker: str
@@ -66,7 +66,7 @@ class Server(Part):
     """The tools that are taken; whatever else the server offers is left."""
 
     @model_validator(mode="after")
-    def _is_one_or_the_other(self) -> "Server":
+    def _is_one_or_the_other(self) -> "ServerSpec":
         if bool(self.command) == bool(self.url):
             raise ValueError("has either a `command` or a `url`")
         if (self.command and (self.headers or self.internal)) or (self.url and (self.args or self.env or self.cwd)):
@@ -79,4 +79,4 @@ class Server(Part):
 class McpFile(Part):
     """A whole file."""
 
-    servers: Annotated[Mapping[ToolName, Server], Field(min_length=1)]
+    servers: Annotated[Mapping[ToolName, ServerSpec], Field(min_length=1)]

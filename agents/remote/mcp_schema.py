@@ -10,7 +10,7 @@ from agents.remote.mcp_file import OWN, ServerTool
 from agents.remote.yaml_file import fault
 
 
-def check_fits(file: str, where: str, tool: Tool, said: ServerTool) -> None:
+def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:
     """Hold what the file says of a tool against what the server says.
 
     Raises:
@@ -18,49 +18,49 @@ def check_fits(file: str, where: str, tool: Tool, said: ServerTool) -> None:
     """
     own = tool.inputSchema.get("properties", {})
     there_are = f"it has {', '.join(own) or 'none'}"
-    for name, given in said.parameters.items():
+    for name, parameter in spec.parameters.items():
         place = f"{where}.parameters.{name}"
         if name not in own:
             raise fault(file, place, f"the tool has no such parameter; {there_are}")
         kind = own[name].get("type", "string")
-        if given.trusted and kind != "string":
+        if parameter.trusted and kind != "string":
             raise fault(file, place, f"only a string is trusted, this is of type {kind}")
-        if given.opaque and kind != "string":
+        if parameter.opaque and kind != "string":
             raise fault(file, place, f"only a string is opaque, this is of type {kind}")
-    if unknown := sorted(set(said.key) - set(own)):
+    if unknown := sorted(set(spec.key) - set(own)):
         raise fault(file, f"{where}.key", f"the tool has no parameter {', '.join(unknown)}; {there_are}")
-    if unknown := sorted(set(said.result.opaque) - _fields(tool.outputSchema)):
+    if unknown := sorted(set(spec.result.opaque) - _fields(tool.outputSchema)):
         raise fault(file, f"{where}.result.opaque", f"the server names no field {', '.join(unknown)} in its results")
 
 
-def arguments(tool: Tool, said: ServerTool) -> dict[str, Any]:
+def arguments(tool: Tool, spec: ServerTool) -> dict[str, Any]:
     """Return the schema of what the model gives: without what the system sets, identifiers marked."""
     schema = tool.inputSchema
-    hidden = {name for name, given in said.parameters.items() if not given.is_the_models}
+    hidden = {name for name, parameter in spec.parameters.items() if not parameter.is_the_models}
     shown = {name: body for name, body in schema.get("properties", {}).items() if name not in hidden}
-    for name, given in said.parameters.items():
+    for name, parameter in spec.parameters.items():
         if name in shown:
-            told = {"description": given.description} if given.description else {}
-            mark = {MARK: given.opaque} if given.opaque else {}
-            shown[name] = {**shown[name], **told, **mark}
+            described = {"description": parameter.description} if parameter.description else {}
+            mark = {MARK: parameter.opaque} if parameter.opaque else {}
+            shown[name] = {**shown[name], **described, **mark}
     required = [name for name in schema.get("required", []) if name not in hidden]
     return {**schema, "type": "object", "properties": shown, "required": required}
 
 
-def result(tool: Tool, said: ServerTool) -> Mapping[str, Any] | None:
+def result(tool: Tool, spec: ServerTool) -> Mapping[str, Any] | None:
     """Return the schema of what the model reads: the file's, else the server's as far as that is what is read."""
-    if said.result.schema_ is not None:
-        return said.result.schema_
-    schema = _marked(tool.outputSchema, said.result.opaque)
-    if not schema or said.result.object != OWN or said.result.message or said.page:
+    if spec.result.schema_ is not None:
+        return spec.result.schema_
+    schema = _marked(tool.outputSchema, spec.result.opaque)
+    if not schema or spec.result.object != OWN or spec.result.message or spec.page:
         return None
     shared = {"$defs": schema["$defs"]} if "$defs" in schema else {}
     if is_wrapped(tool):
         schema = {**schema["properties"]["result"], **shared}
-    if said.options is None:
+    if spec.options is None:
         return dict(schema)
     # The model gets the candidate that is chosen.
-    return {**schema["items"], **shared} if said.options.each == OWN and "items" in schema else None
+    return {**schema["items"], **shared} if spec.options.each == OWN and "items" in schema else None
 
 
 def is_wrapped(tool: Tool) -> bool:

@@ -13,7 +13,7 @@ from mcp import ClientSession, McpError
 from mcp.types import CONNECTION_CLOSED, CallToolResult, ListToolsResult, Tool
 
 from agents.remote.mcp_client import cause, connected
-from agents.remote.mcp_file import Server
+from agents.remote.mcp_file import ServerSpec
 
 LOG = logging.getLogger(__name__)
 MOST_PAGES = 100
@@ -23,10 +23,10 @@ GONE = (CONNECTION_CLOSED, 32600)
 """Errors by which the library tells that a session is no more."""
 Connect = Callable[[], AbstractAsyncContextManager[ClientSession]]
 Asked = TypeVar("Asked")
-Question = Callable[[ClientSession], Coroutine[Any, Any, Asked]]
+Request = Callable[[ClientSession], Coroutine[Any, Any, Asked]]
 
 
-class Lost(Exception):
+class ServerLost(Exception):
     """Tells the operator why a server did not answer; `again` if another session may get an answer."""
 
     def __init__(self, reason: str, *, again: bool = True) -> None:
@@ -63,15 +63,15 @@ class Session:
                 await self._over.wait()
         except Exception as lost:
             if not self.ready.done():
-                self.ready.set_exception(Lost(f"it cannot be reached ({cause(lost)})"))
+                self.ready.set_exception(ServerLost(f"it cannot be reached ({cause(lost)})"))
         finally:
             self.ready.cancel()
 
 
-class Held:
+class HeldServer:
     """A server that is there whenever it can be reached."""
 
-    def __init__(self, name: str, server: Server, secrets: Mapping[str, str]) -> None:
+    def __init__(self, name: str, server: ServerSpec, secrets: Mapping[str, str]) -> None:
         self.name, self.timeout = name, server.timeout
         self._connect: Connect = lambda: connected(server, secrets)
         self._session: Session | None = None
@@ -81,30 +81,30 @@ class Held:
         """Return every tool that the server offers.
 
         Raises:
-            Lost: it does not answer.
+            ServerLost: it does not answer.
         """
-        found: list[Tool] = []
+        tools: list[Tool] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
             page = await self._ask(partial(_page, cursor), limit=self.timeout)
-            found += page.tools
+            tools += page.tools
             cursor = page.nextCursor
             if not cursor:
                 break
-        return found
+        return tools
 
     async def call(self, tool: str, args: Mapping[str, Any], *, again: bool) -> CallToolResult:
         """Return what a tool answers; only if `again` is a call repeated whose answer was lost.
 
         Raises:
-            Lost: there was no answer.
+            ServerLost: there was no answer.
         """
         if not again:
             # A session that died since the last call shall be found out before the one try there is.
             await self._ask(ClientSession.send_ping, limit=PATIENCE)
         try:
             return await (self._ask if again else self._once)(partial(_call, tool, args), limit=self.timeout)
-        except Lost as lost:
+        except ServerLost as lost:
             LOG.warning("MCP server %s: %s", self.name, lost)
             raise
 
@@ -113,29 +113,29 @@ class Held:
         if self._session is not None:
             await self._session.close()
 
-    async def _ask(self, question: Question[Asked], *, limit: float) -> Asked:
+    async def _ask(self, request: Request[Asked], *, limit: float) -> Asked:
         """Ask what may be asked twice."""
         try:
-            return await self._once(question, limit)
-        except Lost as lost:
+            return await self._once(request, limit)
+        except ServerLost as lost:
             if not lost.again:
                 raise
-            return await self._once(question, limit)
+            return await self._once(request, limit)
 
-    async def _once(self, question: Question[Asked], limit: float) -> Asked:
+    async def _once(self, request: Request[Asked], limit: float) -> Asked:
         held = await self._open()
-        asked = asyncio.ensure_future(question(held.ready.result()))
+        asked = asyncio.ensure_future(request(held.ready.result()))
         try:
             done, _ = await asyncio.wait({asked, held.task}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if asked in done:
                 return asked.result()
-            lost = Lost("the connection broke") if done else Lost("no answer in time", again=False)
+            lost = ServerLost("the connection broke") if done else ServerLost("no answer in time", again=False)
         except McpError as wrong:
-            lost = Lost(f"error {wrong.error.code}", again=wrong.error.code in GONE)
+            lost = ServerLost(f"error {wrong.error.code}", again=wrong.error.code in GONE)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError, httpx.HTTPError) as broken:
-            lost = Lost(cause(broken))
+            lost = ServerLost(cause(broken))
         except Exception as wrong:
-            lost = Lost(cause(wrong), again=False)
+            lost = ServerLost(cause(wrong), again=False)
         finally:
             asked.cancel()
             await asyncio.gather(asked, return_exceptions=True)
@@ -151,9 +151,9 @@ class Held:
             await asyncio.wait([held.ready], timeout=self.timeout)
             if not held.ready.done():
                 await self._drop(held)
-                raise Lost("it does not start in time")
+                raise ServerLost("it does not start in time")
             if held.ready.cancelled():
-                raise Lost("the connection broke")
+                raise ServerLost("the connection broke")
             held.ready.result()
             return held
 

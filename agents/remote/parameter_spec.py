@@ -16,7 +16,7 @@ FIXED_HEADERS = {"host", "content-length", "transfer-encoding", "connection", "u
 """Headers that decide where a request goes or how it is read."""
 
 
-class Given(Part):
+class ParameterSpec(Part):
     """One value of a call; the model gives it, unless it is `trusted` or `fixed`."""
 
     description: str = ""
@@ -31,13 +31,13 @@ class Given(Part):
         return self.trusted is None and self.fixed is None
 
     @model_validator(mode="after")
-    def _is_set_once(self) -> "Given":
+    def _is_set_once(self) -> "ParameterSpec":
         if self.trusted is not None and self.fixed is not None:
             raise ValueError("is trusted or fixed, not both")
         return self
 
 
-class Parameter(Given):
+class HttpParameter(ParameterSpec):
     """One value of a request."""
 
     in_: Annotated[Literal["path", "query", "header", "body"], Field(alias="in")]
@@ -54,7 +54,7 @@ class Parameter(Given):
     pattern: str | None = None
 
     @model_validator(mode="after")
-    def _has_a_place(self) -> "Parameter":
+    def _has_a_place(self) -> "HttpParameter":
         if self.in_ in ("path", "header") and self.type in ("array", "object"):
             raise ValueError(f"an {self.type} has no place in a {self.in_}")
         if self.in_ == "query" and self.type == "object":
@@ -66,7 +66,7 @@ class Parameter(Given):
         return self
 
     @model_validator(mode="after")
-    def _can_be_checked(self) -> "Parameter":
+    def _can_be_checked(self) -> "HttpParameter":
         if self.opaque and self.type != "string":
             raise ValueError("only a string is opaque")
         try:
@@ -78,7 +78,7 @@ class Parameter(Given):
         return self
 
 
-class Blank(Part):
+class FormField(Part):
     """One field of a breaker's form."""
 
     type: Literal["string", "integer", "number", "boolean"] = "string"
@@ -86,23 +86,23 @@ class Blank(Part):
     required: bool = True
 
 
-def taken_as(parameter: Parameter) -> Any:
+def taken_as(parameter: HttpParameter) -> Any:
     """Return the type that checks a parameter's value."""
     if parameter.enum:
         return Literal[tuple(parameter.enum)]
     sized = parameter.type in ("string", "array")
     low, high = ("min_length", "max_length") if sized else ("ge", "le")
     bounds = {name: value for name, value in ((low, parameter.min), (high, parameter.max)) if value is not None}
-    whole: dict[str, Any] = {name: int(value) if sized else value for name, value in bounds.items()}
+    rules: dict[str, Any] = {name: int(value) if sized else value for name, value in bounds.items()}
     if parameter.pattern is not None:
-        whole["pattern"] = parameter.pattern
+        rules["pattern"] = parameter.pattern
     kinds = {**PLAIN, "array": GenericAlias(list, PLAIN[parameter.items]), "object": dict[str, Any]}
     kind = kinds[parameter.type]
     marks = [Opaque(parameter.opaque)] if parameter.opaque else []
-    return Annotated[kind, Field(**whole), *marks] if whole or marks else kind
+    return Annotated[kind, Field(**rules), *marks] if rules or marks else kind
 
 
-def arguments(name: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
+def arguments(name: str, parameters: Mapping[str, HttpParameter]) -> type[BaseModel]:
     """Return the model of what a model gives; the runtime beside it is set by the system."""
     fields: dict[str, Any] = {
         key: _field(parameter) for key, parameter in parameters.items() if parameter.is_the_models
@@ -111,17 +111,17 @@ def arguments(name: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]
     return create_model(name, __config__=config, runtime=(Runtime, ...), **fields)
 
 
-def form_of(name: str, blanks: Mapping[str, Blank]) -> type[BaseModel]:
+def form_of(name: str, specs: Mapping[str, FormField]) -> type[BaseModel]:
     """Return the model of a form."""
     fields: dict[str, Any] = {}
-    for key, blank in blanks.items():
-        kind, described = PLAIN[blank.type], blank.description or None
+    for key, field in specs.items():
+        kind, described = PLAIN[field.type], field.description or None
         required = (kind, Field(description=described))
-        fields[key] = required if blank.required else (kind | None, Field(default=None, description=described))
+        fields[key] = required if field.required else (kind | None, Field(default=None, description=described))
     return create_model(name, **fields)
 
 
-def _field(parameter: Parameter) -> tuple[Any, Any]:
+def _field(parameter: HttpParameter) -> tuple[Any, Any]:
     kind, described = taken_as(parameter), parameter.description or None
     if parameter.required and parameter.default is None:
         return kind, Field(description=described)

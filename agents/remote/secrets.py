@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from agents.remote.tool_spec import Said
+from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import Env
 
 HIDDEN = "<secret>"
@@ -32,21 +32,21 @@ class Mask:
         if isinstance(data, Mapping):
             return {self(name): self(value) for name, value in data.items()}
         if isinstance(data, list):
-            return [self(one) for one in data]
+            return [self(part) for part in data]
         text = self._pattern.sub(HIDDEN, str(data))
         return text if isinstance(data, str) or HIDDEN in text else data
 
 
-def masks(said: Said, values: Mapping[str, Any], sent: Mapping[str, str]) -> tuple[Mask, Mask]:
+def masks(spec: ToolSpec, values: Mapping[str, Any], sent: Mapping[str, str]) -> tuple[Mask, Mask]:
     """Return what hides secrets in an answer, and what hides all that no model sees in a refusal.
 
     `sent` is what the service or server is told, `values` how the file says it. A text that stands in the file itself
     may be a secret as well as the name of a category, which an answer may well have.
     """
-    found = {sent[name]: value.bare(sent[name]) for name, value in values.items() if isinstance(value, Env)}
-    secrets = [*found, *found.values()]
-    fixed = [one.fixed for one in said.parameters.values() if isinstance(one.fixed, str)]
-    return Mask(secrets), Mask([*secrets, *sent.values(), *fixed])
+    secrets = {sent[name]: value.bare(sent[name]) for name, value in values.items() if isinstance(value, Env)}
+    hidden = [*secrets, *secrets.values()]
+    fixed = [value.fixed for value in spec.parameters.values() if isinstance(value.fixed, str)]
+    return Mask(hidden), Mask([*hidden, *sent.values(), *fixed])
 
 
 def _spelled(secret: str) -> Iterator[str]:

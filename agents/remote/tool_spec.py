@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from agents.remote.parameter_spec import Blank, Given
+from agents.remote.parameter_spec import FormField, ParameterSpec
 from agents.remote.result_spec import Errors, Options, Page, Result, ViewSpec
 from agents.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName
 from agents.toolkit.traits import LONGEST, Effect, Kind
@@ -31,12 +31,12 @@ class Span(Part):
         return self
 
 
-class Said(Part):
+class ToolSpec(Part):
     """One tool: what the model is told of it, what it takes, what comes of the answer."""
 
     description: ByLanguage = NO_TEXTS
     examples: Examples = NO_EXAMPLES
-    parameters: Mapping[str, Given] = {}
+    parameters: Mapping[str, ParameterSpec] = {}
     kind: Kind = "general"
     effect: Effect | None = None
     key: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Said(Part):
     view: ViewSpec | None = None
     options: Options | None = None
     page: Page | None = None
-    form: Mapping[ToolName, Blank] = {}
+    form: Mapping[ToolName, FormField] = {}
     errors: Errors = Errors()
 
     @property
@@ -58,15 +58,15 @@ class Said(Part):
     @property
     def can_be_narrowed(self) -> bool:
         """Whether the model gives an argument, by which there may be less to choose from."""
-        return any(one.is_the_models for one in self.parameters.values())
+        return any(parameter.is_the_models for parameter in self.parameters.values())
 
     def set_values(self, trusted: Mapping[Any, str]) -> dict[str, Any]:
         """Return the values that no model sees, by parameter; `trusted` is what the system says of the turn."""
-        given = {name: one for name, one in self.parameters.items() if not one.is_the_models}
-        return {name: trusted[one.trusted] if one.trusted else one.fixed for name, one in given.items()}
+        hidden = {name: spec for name, spec in self.parameters.items() if not spec.is_the_models}
+        return {name: trusted[spec.trusted] if spec.trusted else spec.fixed for name, spec in hidden.items()}
 
     @model_validator(mode="after")
-    def _kind_fits(self) -> "Said":
+    def _kind_fits(self) -> "ToolSpec":
         if self.key and not self.writes:
             raise ValueError("only a write has a `key`")
         if self.again_after and not self.key:

@@ -75,23 +75,23 @@ class Env(Part):
 
 
 def secrets_of(
-    file: str, section: str, told: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str]
+    file: str, section: str, stated: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
     """Return what each service or server is told, by its name: texts as they are, secrets from the environment.
 
     Raises:
         ConfigError: a secret is not in the environment.
     """
-    found: dict[str, dict[str, str]] = {}
-    for name, values in told.items():
-        found[name] = {key: value for key, value in values.items() if isinstance(value, str)}
+    values_of: dict[str, dict[str, str]] = {}
+    for name, values in stated.items():
+        values_of[name] = {key: value for key, value in values.items() if isinstance(value, str)}
         for key, value in values.items():
             if isinstance(value, Env):
                 try:
-                    found[name][key] = value.read(environment)
+                    values_of[name][key] = value.read(environment)
                 except ValueError as missing:
                     raise fault(file, f"{section}.{name}.{key}", str(missing)) from None
-    return found
+    return values_of
 
 
 def text_in(texts: Mapping[str, str], lang: str) -> str:
@@ -105,7 +105,7 @@ def read_files(setting: str, path: Path, kind: type[Read]) -> list[tuple[str, Re
     Raises:
         ConfigError: there is no such file, or something in one is wrong; names file, tool and field.
     """
-    files = sorted(one for one in path.iterdir() if one.suffix in (".yaml", ".yml")) if path.is_dir() else [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml")) if path.is_dir() else [path]
     if not files:
         raise ConfigError(f"{setting}: there is no YAML file in {path}")
     return [(str(file), _read(setting, file, kind)) for file in files]

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from agents.events.views import read_view
 from agents.speaker import Speaker, Speakers
 from agents.toolkit.assistant_help import assistant_help
-from agents.toolkit.result import Outcome
+from agents.toolkit.result import ToolResult
 
 Answer = str | tuple[str, Mapping[str, Any]]
 """What a tool answered, with the view it gave, if any, as plain data."""
@@ -59,12 +59,12 @@ def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
     """Return a tool that looks the same to the model and gives these answers, one a call; then it raises."""
     left = list(answers)
 
-    async def answer(**_: Any) -> str | tuple[str, Outcome | None]:
+    async def answer(**_: Any) -> str | tuple[str, ToolResult | None]:
         if not left:
             raise LookupError(f"{tool.name} was called once more than it was when this was recorded")
         found = left.pop(0)
         text, view = found if isinstance(found, tuple) else (found, None)
-        outcome = Outcome(view=read_view(view)) if view else None
+        outcome = ToolResult(view=read_view(view)) if view else None
         return (text, outcome) if tool.response_format == "content_and_artifact" else text
 
     return StructuredTool.from_function(

@@ -76,37 +76,39 @@ def slots(tools: Sequence[BaseTool]) -> list[str]:
 
 def _card(owned: Sequence[tuple[Speaker, BaseTool]], languages: Sequence[str], *, passing: bool) -> ToolCard:
     tool = owned[0][1]
-    found, texts = traits_of(tool), {lang: texts_of(tool, lang) for lang in languages}
+    traits, texts = traits_of(tool), {lang: texts_of(tool, lang) for lang in languages}
     return ToolCard(
         name=tool.name,
         owners=[owner.name for owner, _ in owned],
         source=own_texts(tool).source,
-        kind=HAND_OVER if passing else found.kind,
-        effect=found.effect,
-        key=[*found.key],
-        again_after_s=round(found.again_after.total_seconds()) if found.key else 0,
-        repeatable=found.repeatable,
-        transaction=found.transaction,
-        permission=found.permission,
-        view=found.view,
-        volatile=found.volatile,
-        shortcut=found.shortcut,
-        always=found.always,
+        kind=HAND_OVER if passing else traits.kind,
+        effect=traits.effect,
+        key=[*traits.key],
+        again_after_s=round(traits.again_after.total_seconds()) if traits.key else 0,
+        repeatable=traits.repeatable,
+        transaction=traits.transaction,
+        permission=traits.permission,
+        view=traits.view,
+        volatile=traits.volatile,
+        shortcut=traits.shortcut,
+        always=traits.always,
         descriptions={lang: description or tool.description for lang, (description, _) in texts.items()},
         examples={lang: [*examples] for lang, (_, examples) in texts.items() if examples},
-        parameters=_together([shown(parameters(one), given=True) for _, one in owned]),
-        result=shown(schema_of(found.result)),
+        parameters=_together([shown(parameters(tool), given=True) for _, tool in owned]),
+        result=shown(schema_of(traits.result)),
     )
 
 
 def _together(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a schema with the properties of all; what one of them does without is not required."""
-    kept = {name: value for name, value in schemas[0].items() if name not in ("title", "description")}
+    merged = {name: value for name, value in schemas[0].items() if name not in ("title", "description")}
     properties = {name: value for schema in schemas for name, value in schema.get("properties", {}).items()}
     definitions = {name: value for schema in schemas for name, value in schema.get("$defs", {}).items()}
-    required = [name for name in kept.get("required", ()) if all(name in one.get("required", ()) for one in schemas)]
+    required = [
+        name for name in merged.get("required", ()) if all(name in schema.get("required", ()) for schema in schemas)
+    ]
     return {
-        **kept,
+        **merged,
         "properties": properties,
         **({"required": required} if required else {}),
         **({"$defs": definitions} if definitions else {}),

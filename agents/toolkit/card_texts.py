@@ -30,7 +30,9 @@ def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
     """Return a tool's description and examples in a language; a file in `prompts/` goes before what came with it,
     a text in the language before one in English."""
     own, examples = own_texts(tool).descriptions, card(tool.name, lang)[1] or examples_of(tool, lang)
-    descriptions = (description for one in (lang, FALLBACK) for description in (card(tool.name, one)[0], own.get(one)))
+    descriptions = (
+        description for choice in (lang, FALLBACK) for description in (card(tool.name, choice)[0], own.get(choice))
+    )
     return next(filter(None, descriptions), tool.description), examples
 
 
@@ -46,5 +48,5 @@ def examples_of(tool: BaseTool, lang: str) -> tuple[str, ...]:
 
 def own_texts(tool: BaseTool) -> Texts:
     """Return the texts that came with a tool; those of a function here are empty."""
-    found: Texts = (tool.metadata or {}).get(_TEXTS, Texts())
-    return found
+    texts: Texts = (tool.metadata or {}).get(_TEXTS, Texts())
+    return texts

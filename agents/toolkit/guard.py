@@ -28,30 +28,30 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
         Refused: the user may not do this.
     """
     lang, call = request.state["lang"], request.tool_call
-    known = parameters(tool)
-    if forged := sorted(set(call["args"]) - set(known.get("properties", {}))):
-        allowed = ", ".join(known.get("properties", {})) or "-"
+    schema = parameters(tool)
+    if forged := sorted(set(call["args"]) - set(schema.get("properties", {}))):
+        allowed = ", ".join(schema.get("properties", {})) or "-"
         raise Misused(phrase("tool_forged", lang, names=", ".join(forged), allowed=allowed))
-    found = traits_of(tool)
+    traits = traits_of(tool)
     context: Context = cast(Context, request.runtime.context)
-    if found.permission and found.permission not in context.permissions:
+    if traits.permission and traits.permission not in context.permissions:
         raise Refused(phrase("tool_forbidden", lang, tool=tool.name))
     try:
-        args = _aliases(request).restore(call["args"], known, said_by_user(request.state))
+        args = _aliases(request).restore(call["args"], schema, said_by_user(request.state))
     except AliasError as wrong:
-        numbers, given = ", ".join(wrong.known[-20:]) or "-", str(wrong.given)[:LONGEST_GIVEN]
-        raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=given, known=numbers)) from None
+        numbers, identifier = ", ".join(wrong.known[-20:]) or "-", str(wrong.given)[:LONGEST_GIVEN]
+        raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=identifier, known=numbers)) from None
     return request.override(tool_call={**call, "args": args})
 
 
-async def check(request: ToolCallRequest, tool: BaseTool, args: Mapping[str, Any]) -> None:
+async def check_state(request: ToolCallRequest, tool: BaseTool, args: Mapping[str, Any]) -> None:
     """Ask whether the state of things allows a write with these arguments, which the tool has accepted.
 
     Raises:
         Refused: it does not.
     """
-    wanted = traits_of(tool).check
-    if wanted and (problem := await wanted(args, request.runtime)):
+    state_check = traits_of(tool).check
+    if state_check and (problem := await state_check(args, request.runtime)):
         raise Refused(problem)
 
 

@@ -55,16 +55,16 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
     )
 
     async def fill(runtime: Runtime, **values: Any) -> Command[Any]:
-        given = {name: value for name, value in values.items() if value is not None}
-        filled = form.model_validate({**runtime.state["form"], **given}).model_dump(mode="json")
+        new = {name: value for name, value in values.items() if value is not None}
+        filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
         note = phrase(
             "form_filled",
             runtime.state["lang"],
-            filled=", ".join(given) or "-",
+            filled=", ".join(new) or "-",
             missing=", ".join(missing(form, filled)) or "-",
         )
         answer = ToolMessage(note, tool_call_id=runtime.tool_call_id or "", name=FILL_FORM)
-        return Command(update={"form": {name: filled[name] for name in given}, "messages": [answer]})
+        return Command(update={"form": {name: filled[name] for name in new}, "messages": [answer]})
 
     description = "Write down or correct what the user told you. A list replaces the former list."
     filling = StructuredTool.from_function(
@@ -80,12 +80,12 @@ def missing(form: type[BaseModel], values: Mapping[str, Any]) -> list[str]:
 
 def revise(form: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
     """Keep of stored values what the form, as it is now, still accepts."""
-    kept: dict[str, Any] = {}
+    accepted: dict[str, Any] = {}
     for name, value in values.items():
         try:
-            form.model_validate({**kept, name: value}, extra="forbid")
+            form.model_validate({**accepted, name: value}, extra="forbid")
         except ValidationError as error:
             if any(problem["loc"][:1] == (name,) for problem in error.errors()):
                 continue
-        kept[name] = value
-    return kept
+        accepted[name] = value
+    return accepted

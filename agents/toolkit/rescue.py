@@ -6,7 +6,7 @@ The way out of an unknown tool, of a tool that fails, and of arguments that are 
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Literal
@@ -15,7 +15,6 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
 
 from agents.context import emitter
 from agents.events import ToolEnd, ToolStart
@@ -24,7 +23,8 @@ from agents.notes import notes, notes_of
 from agents.text.phrases import mentions, small_words
 from agents.text.stems import stems
 from agents.toolkit.assistant_help import assistant_help
-from agents.toolkit.result import Outcome, written
+from agents.toolkit.result import ToolResult, written
+from agents.toolkit.write_once import Execute
 from prompts import phrase
 
 Trouble = Literal["unknown", "arguments", "failed", "refused"]
@@ -33,11 +33,9 @@ LONGEST_ANSWER = 600
 FEW_WORDS = 3
 """A message of fewer words that say something is not clear by itself."""
 LOG = logging.getLogger(__name__)
-Answer = ToolMessage | Command[Any]
-Execute = Callable[[ToolCallRequest], Awaitable[Answer]]
 
 
-def trouble(request: ToolCallRequest, kind: Trouble, text: str, outcome: Outcome | None = None) -> ToolMessage:
+def trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> ToolMessage:
     """Return what a model is told when its call came to nothing."""
     call = request.tool_call
     return ToolMessage(
@@ -45,7 +43,7 @@ def trouble(request: ToolCallRequest, kind: Trouble, text: str, outcome: Outcome
         tool_call_id=call["id"],
         name=call["name"],
         status="error",
-        artifact=outcome or Outcome(),
+        artifact=result or ToolResult(),
         additional_kwargs=notes(trouble=kind),
     )
 
@@ -66,15 +64,15 @@ class Rescue:
         if not query or not _ends_in_help(message, request.state):
             return
         call = ToolCall(name=self.help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
-        about: dict[str, Any] = {"speaker": self.speaker, "tool": call["name"], "args": call["args"]}
-        about["id"] = f"{call['id']}-help"
+        call_facts: dict[str, Any] = {"speaker": self.speaker, "tool": call["name"], "args": call["args"]}
+        call_facts["id"] = f"{call['id']}-help"
         emit = emitter(request.runtime)
-        emit(ToolStart(**about))
+        emit(ToolStart(**call_facts))
         begun = time.perf_counter()
         text = await self._text(request.override(tool_call=call, tool=self.help), execute)
         ms = round((time.perf_counter() - begun) * 1000)
-        told = text or phrase("tool_failed", lang, tool=call["name"])
-        emit(ToolEnd(**about, ok=bool(text), object=told, ms=ms))
+        shown = text or phrase("tool_failed", lang, tool=call["name"])
+        emit(ToolEnd(**call_facts, ok=bool(text), object=shown, ms=ms))
         if text:
             message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
             notes_of(message)["rescued"] = text
@@ -99,7 +97,9 @@ def standalone(state: Mapping[str, Any]) -> str:
     content = set(stems(text, lang)) - small_words(lang)
     if not text or (len(content) >= FEW_WORDS and not mentions("pointing", text, lang)):
         return text
-    earlier = next(filter(None, (_wish(one) for one in reversed(state.get("talk", ())) if one.id != heard["id"])), "")
+    earlier = next(
+        filter(None, (_wish(message) for message in reversed(state.get("talk", ())) if message.id != heard["id"])), ""
+    )
     before = plain(earlier, max(LONGEST_QUESTION - len(text) - 1, 1))
     return f"{before}\n{text}".strip()
 
@@ -115,8 +115,8 @@ def _ends_in_help(message: ToolMessage, state: Mapping[str, Any]) -> bool:
     kind = notes_of(message).get("trouble")
     if kind in (None, "refused") or (kind == "failed" and message.name == assistant_help.name):
         return False
-    before = [one for one in _this_turn(state) if one.name == message.name]
-    if any(notes_of(result).get("rescued") for result in before):
+    before = [answer for answer in _this_turn(state) if answer.name == message.name]
+    if any(notes_of(answer).get("rescued") for answer in before):
         return False
     return kind != "arguments" or (bool(before) and notes_of(before[-1]).get("trouble") == "arguments")
 
@@ -130,5 +130,5 @@ def _this_turn(state: Mapping[str, Any]) -> list[ToolMessage]:
             return False
         return isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and bool(message.tool_calls))
 
-    found = [*takewhile(is_working, reversed(state.get("talk", ())))][::-1]
-    return [message for message in found if isinstance(message, ToolMessage)]
+    working = [*takewhile(is_working, reversed(state.get("talk", ())))][::-1]
+    return [message for message in working if isinstance(message, ToolMessage)]

@@ -47,16 +47,18 @@ class Question:
     def __post_init__(self) -> None:
         if len(self.options) > MOST_ENTRIES:
             raise ValueError(f"a choice has {MOST_ENTRIES} options at most")
-        if any(not isinstance(text, str) for one in self.options for text in (one.label, one.detail, one.id)):
+        if any(
+            not isinstance(text, str) for option in self.options for text in (option.label, option.detail, option.id)
+        ):
             raise ValueError("label, detail and id of an option are texts")
         if self.url and not is_web(self.url):
             raise ValueError("a question may only link to http and https addresses")
         # The answer may come in another process: what JSON has nothing for would be lost there.
-        plain([[one.value, one.facts] for one in self.options])
+        plain([[option.value, option.facts] for option in self.options])
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ToolResult:
     """The parts of a result."""
 
     object: Any = None
@@ -92,7 +94,7 @@ class TooMany(Exception):
         self.count = count
 
 
-Answer = tuple[str, Outcome]
+Answer = tuple[str, ToolResult]
 
 
 def result(object: Any = None, *, message: str | None = None, view: View | None = None) -> Answer:
@@ -102,7 +104,7 @@ def result(object: Any = None, *, message: str | None = None, view: View | None 
     """
     data = plain(object)
     text = written(data) if data is not None else message or (view.text() if view else "")
-    return text, Outcome(data, view)
+    return text, ToolResult(data, view)
 
 
 def choice(prompt: str, options: Sequence[Option]) -> Answer:
@@ -114,13 +116,13 @@ def choice(prompt: str, options: Sequence[Option]) -> Answer:
     if len(options) > MOST_ENTRIES:
         raise TooMany(len(options))
     if len(options) > 1:
-        return "", Outcome(question=Question(prompt, options))
+        return "", ToolResult(question=Question(prompt, options))
     return result(taken(options[0]) if options else [])
 
 
 def request(prompt: str, *, url: str = "") -> Answer:
     """Send the user to a page, or have them fill in the form of the tool's traits."""
-    return "", Outcome(question=Question(prompt, url=url))
+    return "", ToolResult(question=Question(prompt, url=url))
 
 
 def taken(option: Option) -> Any:
@@ -150,8 +152,8 @@ def plain(object: Any) -> Any:
     return to_jsonable_python(object, inf_nan_mode="strings")
 
 
-def schema_of(wanted: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any]:
+def schema_of(stated: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the JSON schema of a result; empty for a sentence."""
-    if wanted is None:
+    if stated is None:
         return {}
-    return wanted if isinstance(wanted, Mapping) else wanted.model_json_schema()
+    return stated if isinstance(stated, Mapping) else stated.model_json_schema()

@@ -42,9 +42,9 @@ class Shelf:
 
     def fitting(self, state: State, messages: Sequence[AnyMessage]) -> list[BaseTool]:
         """Return the tools that fit what was just said, in the light of the conversation and the screen."""
-        said = [m.text for m in messages if isinstance(m, HumanMessage | AIMessage) and m.text]
-        context = [*(shown["title"] for shown in state.get("screen", [])), *said[-REMEMBERED - 1 : -1][::-1]]
-        return self.found(said[-1] if said else "", context)
+        texts = [m.text for m in messages if isinstance(m, HumanMessage | AIMessage) and m.text]
+        context = [*(shown["title"] for shown in state.get("screen", [])), *texts[-REMEMBERED - 1 : -1][::-1]]
+        return self.found(texts[-1] if texts else "", context)
 
     def found(self, query: str, context: Sequence[str] = ()) -> list[BaseTool]:
         """Return the tools that fit a query, the best first."""

@@ -14,24 +14,24 @@ from agents.toolkit.traits import traits_of
 
 WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
 DEEPEST = 4
-NUMBER = "number"
-GIVEN = f"{NUMBER} | text"
+IDENTIFIER = "number"
+GIVEN_IDENTIFIER = f"{IDENTIFIER} | text"
 """An identifier in an argument: its number, or itself as the user spelled it out."""
 
 
 def signature(tool: BaseTool) -> str:
     """Return a tool's name, parameters and result; a `?` marks what may be left out."""
     schema = parameters(tool)
-    wanted, required = schema.get("properties", {}), schema.get("required", ())
-    brief = _Brief(schema, GIVEN)
-    named = ", ".join(f"{name}{'' if name in required else '?'}: {brief(one)}" for name, one in wanted.items())
+    arguments, required = schema.get("properties", {}), schema.get("required", ())
+    brief = _Brief(schema, GIVEN_IDENTIFIER)
+    named = ", ".join(f"{name}{'' if name in required else '?'}: {brief(inner)}" for name, inner in arguments.items())
     back = schema_of(traits_of(tool).result)
     return f"{tool.name}({named}){f' -> {notation(back)}' if back else ''}"
 
 
 def notation(schema: Mapping[str, Any]) -> str:
     """Return the JSON schema of a result in short."""
-    return _Brief(schema, NUMBER)(schema)
+    return _Brief(schema, IDENTIFIER)(schema)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class _Brief:
         if "const" in schema:
             return str(schema["const"])
         if branches := schema.get("anyOf") or schema.get("oneOf"):
-            return " | ".join(dict.fromkeys(self(one, depth) for one in branches if one.get("type") != "null"))
+            return " | ".join(dict.fromkeys(self(branch, depth) for branch in branches if branch.get("type") != "null"))
         match schema.get("type"):
             case "array":
                 return f"[{self(schema.get('items', {}), depth + 1)}]"
@@ -63,7 +63,7 @@ class _Brief:
 
     def _members(self, schema: Mapping[str, Any], depth: int) -> str:
         if inner := schema.get("properties"):
-            return ", ".join(f"{name}: {self(one, depth)}" for name, one in inner.items())
+            return ", ".join(f"{name}: {self(member, depth)}" for name, member in inner.items())
         if MARK in (names := name_rule(schema, self.root)):
             return f"{self(names)}: {self(schema.get('additionalProperties', {}), depth)}"
         return "…"

@@ -24,10 +24,10 @@ from agents.speaker import Speaker
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.guard import guarded
 from agents.toolkit.rescue import Rescue, Trouble, trouble
-from agents.toolkit.result import Failed, Misused, Outcome, Refused, TooMany, plain, schema_of, written
+from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
 from agents.toolkit.traits import traits_of
 from agents.toolkit.wrap import wrapped
-from agents.toolkit.write_once import Execute, Reply, carry_out, failed
+from agents.toolkit.write_once import Execute, ToolReply, failed, run_once
 from prompts import phrase
 
 TIMEOUT = 60
@@ -40,22 +40,27 @@ LOG = logging.getLogger(__name__)
 def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
     """Return a node that runs a speaker's tools and tells the model, in words, what went wrong.
 
-    The artifact of each of its messages is the call's `Outcome`.
+    The artifact of each of its messages is the call's `ToolResult`.
     """
-    known = {tool.name: tool for tool in tools}
-    rescue = Rescue(speaker.name, known.get(assistant_help.name, assistant_help))
+    by_name = {tool.name: tool for tool in tools}
+    rescue = Rescue(speaker.name, by_name.get(assistant_help.name, assistant_help))
 
-    async def watch(request: ToolCallRequest, execute: Execute) -> Reply:
+    async def watch(request: ToolCallRequest, execute: Execute) -> ToolReply:
         call, emit = request.tool_call, emitter(request.runtime)
-        about: dict[str, Any] = {"speaker": speaker.name, "tool": call["name"], "args": call["args"], "id": call["id"]}
-        emit(ToolStart(**about))
+        call_facts: dict[str, Any] = {
+            "speaker": speaker.name,
+            "tool": call["name"],
+            "args": call["args"],
+            "id": call["id"],
+        }
+        emit(ToolStart(**call_facts))
         begun = time.perf_counter()
-        answer = await _answer(request, execute, known)
+        answer = await _answer(request, execute, by_name)
         message = _message(answer, call["id"])
-        outcome: Outcome = message.artifact
+        outcome: ToolResult = message.artifact
         ms = round((time.perf_counter() - begun) * 1000)
         if outcome.question is None:
-            emit(ToolEnd(**about, ok=message.status != "error", object=message.text, ms=ms))
+            emit(ToolEnd(**call_facts, ok=message.status != "error", object=message.text, ms=ms))
             await rescue(request, message, execute)
         if isinstance(outcome.view, Notice):
             emit(outcome.view)
@@ -64,27 +69,27 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
     return ToolNode([wrapped(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=watch)
 
 
-async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, BaseTool]) -> Reply:
+async def _answer(request: ToolCallRequest, execute: Execute, by_name: dict[str, BaseTool]) -> ToolReply:
     call, lang = request.tool_call, request.state["lang"]
-    tool = known.get(call["name"])
+    tool = by_name.get(call["name"])
     if tool is None:
-        there_are = ", ".join(_near(call["name"], known))
+        there_are = ", ".join(_near(call["name"], by_name))
         return trouble(request, "unknown", phrase("tool_unknown", lang, tool=call["name"], known=there_are))
     try:
         async with asyncio.timeout(TIMEOUT):
-            answer = await carry_out(await guarded(request, tool), tool, execute)
+            answer = await run_once(await guarded(request, tool), tool, execute)
         _present(_message(answer, call["id"]), tool, request.state["aliases"])
         return answer
     except GraphBubbleUp:
         raise
     except Refused as refusal:
         kind: Trouble = "arguments" if isinstance(refusal, Misused) else "refused"
-        return trouble(request, kind, str(refusal), Outcome(view=refusal.view))
+        return trouble(request, kind, str(refusal), ToolResult(view=refusal.view))
     except TooMany as crowd:
         about = {"tool": tool.name, "count": crowd.count, "most": MOST_ENTRIES}
         return trouble(request, "refused", phrase("choice_too_many", lang, **about))
     except Failed as failure:
-        return trouble(request, "failed", failed(tool, lang), Outcome(view=failure.view))
+        return trouble(request, "failed", failed(tool, lang), ToolResult(view=failure.view))
     except ToolInvocationError as wrong:
         problem = _problems(wrong)
         return trouble(request, "arguments", phrase("tool_arguments", lang, tool=call["name"], problem=problem))
@@ -99,10 +104,10 @@ async def _answer(request: ToolCallRequest, execute: Execute, known: dict[str, B
 
 def _present(message: ToolMessage, tool: BaseTool, aliases: Aliases) -> None:
     """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
-    given = message.artifact if isinstance(message.artifact, Outcome) else Outcome(_parsed(message, tool))
-    if given.question is not None and traits_of(tool).kind == "general":
+    result = message.artifact if isinstance(message.artifact, ToolResult) else ToolResult(_parsed(message, tool))
+    if result.question is not None and traits_of(tool).kind == "general":
         raise ContractError(f"tool {tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
-    message.artifact = outcome = replace(given, object=plain(given.object))
+    message.artifact = outcome = replace(result, object=plain(result.object))
     if outcome.object is not None and message.status != "error":
         message.content = written(aliases.hide(outcome.object, schema_of(traits_of(tool).result)))
     elif isinstance(message.content, str) or not message.content:
@@ -120,9 +125,9 @@ def _parsed(message: ToolMessage, tool: BaseTool) -> Any:
         return None
 
 
-def _near(name: str, known: Collection[str]) -> list[str]:
+def _near(name: str, names: Collection[str]) -> list[str]:
     """Return the names that a wrong one may have meant: all of them, or of many those that look like it."""
-    return sorted(known) if len(known) <= MOST_NAMED else get_close_matches(name, known, n=6, cutoff=0.4)
+    return sorted(names) if len(names) <= MOST_NAMED else get_close_matches(name, names, n=6, cutoff=0.4)
 
 
 def _problems(wrong: ToolInvocationError) -> str:
@@ -130,6 +135,6 @@ def _problems(wrong: ToolInvocationError) -> str:
     return "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
 
 
-def _message(answer: Reply, call_id: str | None) -> ToolMessage:
+def _message(answer: ToolReply, call_id: str | None) -> ToolMessage:
     messages = [answer] if isinstance(answer, ToolMessage) else (answer.update or {})["messages"]
     return next(m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id)

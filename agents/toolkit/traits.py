@@ -19,7 +19,7 @@ Kind = Literal["general", "selector", "breaker"]
 Effect = Literal["read", "write"]
 DAY = timedelta(days=1)
 LONGEST = timedelta(days=366)
-Check = Callable[[Mapping[str, Any], Any], Awaitable[str | None]]
+StateCheck = Callable[[Mapping[str, Any], Any], Awaitable[str | None]]
 """A state check before a write: takes the arguments and the ToolRuntime, returns what stands in the way.
 
 The arguments are plain data, as the tool accepts them, with its defaults. Of a transaction the check may take part in.
@@ -55,7 +55,7 @@ class Traits:
     """The kind of view it gives, if any."""
     permission: str = ""
     """What the user must be permitted to do; empty for everybody."""
-    check: Check | None = None
+    check: StateCheck | None = None
     volatile: bool = False
     """Whether the same call may answer differently tomorrow: it tells of the world outside (the time, the weather)."""
     always: bool = False

@@ -35,14 +35,14 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -
     at 9"). text: what to remind of, in the user's words; leave it out for an alarm or a timer.
     """
     lang, table = runtime.state["lang"], reminders_of(runtime)
-    named = moment(when, lang, present(runtime), await _zone(runtime))
-    if named is None:
+    at = moment(when, lang, present(runtime), await _zone(runtime))
+    if at is None:
         return phrase("reminder_when", lang, when=when)
     text = text or phrase("reminder_time_is_up", lang)
     context = runtime.context
     try:
         added = await table.add(
-            context.user, context.thread, runtime.tool_call_id or "", text=text, lang=lang, moment=named
+            context.user, context.thread, runtime.tool_call_id or "", text=text, lang=lang, moment=at
         )
     except UsageError:
         return phrase("reminders_full", lang, most=MOST)
@@ -54,7 +54,7 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -
 async def list_reminders(runtime: Runtime) -> Answer:
     """Show the user's reminders, alarms and timers with their numbers and times."""
     lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
-    entries = [Entry(_worded(one, lang), number=one.number) for one in live]
+    entries = [Entry(_worded(reminder, lang), number=reminder.number) for reminder in live]
     return result(message=await listed(runtime), view=CardList(entries=entries) if entries else None)
 
 
@@ -63,10 +63,8 @@ async def list_reminders(runtime: Runtime) -> Answer:
 async def choose_reminder(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
     """Let the user choose one of their reminders, when it is unclear which. numbers: those in question; else all."""
     lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
-    found = [one for one in live if numbers is None or one.number in numbers]
-    options = [
-        Option(_worded(one, lang), {"number": one.number, "text": one.text}, id=str(one.number)) for one in found
-    ]
+    chosen = [reminder for reminder in live if numbers is None or reminder.number in numbers]
+    options = [Option(_worded(it, lang), {"number": it.number, "text": it.text}, id=str(it.number)) for it in chosen]
     return choice(phrase("which_reminder", lang), options)
 
 
@@ -81,16 +79,16 @@ async def change_reminder(
     ("ten minutes later", "an hour earlier", "at ten", "on Friday", "every day").
     """
     lang = runtime.state["lang"]
-    found = await _numbered(number, runtime)
-    if found is None:
+    reminder = await _numbered(number, runtime)
+    if reminder is None:
         return await _no_such([number], runtime)
     call = runtime.tool_call_id or ""
-    new = None if when is None else moved(when, lang, present(runtime), await _zone(runtime), found.moment)
+    new = None if when is None else moved(when, lang, present(runtime), await _zone(runtime), reminder.moment)
     if when is not None and new is None:
         return phrase("reminder_when", lang, when=when)
-    await reminders_of(runtime).change(found, call, text=text or found.text, moment=new)
+    await reminders_of(runtime).change(reminder, call, text=text or reminder.text, moment=new)
     changed = await _numbered(number, runtime)
-    return phrase("reminder_set", lang, reminder=_line(changed or found, lang))
+    return phrase("reminder_set", lang, reminder=_line(changed or reminder, lang))
 
 
 @traits(effect="write", repeatable=True, volatile=True)

@@ -20,16 +20,16 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
     zone: its name in the IANA data base, such as Europe/Berlin.
     """
     lang = runtime.state["lang"]
-    known = {name.lower(): name for name in available_timezones()}
-    name = known.get(zone.strip().replace(" ", "_").lower())
+    zones = {name.lower(): name for name in available_timezones()}
+    name = zones.get(zone.strip().replace(" ", "_").lower())
     if name is None:
         return phrase("zone_unknown", lang, zone=zone)
     await Preferences(zone=ZoneInfo(name)).save(runtime.store, runtime.context.user)
     now = present(runtime).astimezone(ZoneInfo(name))
-    told = phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
+    answer = phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
     if not await _taken_along(runtime, ZoneInfo(name)):
-        return told
-    return f"{told} {phrase('zone_reminders', lang)}\n{await listed(runtime)}"
+        return answer
+    return f"{answer} {phrase('zone_reminders', lang)}\n{await listed(runtime)}"
 
 
 async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:
@@ -37,7 +37,7 @@ async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:
     table, call = runtime.context.reminders, runtime.tool_call_id or ""
     if table is None:
         return False
-    coming = [one for one in await table.live(runtime.context.user) if one.due_ms is not None]
+    coming = [reminder for reminder in await table.live(runtime.context.user) if reminder.due_ms is not None]
     for reminder in coming:
         if reminder.zone != zone.key:
             there = rezoned(reminder.moment, present(runtime), zone)

@@ -14,12 +14,12 @@ from prompts import phrase
 async def stop_timer(runtime: Runtime) -> str:
     """Stop the timer that is running; of several the user is told which there are."""
     lang, reminders = runtime.state["lang"], reminders_of(runtime)
-    running = [one for one in await reminders.live(runtime.context.user) if _is_timer(one)]
+    running = [timer for timer in await reminders.live(runtime.context.user) if _is_timer(timer)]
     if len(running) == 1 and await reminders.delete(
         runtime.context.user, running[0].number, runtime.tool_call_id or ""
     ):
         return phrase("timer_stopped", lang)
-    lines = "\n".join(f"{one.number}. {one.text}: {worded(one.moment, lang)}" for one in running)
+    lines = "\n".join(f"{timer.number}. {timer.text}: {worded(timer.moment, lang)}" for timer in running)
     return phrase("timers_several", lang, list=lines) if running else phrase("timers_none", lang)
 
 

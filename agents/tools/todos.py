@@ -26,13 +26,13 @@ MOST = 200
 async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=50)], runtime: Runtime) -> str:
     """Put to-dos on the user's list. items: each to-do in the user's words, one entry each."""
     async with _alone(runtime):
-        known = {item.key: item for item in await _stored(runtime)}
+        stored = {item.key: item for item in await _stored(runtime)}
         keys = [f"{runtime.tool_call_id}-{place}" for place in range(len(items))]
-        if len(known.keys() | keys) > MOST:
+        if len(stored.keys() | keys) > MOST:
             return phrase("todos_full", runtime.state["lang"], most=MOST)
-        highest = max((item.value["number"] for item in known.values()), default=0)
+        highest = max((item.value["number"] for item in stored.values()), default=0)
         for key, text in zip(keys, items, strict=True):
-            if key not in known:
+            if key not in stored:
                 highest += 1
                 await _store(runtime).aput(_place(runtime), key, {"number": highest, "text": text, "done": False})
         return await _listed(runtime)
@@ -50,8 +50,8 @@ async def list_todos(runtime: Runtime) -> Answer:
 @tool(response_format="content_and_artifact")
 async def choose_todo(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
     """Let the user choose one of their to-dos, when it is unclear which. numbers: those in question; else all."""
-    found = [item for item in await _stored(runtime) if numbers is None or item.value["number"] in numbers]
-    options = [Option(_worded(item, runtime), _plain(item), id=str(item.value["number"])) for item in found]
+    items = [item for item in await _stored(runtime) if numbers is None or item.value["number"] in numbers]
+    options = [Option(_worded(item, runtime), _plain(item), id=str(item.value["number"])) for item in items]
     return choice(phrase("which_todo", runtime.state["lang"]), options)
 
 
@@ -91,8 +91,8 @@ def _alone(runtime: Runtime) -> AbstractAsyncContextManager[None]:
 
 
 async def _stored(runtime: Runtime) -> list[Item]:
-    found = await _store(runtime).asearch(_place(runtime), limit=MOST)
-    return sorted(found, key=lambda item: int(item.value["number"]))
+    items = await _store(runtime).asearch(_place(runtime), limit=MOST)
+    return sorted(items, key=lambda item: int(item.value["number"]))
 
 
 async def _numbered(number: int, runtime: Runtime) -> Item | None:

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from agents.errors import ConfigError
-from agents.remote.http import http_tools, open_lines
+from agents.remote.http import http_tools, open_connections
 from agents.remote.http_file import HttpFile
 from agents.remote.mcp_file import McpFile
 from agents.remote.yaml_file import Offer, fault, read_files, secrets_of
@@ -48,7 +48,7 @@ async def with_remote_tools(
                 secrets = secrets_of(
                     name, "services", {n: s.headers for n, s in described.services.items()}, environment
                 )
-                lines = await stack.enter_async_context(open_lines(described, secrets))
+                lines = await stack.enter_async_context(open_connections(described, secrets))
                 speakers = reduce(partial(_given, name), http_tools(described, lines), speakers)
         if settings.mcp_servers:
             mcp = _mcp()

@@ -9,7 +9,7 @@ from agents.questions.form_fields import blank
 from agents.remote.answer import answer_of, fill
 from agents.remote.http_client import NoAnswer, retry_after
 from agents.remote.http_file import HttpTool
-from agents.remote.parameter_spec import Blank, form_of
+from agents.remote.parameter_spec import FormField, form_of
 from agents.toolkit.result import TooMany
 
 
@@ -121,5 +121,5 @@ def test_retry_after_is_read(asked: str, seconds: float | None) -> None:
 
 def test_a_blank_that_is_not_required_may_be_left_out() -> None:
     """A form's field has to be filled in, unless it is said not to be required."""
-    form = form_of("form", {"street": Blank(), "floor": Blank(type="integer", required=False)})
+    form = form_of("form", {"street": FormField(), "floor": FormField(type="integer", required=False)})
     assert blank(form)["optional"] == ["floor"]

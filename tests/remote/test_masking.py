@@ -9,7 +9,7 @@ import pytest
 from agents.events import ToolEnd
 from agents.models.script import Call
 from agents.remote.secrets import Mask, masks
-from agents.remote.tool_spec import Said
+from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import Env
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
@@ -90,7 +90,9 @@ def test_a_secret_is_known_in_every_spelling(told: str) -> None:
 def test_numbers_and_pairs_are_secrets_too() -> None:
     """A key of digits may come back as a number; of Basic authentication the password stands inside."""
     assert Mask(["12345678"])([12345678, 1234, "no. 12345678"]) == ["<secret>", 1234, "no. <secret>"]
-    basic, _ = masks(Said(), {"Authorization": Env(env="PAIR", format="Basic {}")}, {"Authorization": f"Basic {PAIR}"})
+    basic, _ = masks(
+        ToolSpec(), {"Authorization": Env(env="PAIR", format="Basic {}")}, {"Authorization": f"Basic {PAIR}"}
+    )
     assert basic(["open sesame", PAIR, "Basic"]) == ["<secret>", "<secret>", "Basic"]
 
 

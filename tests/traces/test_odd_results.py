@@ -14,7 +14,7 @@ from langgraph.types import Command
 from agents.events.views import CardList
 from agents.models.script import Call, Line
 from agents.speaker import Speakers
-from agents.toolkit.result import LONGEST, Answer, Outcome, Refused, result
+from agents.toolkit.result import LONGEST, Answer, Refused, ToolResult, result
 from prompts import phrase
 from tests.conftest import Chat
 
@@ -39,7 +39,7 @@ async def parcels(kind: str) -> list[str]:
 async def parcel(kind: str) -> Answer:
     """Give an object that is no JSON, past `result`."""
     found = {"parcel": Parcel(date(2026, 1, 2)), "list": [Parcel(date(2026, 1, 3))], "none": float("nan")}
-    return "", Outcome(found[kind])
+    return "", ToolResult(found[kind])
 
 
 @tool

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.toolkit.result import Refused
-from agents.toolkit.traits import Check
+from agents.toolkit.traits import StateCheck
 from tests.support.shop.store import Record, Runtime, Shop
 
 GIFT_CARD = "gift_card"
 
 
-def when(*statuses: str) -> Check:
+def when(*statuses: str) -> StateCheck:
     """Return the check that an order has one of these statuses."""
 
     async def check(args: Mapping[str, Any], runtime: Runtime) -> str | None:

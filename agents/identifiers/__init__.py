@@ -14,7 +14,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from agents.identifiers.json_schema import Swap, name_rule
+from agents.identifiers.json_schema import Schema, Swap, name_rule
 from agents.identifiers.spelled_out import spelled
 
 MARK = "x-opaque"
@@ -34,7 +34,7 @@ class Opaque:
 
     kind: str
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return handler(source)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -55,11 +55,11 @@ class Aliases:
     def __init__(self, known: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self.known: Known = {kind: dict(numbers) for kind, numbers in (known or {}).items()}
 
-    def hide(self, data: Any, schema: Mapping[str, Any]) -> Any:
+    def hide(self, data: object, schema: Schema) -> Any:
         """Return data with a number in place of every identifier that the schema marks."""
         return Swap(schema, MARK, self._number)(data)
 
-    def restore(self, data: Any, schema: Mapping[str, Any], said: Sequence[str] = ()) -> Any:
+    def restore(self, data: object, schema: Schema, said: Sequence[str] = ()) -> Any:
         """Return data with the identifier in place of every number where the schema marks one.
 
         An identifier itself is taken only if it stands in what the user `said`.
@@ -75,7 +75,7 @@ class Aliases:
             kind, name = twice.args
             raise AliasError(kind, name, list(self.known.get(kind, {}))) from None
 
-    def _number(self, kind: str, identifier: Any) -> Any:
+    def _number(self, kind: str, identifier: object) -> object:
         if not isinstance(identifier, str):
             return identifier
         numbers = self.known.setdefault(kind, {})
@@ -88,7 +88,7 @@ class Aliases:
                 del numbers[next(iter(numbers))]
         return int(number)
 
-    def _identifier(self, kind: str, given: Any, spoken: Callable[[], frozenset[str]]) -> str:
+    def _identifier(self, kind: str, given: object, spoken: Callable[[], frozenset[str]]) -> str:
         numbers = self.known.get(kind, {})
         text = str(int(given) if isinstance(given, float) and given.is_integer() else given).strip()
         if (identifier := numbers.get(text.lstrip("#№"))) is not None:
@@ -106,7 +106,7 @@ class Aliases:
         return max((int(next(reversed(numbers))) for numbers in self.known.values() if numbers), default=0)
 
 
-def shown(schema: Mapping[str, Any], *, given: bool = False) -> dict[str, Any]:
+def shown(schema: Schema, *, given: bool = False) -> dict[str, Any]:
     """Return a schema as the model shall see it: a number where an identifier is meant.
 
     What is `given` by the model may also be an identifier that the user spelled out.
@@ -118,10 +118,10 @@ def shown(schema: Mapping[str, Any], *, given: bool = False) -> dict[str, Any]:
 class _Masked:
     """Puts a type in place of every mark."""
 
-    root: Mapping[str, Any]
-    put: Mapping[str, Any]
+    root: Schema
+    put: Schema
 
-    def __call__(self, node: Any) -> Any:
+    def __call__(self, node: object) -> Any:
         if not isinstance(node, Mapping):
             return [self(value) for value in node] if isinstance(node, list) else node
         if MARK in node:

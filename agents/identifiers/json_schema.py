@@ -1,4 +1,4 @@
-"""JSON schemas, and data followed along them."""
+"""JSON schemas: follow data along one, and resolve its references."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,15 +9,19 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Swap:
-    """Swaps, all through data, what its schema marks; what the schema does not know stays as it is."""
+    """Swaps the values that a JSON schema marks, all through data; everything else stays as it is.
+
+    With the schema `{"properties": {"id": {"x-opaque": "order"}}}` and the mark "x-opaque" the data
+    `{"id": "7f9c", "price": 3}` becomes `{"id": swap("order", "7f9c"), "price": 3}`.
+    """
 
     root: Schema
     mark: str
     """The keyword that marks; its value is the first argument of `swap`."""
-    swap: Callable[[str, Any], Any]
+    swap: Callable[[str, Any], object]
 
-    def __call__(self, data: Any, schema: Schema | None = None) -> Any:
-        """Return data that follows a schema within the root, or the root itself, with all that is marked swapped.
+    def __call__(self, data: object, schema: Schema | None = None) -> Any:
+        """Return data that follows a schema within the root, or the root itself, with the marked values swapped.
 
         Raises:
             KeyError: two names of an object are the same once swapped; with the kind and the second name.
@@ -27,26 +31,37 @@ class Swap:
             return None
         if self.mark in schema:
             return self.swap(schema[self.mark], data)
-        branches = [one for key in ("anyOf", "oneOf", "allOf") for one in schema.get(key, ())]
-        fitting = [one for one in (resolved(one, self.root) for one in branches) if self._fits(data, one)]
-        if fitting:
-            return self(data, max(fitting, key=lambda one: self._likeness(data, one)))
-        if isinstance(data, list) and (first := schema.get("prefixItems")):
-            rest = [schema.get("items") or {}] * (len(data) - len(first))
-            return [self(part, one) for part, one in zip(data, [*first, *rest], strict=False)]
-        if isinstance(data, list) and isinstance(items := schema.get("items"), Mapping):
-            return [self(one, items) for one in data]
-        if isinstance(data, list) and schema.get("type") == "object":
-            # Who says what a record looks like may give several of them.
-            return [self(one, schema) for one in data]
+        if branch := self._branch(data, schema):
+            return self(data, branch)
+        if isinstance(data, list):
+            return self._entries(data, schema)
         return dict(self._members(data, schema)) if isinstance(data, Mapping) else data
+
+    def _branch(self, data: object, schema: Schema) -> Schema | None:
+        """Return the branch of a choice (`anyOf` …) that fits the data best; None if there is none."""
+        branches = [
+            resolved(choice, self.root) for key in ("anyOf", "oneOf", "allOf") for choice in schema.get(key, ())
+        ]
+        fitting = [branch for branch in branches if self._fits(data, branch)]
+        return max(fitting, key=lambda branch: self._likeness(data, branch), default=None)
+
+    def _entries(self, data: list[object], schema: Schema) -> list[object]:
+        if first := schema.get("prefixItems"):
+            rest = [schema.get("items") or {}] * (len(data) - len(first))
+            return [self(entry, inner) for entry, inner in zip(data, [*first, *rest], strict=False)]
+        if isinstance(items := schema.get("items"), Mapping):
+            return [self(entry, items) for entry in data]
+        if schema.get("type") == "object":
+            # A source may describe one record and give several.
+            return [self(entry, schema) for entry in data]
+        return data
 
     def _members(self, data: Mapping[str, Any], schema: Schema) -> Iterator[tuple[str, Any]]:
         """Yield the members of an object; names that the schema does not give itself may be marked."""
         given, kind = schema.get("properties", {}), name_rule(schema, self.root).get(self.mark)
         # Which pattern a name fits is not asked: patterns may come from outside, and no swapped name fits one.
         others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
-        free = [one for one in others if isinstance(one, Mapping)]
+        free = [rule for rule in others if isinstance(rule, Mapping)]
         swapped: set[str] = set()
         for name, value in data.items():
             new = name
@@ -57,23 +72,23 @@ class Swap:
                 swapped.add(new)
             yield new, self(value, given.get(name, free[0] if len(free) == 1 else {"anyOf": free}))
 
-    def _fits(self, data: Any, branch: Schema) -> bool:
+    def _fits(self, data: object, branch: Schema) -> bool:
         """Tell whether a branch of a choice is meant: by the shape of the data alone."""
         if self.mark in branch:
             return isinstance(data, str | int | float)
         if "const" in branch or "enum" in branch:
             return data in (branch["enum"] if "enum" in branch else [branch["const"]])
         kinds = {"object": Mapping, "array": list}
-        wanted = kinds.get(str(branch.get("type")))
-        return wanted is not None and isinstance(data, wanted)
+        kind = kinds.get(str(branch.get("type")))
+        return kind is not None and isinstance(data, kind)
 
-    def _likeness(self, data: Any, branch: Schema) -> tuple[bool, int]:
+    def _likeness(self, data: object, branch: Schema) -> tuple[bool, int]:
         """Return how well data fits a branch: a word that it names itself best, an object by its properties."""
         if not isinstance(data, Mapping):
             return self.mark not in branch, 0
         inner = branch.get("properties", {})
-        known = [(value, resolved(inner[name], self.root)) for name, value in data.items() if name in inner]
-        return all("const" not in one or one["const"] == value for value, one in known), len(known)
+        members = [(value, resolved(inner[name], self.root)) for name, value in data.items() if name in inner]
+        return all("const" not in rule or rule["const"] == value for value, rule in members), len(members)
 
 
 def name_rule(schema: Schema, root: Schema) -> Schema:

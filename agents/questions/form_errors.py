@@ -1,7 +1,6 @@
 """What a user is told of a value that a form does not take, in their language and without a programmer's words."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -28,7 +27,7 @@ def misfits(form: type[BaseModel], wrong: ValidationError, lang: str) -> dict[st
 
 
 def _reason(form: type[BaseModel], name: str, error: ErrorDetails, lang: str) -> str:
-    context: Mapping[str, Any] = error.get("ctx", {})
+    context: Mapping[str, object] = error.get("ctx", {})
     # The developer's own words: those of an exception in a validator, or of an error that pydantic does not know.
     own = str(context.get("error", "")) if error["type"] in ("value_error", "assertion_error") else ""
     if own or ("url" not in error and error["type"] != "value_error"):
@@ -41,6 +40,6 @@ def _reason(form: type[BaseModel], name: str, error: ErrorDetails, lang: str) ->
     return sentence("form_errors", key, lang, **{**context, "values": values})
 
 
-def _values(values: Iterable[Any]) -> str:
+def _values(values: Iterable[object]) -> str:
     texts = [str(value) for value in values]
     return ", ".join([*texts[:MOST_VALUES], *(["…"] if len(texts) > MOST_VALUES else [])])

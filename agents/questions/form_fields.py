@@ -3,7 +3,6 @@
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import AliasChoices, BaseModel
 
@@ -52,7 +51,7 @@ def _is_nothing(value: str) -> bool:
     return not value.strip() or is_said("omit", value)
 
 
-def labelled(text: str, blanks: Blanks) -> dict[str, Any]:
+def labelled(text: str, blanks: Blanks) -> dict[str, object]:
     """Return the values that stand beside a label or a name: in JSON, or in lines."""
     names = {alias: name for alias, name in blanks.aliases.items() if name in blanks.labels}
     names |= {name: name for name in blanks.labels}
@@ -60,7 +59,7 @@ def labelled(text: str, blanks: Blanks) -> dict[str, Any]:
     return _from_json(text, names) or _from_lines(text, {**names, **labels})
 
 
-def _from_json(text: str, names: Mapping[str, str]) -> dict[str, Any]:
+def _from_json(text: str, names: Mapping[str, str]) -> dict[str, object]:
     try:
         values = json.loads(text) if text.startswith("{") else {}
     except (ValueError, RecursionError):
@@ -68,7 +67,7 @@ def _from_json(text: str, names: Mapping[str, str]) -> dict[str, Any]:
     return {names[key]: value for key, value in values.items() if key in names}
 
 
-def _from_lines(text: str, names: Mapping[str, str]) -> dict[str, Any]:
+def _from_lines(text: str, names: Mapping[str, str]) -> dict[str, object]:
     by_label = {key.casefold(): name for key, name in names.items()}
     pairs = (line.partition(":") for line in text.splitlines())
     values = ((by_label.get(key.strip().casefold()), value.strip()) for key, colon, value in pairs if colon)

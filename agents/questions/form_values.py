@@ -34,7 +34,7 @@ def filled(
     return part.model_validate(values, by_alias=True, by_name=True).model_dump(mode="json")
 
 
-def whole(form: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+def whole(form: type[BaseModel], values: Mapping[str, object]) -> dict[str, Any]:
     """Return the form filled in with all its values; a field without one takes its default.
 
     Raises:
@@ -43,7 +43,7 @@ def whole(form: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
     return form.model_validate(dict(values), by_alias=True, by_name=True).model_dump(mode="json")
 
 
-def given(blanks: Blanks, text: str, *, sure: bool) -> dict[str, Any]:
+def given(blanks: Blanks, text: str, *, sure: bool) -> dict[str, object]:
     """Return what a text gives to fields, as it stands there."""
     text = text.strip()
     if len(text) > LONGEST:
@@ -54,7 +54,7 @@ def given(blanks: Blanks, text: str, *, sure: bool) -> dict[str, Any]:
     return raw
 
 
-def _fitting(value: Any, annotation: Any) -> Any:
+def _fitting(value: object, annotation: object) -> object:
     """Bring what people write into the form of the field: "a, b" for a list, "да" for true, "Red" for `red`."""
     if not isinstance(value, str):
         return value
@@ -66,7 +66,7 @@ def _fitting(value: Any, annotation: Any) -> Any:
     return next((choice for choice in permitted(annotation) if str(choice).casefold() == value.casefold()), value)
 
 
-def permitted(annotation: Any) -> list[Any]:
+def permitted(annotation: object) -> list[object]:
     """Return the values that a field admits, if it admits only a few; empty for one that is not so bounded."""
     if get_origin(annotation) is Literal:
         return [*get_args(annotation)]

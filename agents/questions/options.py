@@ -102,7 +102,7 @@ def _facts(option: OptionRow) -> Mapping[str, Any]:
     return facts
 
 
-def _has(option: OptionRow, meaning: Mapping[str, Any]) -> bool:
+def _has(option: OptionRow, meaning: Mapping[str, object]) -> bool:
     return meaning["fact"] in _facts(option)
 
 

@@ -23,7 +23,7 @@ LONGEST_LABEL = 200
 SLOT = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 
 
-def answer_of(tool: ToolSpec, body: Any, lang: str, words: str = "") -> Answer:
+def answer_of(tool: ToolSpec, body: object, lang: str, words: str = "") -> Answer:
     """Return the result that the body of a good answer stands for; `words` are told where it has no data.
 
     Raises:
@@ -48,7 +48,7 @@ def answer_of(tool: ToolSpec, body: Any, lang: str, words: str = "") -> Answer:
     return result(data, view=view)
 
 
-def find(path: str, data: Any) -> Any:
+def find(path: str, data: object) -> Any:
     """Return what a JMESPath expression finds in data.
 
     Raises:
@@ -60,14 +60,14 @@ def find(path: str, data: Any) -> Any:
         raise NoAnswer(f"its answer does not fit {path!r} ({type(wrong).__name__})") from None
 
 
-def fill(template: str, data: Any) -> str:
+def fill(template: str, data: object) -> str:
     """Return a template with values of an object in place of its `{name}`s; what is missing is left empty."""
     return SLOT.sub(lambda slot: _worded(_value(slot[1], data)), template)
 
 
-def view_of(spec: ViewSpec, data: Any, lang: str) -> View | None:
+def view_of(spec: ViewSpec, data: object, lang: str) -> View | None:
     """Return the view of an object; None where the service gave nothing that can be shown."""
-    body: dict[str, Any] = {"kind": spec.kind}
+    body: dict[str, object] = {"kind": spec.kind}
     if isinstance(spec, Cards):
         parts = ("label", "detail", "url", "id")
         rows = _rows(spec.each, data)[:MOST_ENTRIES]
@@ -91,7 +91,7 @@ def view_of(spec: ViewSpec, data: Any, lang: str) -> View | None:
         return None
 
 
-def _asked(tool: ToolSpec, options: Options, data: Any, lang: str) -> Answer:
+def _asked(tool: ToolSpec, options: Options, data: object, lang: str) -> Answer:
     rows, prompt = _rows(options.each, data), text_in(options.ask, lang)
     if len(rows) > MOST_ENTRIES:
         if tool.can_be_narrowed:
@@ -100,7 +100,7 @@ def _asked(tool: ToolSpec, options: Options, data: Any, lang: str) -> Answer:
     return choice(prompt, _candidates(options, rows[:MOST_ENTRIES]))
 
 
-def _candidates(options: Options, rows: Sequence[Any]) -> list[Option]:
+def _candidates(options: Options, rows: Sequence[object]) -> list[Option]:
     return [
         Option(
             label=_line(fill(options.label, row)),
@@ -113,18 +113,18 @@ def _candidates(options: Options, rows: Sequence[Any]) -> list[Option]:
     ]
 
 
-def _is_fact(value: Any) -> bool:
+def _is_fact(value: object) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-def _rows(each: str, data: Any) -> Sequence[Any]:
+def _rows(each: str, data: object) -> Sequence[object]:
     rows = find(each, data)
     if rows is not None and not isinstance(rows, list):
         raise NoAnswer(f"its answer has no list at {each!r}")
     return rows or []
 
 
-def _cell(part: str, template: str, row: Any) -> str:
+def _cell(part: str, template: str, row: object) -> str:
     text = fill(template, row)[:LONGEST_FIELD]
     return "" if part == "url" and not is_web(text) else text
 
@@ -133,7 +133,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())[:LONGEST_LABEL]
 
 
-def _value(path: str, data: Any) -> Any:
+def _value(path: str, data: object) -> object:
     for step in path.split("."):
         if not isinstance(data, Mapping):
             return None
@@ -141,7 +141,7 @@ def _value(path: str, data: Any) -> Any:
     return data
 
 
-def _worded(value: Any) -> str:
+def _worded(value: object) -> str:
     match value:
         case None:
             return ""

@@ -1,6 +1,6 @@
 """Make a tool of what a file says of it and of what calls it, the same for services and MCP servers."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel
 
 from agents.events.views import Notice
+from agents.identifiers.json_schema import Schema
 from agents.remote.answer import find
 from agents.remote.http_client import NoAnswer
 from agents.remote.parameter_spec import form_of
@@ -29,7 +30,7 @@ class Signature:
     name: str
     description: str
     arguments: type[BaseModel] | dict[str, Any]
-    result: Mapping[str, Any] | None
+    result: Schema | None
 
 
 def made(spec: ToolSpec, signature: Signature, call: Callable[..., Awaitable[Answer]]) -> BaseTool:
@@ -58,7 +59,7 @@ def made(spec: ToolSpec, signature: Signature, call: Callable[..., Awaitable[Ans
     return with_traits(tool, traits)
 
 
-def refusal(spec: ToolSpec, tool: str, body: Any, code: str, lang: str) -> Refused:
+def refusal(spec: ToolSpec, tool: str, body: object, code: str, lang: str) -> Refused:
     """Return what a tool raises that was refused: with the reason that `body` holds, else the bare `code`."""
     try:
         reason = find(spec.errors.message, body)

@@ -4,7 +4,6 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import httpx
 from langchain_core.tools import BaseTool
@@ -58,7 +57,7 @@ def _tool(tool: HttpTool, file: HttpFile, connections: Connections) -> BaseTool:
     service = file.services[name]
     unsecret, unseen = masks(tool, service.headers, connections.headers[name])
 
-    async def call(runtime: Runtime, **args: Any) -> Answer:
+    async def call(runtime: Runtime, **args: object) -> Answer:
         request = request_of(tool, service, args, runtime)
         from_context = {header: value for header, value in service.headers.items() if isinstance(value, FromContext)}
         trusted = trusted_values(runtime)

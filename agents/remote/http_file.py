@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
@@ -37,7 +37,7 @@ class Service(Part):
 
     @field_validator("headers")
     @classmethod
-    def _may_be_set(cls, headers: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _may_be_set(cls, headers: Mapping[str, object]) -> Mapping[str, object]:
         if taken := sorted(name for name in headers if name.lower() in FIXED_HEADERS):
             raise ValueError(f"not to be set: {', '.join(taken)}")
         return headers

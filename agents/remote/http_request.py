@@ -34,7 +34,7 @@ def trusted_values(runtime: Runtime) -> dict[Trusted, str]:
     return {"user": context.user, "thread": context.thread, "device": context.device, "lang": runtime.state["lang"]}
 
 
-def request_of(tool: HttpTool, service: Service, args: Mapping[str, Any], runtime: Runtime) -> Request:
+def request_of(tool: HttpTool, service: Service, args: Mapping[str, object], runtime: Runtime) -> Request:
     """Return the request of a call with these arguments.
 
     Raises:
@@ -42,7 +42,7 @@ def request_of(tool: HttpTool, service: Service, args: Mapping[str, Any], runtim
         Failed: one of the system's would.
     """
     values = {**args, **tool.set_values(trusted_values(runtime))}
-    places: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "header": {}, "body": {}}
+    places: dict[str, dict[str, object]] = {"path": {}, "query": {}, "header": {}, "body": {}}
     for key, parameter in tool.parameters.items():
         if (value := values.get(key)) is not None:
             places[parameter.in_][key if parameter.in_ == "path" else parameter.name or key] = value
@@ -63,17 +63,17 @@ def request_of(tool: HttpTool, service: Service, args: Mapping[str, Any], runtim
     )
 
 
-def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, Any], runtime: Runtime) -> str:
+def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, object], runtime: Runtime) -> str:
     """Return what tells a service that a write is the same one: the values of its key, else the call itself."""
     context = runtime.context
     # A service that never forgets a key would answer next month's write with this one's outcome.
     mark = context.ledger.mark() if context.ledger else ""
-    same: Any = [[args.get(name) for name in key], mark] if key else [context.thread, runtime.tool_call_id]
+    same: list[object] = [[args.get(name) for name in key], mark] if key else [context.thread, runtime.tool_call_id]
     text = json.dumps([context.user, tool, same], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
-def _segment(name: str, value: Any, tool: HttpTool, runtime: Runtime) -> str:
+def _segment(name: str, value: object, tool: HttpTool, runtime: Runtime) -> str:
     """Write a value into the path: as one part of it, whatever it contains."""
     text = _plain(value)
     # Some servers decode twice, so that an escaped slash would lead elsewhere after all.
@@ -86,22 +86,22 @@ def _segment(name: str, value: Any, tool: HttpTool, runtime: Runtime) -> str:
     return quote(text, safe="")
 
 
-def header_value(value: Any) -> str:
+def header_value(value: object) -> str:
     """Return a value as a header may have it: what is no plain character is escaped."""
     return quote(_plain(value), safe=PRINTABLE)
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value)
 
 
-def _listed(value: Any) -> str | list[str]:
+def _listed(value: object) -> str | list[str]:
     return [_plain(entry) for entry in value] if isinstance(value, list) else _plain(value)
 
 
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+def _nested(values: Mapping[str, object]) -> dict[str, Any]:
     body: dict[str, Any] = {}
     for name, value in values.items():
         *outer, last = name.split(".")

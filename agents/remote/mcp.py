@@ -67,7 +67,7 @@ def _tool(held: HeldServer, tool: Tool, spec: ServerTool, known_masks: tuple[Mas
     wrapped, name = is_wrapped(tool), spec.name or tool.name
     unsecret, unseen = known_masks
 
-    async def call(runtime: Runtime, **args: Any) -> Answer:
+    async def call(runtime: Runtime, **args: object) -> Answer:
         values, lang = {**args, **spec.set_values(trusted_values(runtime))}, runtime.state["lang"]
         assert inner.coroutine is not None  # the adapter makes tools of coroutines only
         try:
@@ -99,14 +99,14 @@ def _tool(held: HeldServer, tool: Tool, spec: ServerTool, known_masks: tuple[Mas
 def _adapted(held: HeldServer, tool: Tool, *, again: bool) -> StructuredTool:
     """Return the adapter's tool, its calls taken to the session that is held."""
 
-    async def to_held(request: MCPToolCallRequest, handler: Any) -> CallToolResult:
+    async def to_held(request: MCPToolCallRequest, handler: object) -> CallToolResult:
         return await held.call(request.name, request.args, again=again)
 
     made = convert_mcp_tool_to_langchain_tool(None, tool, connection=NOWHERE, tool_interceptors=[to_held])
     return cast(StructuredTool, made)
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> object:
     """Return the object or list that a server wrote as a text; None for a text that is none."""
     try:
         data = json.loads(text)

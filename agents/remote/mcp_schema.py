@@ -6,6 +6,7 @@ from typing import Any
 from mcp.types import Tool
 
 from agents.identifiers import MARK
+from agents.identifiers.json_schema import Schema
 from agents.remote.mcp_file import OWN, ServerTool
 from agents.remote.yaml_file import fault
 
@@ -47,7 +48,7 @@ def arguments(tool: Tool, spec: ServerTool) -> dict[str, Any]:
     return {**schema, "type": "object", "properties": shown, "required": required}
 
 
-def result(tool: Tool, spec: ServerTool) -> Mapping[str, Any] | None:
+def result(tool: Tool, spec: ServerTool) -> Schema | None:
     """Return the schema of what the model reads: the file's, else the server's as far as that is what is read."""
     if spec.result.schema_ is not None:
         return spec.result.schema_
@@ -78,7 +79,7 @@ def _marked(schema: Any, opaque: Mapping[str, str]) -> Any:
     return [_marked(value, opaque) for value in schema] if isinstance(schema, list) else schema
 
 
-def _fields(schema: Any) -> set[str]:
+def _fields(schema: object) -> set[str]:
     """Return the names of all fields in a schema."""
     inner = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
     own = schema.get("properties") if isinstance(schema, Mapping) else None

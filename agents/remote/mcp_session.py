@@ -93,7 +93,7 @@ class HeldServer:
                 break
         return tools
 
-    async def call(self, tool: str, args: Mapping[str, Any], *, again: bool) -> CallToolResult:
+    async def call(self, tool: str, args: Mapping[str, object], *, again: bool) -> CallToolResult:
         """Return what a tool answers; only if `again` is a call repeated whose answer was lost.
 
         Raises:
@@ -177,5 +177,5 @@ async def _page(cursor: str | None, session: ClientSession) -> ListToolsResult:
     return await session.list_tools(cursor=cursor)
 
 
-async def _call(tool: str, args: Mapping[str, Any], session: ClientSession) -> CallToolResult:
+async def _call(tool: str, args: Mapping[str, object], session: ClientSession) -> CallToolResult:
     return await session.call_tool(tool, dict(args))

@@ -23,7 +23,7 @@ class ParameterSpec(Part):
     opaque: str = ""
     """The kind of identifier, which the model sees as a small number."""
     trusted: Trusted | None = None
-    fixed: Any = None
+    fixed: object = None
 
     @property
     def is_the_models(self) -> bool:
@@ -47,7 +47,7 @@ class HttpParameter(ParameterSpec):
     items: Literal["string", "integer", "number", "boolean"] = "string"
     enum: Annotated[list[str | int | float], Field(min_length=1)] | None = None
     required: bool = True
-    default: Any = None
+    default: object = None
     min: float | None = None
     """Least value of a number, least length of a text or a list."""
     max: float | None = None

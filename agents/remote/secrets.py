@@ -25,7 +25,7 @@ class Mask:
         longest_first = sorted(spelled, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if spelled else None
 
-    def __call__(self, data: Any) -> Any:
+    def __call__(self, data: object) -> Any:
         """Return plain data without the secrets: texts, names of members, and numbers, which become texts then."""
         if self._pattern is None or data is None or isinstance(data, bool):
             return data
@@ -37,7 +37,7 @@ class Mask:
         return text if isinstance(data, str) or HIDDEN in text else data
 
 
-def masks(spec: ToolSpec, values: Mapping[str, Any], sent: Mapping[str, str]) -> tuple[Mask, Mask]:
+def masks(spec: ToolSpec, values: Mapping[str, object], sent: Mapping[str, str]) -> tuple[Mask, Mask]:
     """Return what hides secrets in an answer, and what hides all that no model sees in a refusal.
 
     `sent` is what the service or server is told, `values` how the file says it. A text that stands in the file itself

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from agents.remote.parameter_spec import FormField, ParameterSpec
 from agents.remote.result_spec import Errors, Options, Page, Result, ViewSpec
-from agents.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName
+from agents.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName, Trusted
 from agents.toolkit.traits import LONGEST, Effect, Kind
 
 
@@ -60,7 +60,7 @@ class ToolSpec(Part):
         """Whether the model gives an argument, by which there may be less to choose from."""
         return any(parameter.is_the_models for parameter in self.parameters.values())
 
-    def set_values(self, trusted: Mapping[Any, str]) -> dict[str, Any]:
+    def set_values(self, trusted: Mapping[Trusted, str]) -> dict[str, object]:
         """Return the values that no model sees, by parameter; `trusted` is what the system says of the turn."""
         hidden = {name: spec for name, spec in self.parameters.items() if not spec.is_the_models}
         return {name: trusted[spec.trusted] if spec.trusted else spec.fixed for name, spec in hidden.items()}

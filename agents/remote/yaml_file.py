@@ -25,7 +25,7 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-def _by_language(value: Any) -> Any:
+def _by_language(value: object) -> object:
     if isinstance(value, str | list):
         return {FALLBACK: value}
     if isinstance(value, Mapping) and value and FALLBACK not in value:
@@ -75,7 +75,7 @@ class Env(Part):
 
 
 def secrets_of(
-    file: str, section: str, stated: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str]
+    file: str, section: str, stated: Mapping[str, Mapping[str, object]], environment: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
     """Return what each service or server is told, by its name: texts as they are, secrets from the environment.
 

@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 from agents.identifiers import shown
+from agents.identifiers.json_schema import Schema
 from agents.speaker import Speaker, Speakers
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.card_texts import own_texts, texts_of
@@ -44,9 +45,9 @@ class ToolCard:
     """By language: what a model is told."""
     examples: Mapping[str, Sequence[str]]
     """By language: what people say who want it."""
-    parameters: Mapping[str, Any]
+    parameters: Schema
     """A JSON schema as the model sees it; trusted values are not in it."""
-    result: Mapping[str, Any]
+    result: Schema
     """The JSON schema of what comes back; empty for a sentence."""
 
     def plain(self) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def _card(owned: Sequence[tuple[Speaker, BaseTool]], languages: Sequence[str], *
     )
 
 
-def _together(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _together(schemas: Sequence[Schema]) -> dict[str, Any]:
     """Return a schema with the properties of all; what one of them does without is not required."""
     merged = {name: value for name, value in schemas[0].items() if name not in ("title", "description")}
     properties = {name: value for schema in schemas for name, value in schema.get("properties", {}).items()}

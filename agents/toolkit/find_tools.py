@@ -43,11 +43,12 @@ def meant(call: ToolCall) -> ToolCall:
     if call["name"] != CALL:
         return call
     name, args = call["args"].get("name"), _object(call["args"].get("args") or {})
-    is_call = isinstance(name, str) and name != CALL and isinstance(args, dict)
-    return {**call, "name": str(name), "args": args} if is_call else call
+    if isinstance(name, str) and name != CALL and isinstance(args, dict):
+        return {**call, "name": name, "args": args}
+    return call
 
 
-def _object(args: Any) -> Any:
+def _object(args: object) -> object:
     try:
         return json.loads(args) if isinstance(args, str) else args
     except (ValueError, RecursionError):

@@ -44,7 +44,7 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
     return request.override(tool_call={**call, "args": args})
 
 
-async def check_state(request: ToolCallRequest, tool: BaseTool, args: Mapping[str, Any]) -> None:
+async def check_state(request: ToolCallRequest, tool: BaseTool, args: Mapping[str, object]) -> None:
     """Ask whether the state of things allows a write with these arguments, which the tool has accepted.
 
     Raises:

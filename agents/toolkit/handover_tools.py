@@ -54,7 +54,7 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
         **optional,
     )
 
-    async def fill(runtime: Runtime, **values: Any) -> Command[Any]:
+    async def fill(runtime: Runtime, **values: object) -> Command[Any]:
         new = {name: value for name, value in values.items() if value is not None}
         filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
         note = phrase(
@@ -73,14 +73,14 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
     return with_traits(filling, Traits(effect="write", repeatable=True))
 
 
-def missing(form: type[BaseModel], values: Mapping[str, Any]) -> list[str]:
+def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:
     """Return the fields that have no value yet, in the form's order."""
     return [name for name in form.model_fields if values.get(name) in (None, "", [], {})]
 
 
-def revise(form: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+def revise(form: type[BaseModel], values: Mapping[str, object]) -> dict[str, object]:
     """Keep of stored values what the form, as it is now, still accepts."""
-    accepted: dict[str, Any] = {}
+    accepted: dict[str, object] = {}
     for name, value in values.items():
         try:
             form.model_validate({**accepted, name: value}, extra="forbid")

@@ -14,6 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from agents.events.links import is_web
 from agents.events.views import MOST_ENTRIES, View
+from agents.identifiers.json_schema import Schema
 
 LONGEST = 8_000
 """Characters of an object that the model is shown."""
@@ -27,7 +28,7 @@ class Option:
     """
 
     label: str
-    value: Any = None
+    value: object = None
     detail: str = ""
     id: str = ""
     facts: Mapping[str, float | str] = field(default_factory=dict)
@@ -125,12 +126,12 @@ def request(prompt: str, *, url: str = "") -> Answer:
     return "", ToolResult(question=Question(prompt, url=url))
 
 
-def taken(option: Option) -> Any:
+def taken(option: Option) -> object:
     """Return what the model gets for an option."""
     return option.value if option.value is not None else {"id": option.id or option.label, "label": option.label}
 
 
-def written(plain: Any) -> str:
+def written(plain: object) -> str:
     """Write an object for the model: compact JSON, the same for the same object; a long one is cut and says so."""
     text = plain if isinstance(plain, str) else in_json(plain)
     if len(text) <= LONGEST:
@@ -138,12 +139,12 @@ def written(plain: Any) -> str:
     return f"{text[:LONGEST]}… ({len(text) - LONGEST} more characters were left out)"
 
 
-def in_json(plain: Any) -> str:
+def in_json(plain: object) -> str:
     """Write plain data as compact JSON, whole."""
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
-def plain(object: Any) -> Any:
+def plain(object: object) -> Any:
     """Return an object as JSON has it: a date as text, a model as an object, a number that is none as its name.
 
     Raises:
@@ -152,7 +153,7 @@ def plain(object: Any) -> Any:
     return to_jsonable_python(object, inf_nan_mode="strings")
 
 
-def schema_of(stated: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any]:
+def schema_of(stated: type[BaseModel] | Schema | None) -> Schema:
     """Return the JSON schema of a result; empty for a sentence."""
     if stated is None:
         return {}

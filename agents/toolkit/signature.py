@@ -1,13 +1,11 @@
 """Schemas in few words, for a model: `find_orders(name: text, limit?: number) -> [{id: number, name: text}]`."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from langchain_core.tools import BaseTool
 
 from agents.identifiers import MARK
-from agents.identifiers.json_schema import name_rule, resolved
+from agents.identifiers.json_schema import Schema, name_rule, resolved
 from agents.toolkit.guard import parameters
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
@@ -29,7 +27,7 @@ def signature(tool: BaseTool) -> str:
     return f"{tool.name}({named}){f' -> {notation(back)}' if back else ''}"
 
 
-def notation(schema: Mapping[str, Any]) -> str:
+def notation(schema: Schema) -> str:
     """Return the JSON schema of a result in short."""
     return _Brief(schema, IDENTIFIER)(schema)
 
@@ -38,11 +36,11 @@ def notation(schema: Mapping[str, Any]) -> str:
 class _Brief:
     """Writes the schemas within a root in short."""
 
-    root: Mapping[str, Any]
+    root: Schema
     identifier: str
     """What is written for an identifier."""
 
-    def __call__(self, schema: Mapping[str, Any], depth: int = 0) -> str:
+    def __call__(self, schema: Schema, depth: int = 0) -> str:
         schema = resolved(schema, self.root)
         if MARK in schema:
             return self.identifier
@@ -61,7 +59,7 @@ class _Brief:
                 return f"{{{self._members(schema, depth + 1)}}}"
         return WORDS.get(str(schema.get("type")), "any")
 
-    def _members(self, schema: Mapping[str, Any], depth: int) -> str:
+    def _members(self, schema: Schema, depth: int) -> str:
         if inner := schema.get("properties"):
             return ", ".join(f"{name}: {self(member, depth)}" for name, member in inner.items())
         if MARK in (names := name_rule(schema, self.root)):

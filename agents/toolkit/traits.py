@@ -14,6 +14,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from agents.errors import ContractError
+from agents.identifiers.json_schema import Schema
 
 Kind = Literal["general", "selector", "breaker"]
 Effect = Literal["read", "write"]
@@ -47,7 +48,7 @@ class Traits:
     """
     transaction: bool = False
     """All it writes, it writes in `runtime.context.ledger.transaction()`: that commits with its answer, or not."""
-    result: type[BaseModel] | Mapping[str, Any] | None = None
+    result: type[BaseModel] | Schema | None = None
     """What comes back: a pydantic model or a JSON schema; None for a sentence."""
     form: type[BaseModel] | None = None
     """What a breaker wants filled in."""

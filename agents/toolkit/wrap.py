@@ -54,7 +54,7 @@ def beside(blocking: Callable[..., Any]) -> Body:
     """
 
     @functools.wraps(blocking)
-    async def body(*args: Any, **kwargs: Any) -> Any:
+    async def body(*args: object, **kwargs: object) -> object:
         loop, context = asyncio.get_running_loop(), copy_context()
         answer: asyncio.Future[Any] = loop.create_future()
 
@@ -92,7 +92,7 @@ def _in_json(tool: BaseTool, body: Body) -> Body:
     declared = traits_of(tool).result is not None
 
     @functools.wraps(body)
-    async def run(*args: Any, **kwargs: Any) -> object:
+    async def run(*args: object, **kwargs: object) -> object:
         answer = await body(*args, **kwargs)
         if tool.response_format == "content":
             return _text(answer, declared=declared)

@@ -63,7 +63,7 @@ def failed(tool: BaseTool, lang: str) -> str:
     return phrase("tool_failed" if harmless else "write_unknown", lang, tool=tool.name)
 
 
-def _write(request: ToolCallRequest, traits: Traits, args: Mapping[str, Any]) -> Write:
+def _write(request: ToolCallRequest, traits: Traits, args: Mapping[str, object]) -> Write:
     context, call, state = cast(Context, request.runtime.context), request.tool_call, request.state
     message, [first, *_] = state["heard"]["id"], state["messages"][-1].tool_calls
     # Not every provider gives each call an id of its own, so that the arguments are in every key.

@@ -1,7 +1,8 @@
 """The user's profile: shown and exported from the form of the dialog that fills it."""
 
 import json
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 from langchain_core.tools import tool
 
@@ -27,7 +28,7 @@ async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) 
     return result(message=phrase("profile_exported", lang, name=name), view=Document(title=name, content=text))
 
 
-def _markdown(form: dict[str, Any], lang: str) -> str:
+def _markdown(form: Mapping[str, object], lang: str) -> str:
     labels = table("forms/profile", lang)
     titles = {name: labels.get(name, {}).get("label", name) for name in form}
     return "\n".join(f"- **{titles[name]}**: {_worded(value)}" for name, value in form.items() if value)

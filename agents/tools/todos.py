@@ -5,7 +5,7 @@ a crash finds its work done and does nothing twice.
 """
 
 from contextlib import AbstractAsyncContextManager
-from typing import Annotated, Any
+from typing import Annotated
 
 from langchain_core.tools import tool
 from langgraph.store.base import BaseStore, Item
@@ -109,7 +109,7 @@ def _worded(item: Item, runtime: Runtime) -> str:
     return f"{item.value['text']}{f' ({done})' if item.value['done'] else ''}"
 
 
-def _plain(item: Item) -> dict[str, Any]:
+def _plain(item: Item) -> dict[str, object]:
     return {name: item.value[name] for name in ("number", "text", "done")}
 
 

@@ -220,6 +220,8 @@ class ToolState(TypedDict, total=False):
     """The small numbers that stand for identifiers."""
     talk: list[AnyMessage]
     """The history of the speaker that called the tool."""
+    dialogs: Mapping[str, str]
+    """What each dialog is used for, by its name."""
 
 
 def holder_of(state: State) -> str:

@@ -51,6 +51,11 @@ class Scenes:
         )
 
 
+def uses(speakers: Speakers, lang: str) -> dict[str, str]:
+    """Return what every dialog is used for, by its name."""
+    return {name: described(dialog, lang) for name, dialog in speakers.dialogs.items()}
+
+
 def described(dialog: Speaker, lang: str) -> str:
     """Return what a dialog is used for, in `lang` if the card of its tool is translated."""
     return card(dialog.tool, lang)[0] or dialog.description

@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 
 from agents.context import Context
 from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
+from agents.conversation.scene import uses
 from agents.conversation.screen import show
 from agents.events.views import Notice, View
 from agents.history import set_before
@@ -31,6 +32,7 @@ class Serving:
     """Recognise requests that are clearly for one tool, and answer them with its result."""
 
     def __init__(self, speakers: Speakers) -> None:
+        self.speakers = speakers
         owned = [(speaker, tool) for speaker in speakers for tool in speaker.tools]
         marked = {tool.name: (speaker, tool) for speaker, tool in owned if traits_of(tool).shortcut}
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
@@ -83,6 +85,7 @@ class Serving:
             "lang": state["lang"],
             "heard": state["heard"],
             "aliases": aliases,
+            "dialogs": uses(self.speakers, state["lang"]),
         }
         results = await self.node.ainvoke(visible)
         [result] = results if isinstance(results, list) else [results]

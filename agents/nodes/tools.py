@@ -15,6 +15,7 @@ from agents.context import Context
 from agents.conversation import handover
 from agents.conversation.changes import Change, Move, Update, emit, put, sequence
 from agents.conversation.handover import MAX_HOPS
+from agents.conversation.scene import uses
 from agents.conversation.screen import show
 from agents.events import Event
 from agents.events.handover import Observed
@@ -84,6 +85,7 @@ class Acting:
             "heard": state["heard"],
             "aliases": aliases,
             "talk": state["talks"][self.speaker.name]["messages"],
+            "dialogs": uses(self.speakers, state["lang"]),
         }
         results = await self.node.ainvoke(visible)
         update: Update = {"view": None, "pending": []}

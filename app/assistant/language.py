@@ -1,6 +1,5 @@
 """Which language a turn is held in: asked for, set by the user, or heard in what the user writes."""
 
-import re
 from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore
@@ -8,10 +7,10 @@ from langgraph.store.base import BaseStore
 from agents.memory.inbox import InboxEntry
 from agents.memory.preferences import Preferences
 from agents.questions import CHOICE
+from agents.text.stems import letters_of
 
-SCRIPTS = {"ru": re.compile(r"[а-яё]", re.IGNORECASE), "en": re.compile(r"[a-z]", re.IGNORECASE)}
 SURE = 4
-"""Letters of a script that make a message one of its language."""
+"""Letters of an alphabet that make a message one of its language."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Languages:
         return self.heard(letter.text or "", last or self.default)
 
     def heard(self, text: str, current: str) -> str:
-        """Return the language of a text, as far as its script shows it; a mixed text changes nothing."""
-        counts = {lang: len(SCRIPTS[lang].findall(text)) for lang in self.known if lang in SCRIPTS}
-        written = [lang for lang, count in counts.items() if count]
-        return written[0] if len(written) == 1 and counts[written[0]] >= SURE else current
+        """Return the language of a text, as far as its letters show it; letters of the current one change nothing."""
+        counts = {lang: letters_of(text, lang) for lang in self.known}
+        best = max(self.known, key=counts.__getitem__, default=current)
+        return best if not counts.get(current) and counts.get(best, 0) >= SURE else current

@@ -65,7 +65,7 @@ class Phrasebook:
     def resemble(self, text: str) -> Match | None:
         """Return the example that is most like the text, if it is like enough; its slots stay empty."""
         words = vocabulary(self.lang)
-        said = {stem for stem in words.stems(text) if stem not in words.stop}
+        said = set(_variants(text, self.lang)[-1].line.split()) - words.stop
         best: tuple[float, Match] | None = None
         refused = {words.stems(entry)[0] for entry in words.phrases("negation")} & set(words.stems(text))
         for candidate in self.patterns:

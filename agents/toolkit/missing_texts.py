@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from agents.speaker import Speakers
 from agents.toolkit.card_texts import own_texts, texts_of
 from agents.toolkit.lint import named
-from prompts import FALLBACK, card_file, carded, languages
+from prompts import FALLBACK, card_file, carded, translated
 
 
 def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
@@ -19,7 +19,7 @@ def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
 
 def _dialogs(speakers: Speakers, lang: str) -> Iterator[str]:
     for name, dialog in speakers.dialogs.items():
-        if lang not in languages(f"dialogs/{name}"):
+        if lang not in translated(f"dialogs/{name}"):
             yield f"prompts/{lang}/dialogs/{name}.md is missing: the {FALLBACK} prompt is used"
         if carded(lang) and not card_file(dialog.tool, lang).exists():
             yield f"{named(card_file(dialog.tool, lang))} is missing: dialog {name} has no examples of requests"

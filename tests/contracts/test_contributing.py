@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,13 +10,15 @@ import pytest
 from tests.support import pages
 from tests.support.pages import PACKAGES
 from tests.support.places import ROOT
+from tests.support.warm_python import run_python
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
     """Return a copy of the application."""
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+        # Compiled files are copied as well: they spare each process the compilation of all modules.
+        shutil.copytree(ROOT / package, tmp_path / package)
     return tmp_path
 
 
@@ -30,9 +30,7 @@ def shown(page: str, path: str) -> str:
 def run(house: Path, *arguments: str) -> str:
     """Run the application in the copy, on a database of its own."""
     environment = {**os.environ, "DATABASE_URL": f"sqlite:///{house}/try.db", "LLM_MODEL": "local:rules"}
-    done = subprocess.run(
-        [sys.executable, "-m", "app", *arguments], cwd=house, env=environment, capture_output=True, text=True
-    )
+    done = run_python("app", *arguments, folder=house, environment=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -43,9 +41,9 @@ def test_a_dialog_is_two_files(house: Path) -> None:
     (house / "dialogs/travel.py").write_text(shown("README.md", "dialogs/travel.py"))
     (house / "prompts/en/dialogs/travel.md").write_text("You plan trips.")
 
-    found = json.loads(run(house, "check", "--json"))
-    assert [dialog["name"] for dialog in found["dialogs"]] == ["planner", "profile", "travel"]
-    assert found["faults"] == []
+    report = json.loads(run(house, "check", "--json"))
+    assert [dialog["name"] for dialog in report["dialogs"]] == ["planner", "profile", "travel"]
+    assert report["faults"] == []
     events = [json.loads(line) for line in run(house, "ask", "travel", "--thread", "t", "--json").splitlines()]
     assert events[-1]["dialog"] == "travel"
 
@@ -60,8 +58,8 @@ def test_an_observer_is_two_files(house: Path) -> None:
         planner.read_text().replace('resume="never"', 'observers=["supervisor", "mood"], resume="never"')
     )
 
-    found = json.loads(run(house, "check", "--json"))
-    assert {"name": "mood", "checks": ["pre_check"], "languages": ["en"]} in found["observers"]
+    report = json.loads(run(house, "check", "--json"))
+    assert {"name": "mood", "checks": ["pre_check"], "languages": ["en"]} in report["observers"]
     assert "mood.pre_check" in run(house, "graph")
 
 
@@ -81,9 +79,7 @@ def test_a_missing_prompt_is_found_at_start(house: Path) -> None:
     """A dialog without its prompt does not start; the last line tells its developer which file to write."""
     (house / "dialogs/travel.py").write_text(shown("README.md", "dialogs/travel.py"))
     environment = {**os.environ, "DATABASE_URL": f"sqlite:///{house}/try.db"}
-    done = subprocess.run(
-        [sys.executable, "-m", "app", "ask", "hi"], cwd=house, env=environment, capture_output=True, text=True
-    )
+    done = run_python("app", "ask", "hi", folder=house, environment=environment)
 
     assert done.returncode == 2
     assert "prompts/en/dialogs/travel.md is missing" in done.stderr.strip().splitlines()[-1]
@@ -95,8 +91,8 @@ def test_a_tool_that_contradicts_itself_is_named(house: Path) -> None:
     clock = house / "agents/tools/clock.py"
     text = clock.read_text("utf-8").replace("\n@tool", '\n@traits(effect="write", key=("hour",))\n@tool', 1)
     clock.write_text(f"{text}\n".replace("from prompts", "from agents.toolkit.traits import traits\nfrom prompts", 1))
-    done = subprocess.run([sys.executable, "-m", "app", "check"], cwd=house, capture_output=True, text=True)
+    done = run_python("app", "check", folder=house, environment=os.environ)
 
     assert done.returncode == 2
-    told = "python -m app: tool current_time: its key names arguments it does not have: hour\n"
-    assert (done.stdout, done.stderr) == ("", told)
+    refusal = "python -m app: tool current_time: its key names arguments it does not have: hour\n"
+    assert (done.stdout, done.stderr) == ("", refusal)

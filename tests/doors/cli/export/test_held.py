@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.pages import PACKAGES
 from tests.support.places import ROOT
+from tests.support.warm_python import run_python
 
 TALK = {
     "en": (
@@ -29,7 +30,7 @@ TALK = {
 def copy(tmp_path: Path) -> Path:
     """Return a copy of the application with its tests' foundation, and nothing else."""
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, tmp_path / package)
     (tmp_path / "tests/traces").mkdir(parents=True)
     for name in ("pyproject.toml", "tests/__init__.py", "tests/conftest.py", "tests/traces/__init__.py"):
         shutil.copy(ROOT / name, tmp_path / name)
@@ -39,12 +40,11 @@ def copy(tmp_path: Path) -> Path:
 def talk(path: Path, *texts: str, lang: str) -> str:
     """Hold a conversation with local:rules through the command line and return it as a test."""
     environment = {"DATABASE_URL": f"sqlite:///{path}", "LLM_MODEL": "local:rules", "APP_LANG": lang, "PATH": ""}
-    whole = {"cwd": ROOT, "env": environment, "capture_output": True, "text": True, "check": True}
-    app = [sys.executable, "-m", "app"]
-    subprocess.run([*app, "chat"], input="\n".join(texts), **whole)  # type: ignore[call-overload]
-    done = subprocess.run([*app, "export", "--thread", "me", "--as-test"], **whole)  # type: ignore[call-overload]
+    run_python("app", "chat", folder=ROOT, environment=environment, text="\n".join(texts)).check_returncode()
+    done = run_python("app", "export", "--thread", "me", "--as-test", folder=ROOT, environment=environment)
+    done.check_returncode()
     assert done.stderr == ""
-    return str(done.stdout)
+    return done.stdout
 
 
 def passes(copy: Path, **environment: str) -> bool:

@@ -46,7 +46,8 @@ lint: install  ## format, lint, types, layers
 check: lint  ## everything a change must pass: lint, and the tests of `make test` with their coverage
 	$(PYTEST) -m "not slow" --cov --cov-report= $(ARGS)
 	$(RUN) -m coverage report --skip-covered | tail -1
-	$(RUN) -m coverage report --include="$(CORE)" --fail-under=95
+	$(RUN) -m coverage report --include="$(CORE)" --skip-covered --show-missing
+	$(RUN) -m coverage json --quiet --include="$(CORE)" -o - | $(RUN) -m tests.support.core_branches
 
 lock: install  ## pin the dependencies anew
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.txt

@@ -1,22 +1,27 @@
 """What a turn is given: collaborators and trusted values that no model sees or sets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from langchain_core.messages import AnyMessage
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
+from typing_extensions import TypedDict
 
 from agents.events import Event
 from agents.help.chain import HelpChain
+from agents.identifiers import Aliases
 from agents.memory import Memory
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.preferences import machine_zone, zone_of_user
 from agents.memory.reminders import Reminders
 from agents.models import Models
+from agents.state import Heard
+from agents.talk import Json
 from agents.verdict import Ballot
 
 
@@ -89,3 +94,22 @@ def emitter(runtime: Runtime[Context] | ToolRuntime[Any, Any]) -> Callable[[Even
     """
     sink: Callable[[Event], None] | None = getattr(runtime.context, "sink", None)
     return sink or runtime.stream_writer
+
+
+class ToolState(TypedDict, total=False):
+    """What a tool sees of the conversation, in `runtime.state`."""
+
+    messages: list[AnyMessage]
+    """One message with the calls that are run now."""
+    form: Json
+    """The values of the speaker's form."""
+    lang: str
+    """The language to answer in."""
+    heard: Heard
+    """The user message of the current turn."""
+    aliases: Aliases
+    """The small numbers that stand for identifiers."""
+    talk: list[AnyMessage]
+    """The history of the speaker that called the tool."""
+    dialogs: Mapping[str, str]
+    """What each dialog is used for, by its name."""

@@ -1,20 +1,16 @@
 """What is remembered of a conversation: plain data and LangChain messages only, so that it can be read strictly."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, TypeVar
 
 from langchain_core.messages import AnyMessage
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
-from agents.history import GROW, cut
-from agents.identifiers import Aliases, Known
+from agents.identifiers import Known
+from agents.talk import Json, Pending, Talk, merge_talks
 from agents.verdict import StoredVerdict, Vote
 
 Item = TypeVar("Item")
-Status = Literal["new", "running", "paused", "finished"]
-Json = dict[str, Any]
-"""A JSON object whose keys its writer knows: a form's values, a view's fields, the arguments of a call."""
 SUPERVISOR = "supervisor"
 
 
@@ -37,23 +33,6 @@ class Said(TypedDict):
     text: str
 
 
-class Talk(TypedDict, total=False):
-    """What one speaker remembers."""
-
-    messages: list[AnyMessage]
-    """The speaker's own history: the user's messages, its replies, tool results and notes."""
-    summary: str
-    """A summary of the messages that were cut; only speakers with `history="summarise"` have one."""
-    form: Json
-    """The values that a dialog's form holds so far, by field."""
-    status: Status
-    """Where the dialog stands; the supervisor has none."""
-    version: int
-    """The dialog's `version` when this talk was last used."""
-    offered: bool
-    """Whether the user was already asked if this paused dialog goes on."""
-
-
 class Wish(TypedDict):
     """A hand-over that waits until the present dialog is done."""
 
@@ -72,69 +51,12 @@ class Switch(TypedDict):
     """The message that caused the switch."""
 
 
-class Fields(TypedDict):
-    """The fields of a form that a tool asks the user for."""
-
-    fields: list[str]
-    """Their names."""
-    optional: list[str]
-    """Those of them that may be left out."""
-    aliases: dict[str, str]
-    """Other names of fields, each with the field's own."""
-
-
-class Pending(Fields):
-    """A tool call that waits for the user: a `Question` as plain data."""
-
-    call: str
-    """The id of the tool call."""
-    speaker: str
-    """The speaker that made the call."""
-    tool: str
-    """The tool's name."""
-    args: Json
-    """The arguments of the call."""
-    kind: str
-    """The kind of question, as in the event `interrupt`."""
-    prompt: str
-    """The question in words."""
-    options: list[Json]
-    """The options to choose from: `label`, `value`, `detail` and `id` each; empty when the user fills in fields."""
-    url: str
-    """A page that the user opens first; empty without one."""
-    filled: Json
-    """The values that the user has given so far, by field."""
-    skipped: list[str]
-    """The fields that the user has left out."""
-
-
 class Shown(TypedDict):
     """A view as the user saw it."""
 
     title: str
     lines: list[str]
     """Its lines, each with the number by which the user can call it."""
-
-
-class TalkUpdate(Talk, total=False):
-    """A change to a talk: the keys of a Talk that change, and messages to append."""
-
-    add: list[AnyMessage]
-    """Messages to append to `messages`."""
-
-
-def merge_talks(talks: Mapping[str, Talk], updates: Mapping[str, TalkUpdate]) -> dict[str, Talk]:
-    """Apply changes per speaker; appended messages are cut in blocks."""
-    merged = dict(talks)
-    for name, update in updates.items():
-        added = update.get("add", [])
-        changed = cast(Talk, {**merged.get(name, {}), **update})
-        cast(dict[str, object], changed).pop("add", None)
-        messages = [*changed.get("messages", []), *added]
-        # A speaker that sums up cuts its history itself; the limit is for when no model could.
-        changed["messages"] = cut(messages) if "summary" not in changed or len(messages) > 2 * GROW else messages
-        merged[name] = changed
-    return merged
 
 
 def append(items: list[Item], added: list[Item] | None) -> list[Item]:
@@ -203,25 +125,6 @@ class State(Plain, total=False):
     """What was said to the user in this turn."""
     remaining_steps: RemainingSteps
     """Supersteps that the turn may still take; known while it runs, kept nowhere."""
-
-
-class ToolState(TypedDict, total=False):
-    """What a tool sees of the conversation, in `runtime.state`."""
-
-    messages: list[AnyMessage]
-    """One message with the calls that are run now."""
-    form: Json
-    """The values of the speaker's form."""
-    lang: str
-    """The language to answer in."""
-    heard: Heard
-    """The user message of the current turn."""
-    aliases: Aliases
-    """The small numbers that stand for identifiers."""
-    talk: list[AnyMessage]
-    """The history of the speaker that called the tool."""
-    dialogs: Mapping[str, str]
-    """What each dialog is used for, by its name."""
 
 
 def holder_of(state: State) -> str:

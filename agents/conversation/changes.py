@@ -7,7 +7,8 @@ from langgraph.runtime import Runtime
 
 from agents.context import Context, emitter
 from agents.events import Event, Message
-from agents.state import Plain, Said, State, TalkUpdate, merge_talks
+from agents.state import Plain, Said, State
+from agents.talk import TalkUpdate, merge_talks
 from agents.verdict import Vote
 
 

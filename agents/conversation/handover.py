@@ -9,7 +9,8 @@ from agents.conversation.changes import NOTHING, Change, Update, say
 from agents.events.handover import DialogChanged, Handover
 from agents.notes import notes
 from agents.speaker import Speaker
-from agents.state import SUPERVISOR, State, Status, TalkUpdate, form_of, talk_of
+from agents.state import SUPERVISOR, State, form_of, talk_of
+from agents.talk import Status, TalkUpdate
 from agents.toolkit.handover_tools import missing
 from prompts import phrase, table
 

@@ -3,7 +3,8 @@
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from agents.speaker import Speaker
-from agents.state import Heard, State, Talk, talk_of
+from agents.state import Heard, State, talk_of
+from agents.talk import Talk
 
 
 def heard_so_far(speaker: Speaker, state: State) -> list[AnyMessage]:

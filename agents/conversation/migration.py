@@ -12,7 +12,8 @@ from agents.history import dangling, mend
 from agents.memory.inbox import TranscriptLine
 from agents.questions.form_fields import blank
 from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR, Pending, State, TalkUpdate, form_of
+from agents.state import SUPERVISOR, State, form_of
+from agents.talk import Pending, TalkUpdate
 from agents.toolkit.handover_tools import revise
 from agents.toolkit.traits import traits_of
 from prompts import phrase

@@ -25,7 +25,8 @@ from agents.questions.form_fields import Blanks, left_out
 from agents.questions.form_values import filled, is_sentence, takes_no, whole
 from agents.questions.options import chosen, misses
 from agents.speaker import Speakers
-from agents.state import Heard, Pending, State, holder_of
+from agents.state import Heard, State, holder_of
+from agents.talk import Pending
 from agents.text.phrases import is_said, says
 from agents.toolkit.result import Option, schema_of, taken, written
 from agents.toolkit.traits import Traits, traits_of

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.messages.tool import ToolCall
 from langgraph.runtime import Runtime
 
-from agents.context import Context
+from agents.context import Context, ToolState
 from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
 from agents.conversation.scene import uses
 from agents.conversation.screen import show
@@ -20,7 +20,8 @@ from agents.nodes.tools import changes_of
 from agents.notes import notes
 from agents.retrievers.shortcuts import Shortcuts
 from agents.speaker import Speaker, Speakers
-from agents.state import State, TalkUpdate, ToolState, form_of, holder_of, messages_of
+from agents.state import State, form_of, holder_of, messages_of
+from agents.talk import TalkUpdate
 from agents.toolkit.bound_tools import entry_tools
 from agents.toolkit.result import ToolResult
 from agents.toolkit.shelf import card_of

@@ -21,7 +21,8 @@ from agents.memory.store import namespace_of
 from agents.models.reply import Listener, reply
 from agents.nodes.agent import AgentCall
 from agents.speaker import Speaker
-from agents.state import State, TalkUpdate, messages_of, talk_of, with_talk
+from agents.state import State, messages_of, talk_of, with_talk
+from agents.talk import TalkUpdate
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.verdict import STAY, Verdict
 

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
-from agents.context import Context
+from agents.context import Context, ToolState
 from agents.conversation import handover
 from agents.conversation.changes import Change, Move, Update, emit, put, sequence
 from agents.conversation.handover import MAX_HOPS
@@ -25,7 +25,8 @@ from agents.memory.store import namespace_of
 from agents.nodes import ask
 from agents.questions.form_fields import blank
 from agents.speaker import Speaker, Speakers
-from agents.state import Json, Pending, State, TalkUpdate, ToolState, Wish, form_of, messages_of
+from agents.state import State, Wish, form_of, messages_of
+from agents.talk import Json, Pending, TalkUpdate
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.find_tools import meant
 from agents.toolkit.handover_tools import HAND_BACK

@@ -8,7 +8,8 @@ from agents.events import Interrupt
 from agents.questions.form_fields import Blanks, left_out
 from agents.questions.form_values import given
 from agents.questions.options import chosen
-from agents.state import Heard, Pending
+from agents.state import Heard
+from agents.talk import Pending
 from prompts import phrase, table
 
 CHOICE = "choice"

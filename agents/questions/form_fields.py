@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import AliasChoices, BaseModel
 
-from agents.state import Fields
+from agents.talk import Fields
 from agents.text.phrases import is_said
 
 LONGEST = 4_000

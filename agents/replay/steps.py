@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.errors import Trouble
-from agents.state import Json
+from agents.talk import Json
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from agents.events import Error, Message
 from agents.history import mend
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.state import SUPERVISOR, State, merge_talks
+from agents.state import SUPERVISOR, State
+from agents.talk import merge_talks
 from app.assistant.run import Run
 from app.graph import Graph
 from prompts import phrase

@@ -12,7 +12,8 @@ from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.conversation.migration import from_transcript
 from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.state import SUPERVISOR, State, TalkUpdate
+from agents.state import SUPERVISOR, State
+from agents.talk import TalkUpdate
 
 LOG = logging.getLogger(__name__)
 UNASKED = "unasked"

@@ -14,7 +14,8 @@ from agents.replay.record import Record
 from agents.replay.recorded_tools import Answer, with_answers, with_strangers
 from agents.replay.steps import Answered, Failed, Lost, Replied, Step, Viewed
 from agents.speaker import Speakers
-from agents.state import SUPERVISOR, Json
+from agents.state import SUPERVISOR
+from agents.talk import Json
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn

@@ -14,7 +14,7 @@ from agents.questions import ask, fits, worded
 from agents.questions.form_fields import Blanks, blank
 from agents.questions.form_values import filled
 from agents.speaker import Speakers
-from agents.state import Pending
+from agents.talk import Pending
 from agents.toolkit.result import Answer, request
 from agents.toolkit.traits import traits
 from tests.conftest import Chat

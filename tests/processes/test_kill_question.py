@@ -109,7 +109,7 @@ async def test_a_question_outlives_who_asked_it(chat: Chat, driver: Driver, answ
         assert lines.endswith(f"user: {answer}\nplanner.choose_order() = {HAT}\n{noted(HAT)}")
         assert [*tools, *begun(chat)] == [*([] if question else ["choose_order"]), "note"]
         assert Desk(chat.path).noted == [HAT]
-    assert stored > 1
+    assert stored  # the transcript is written after the question
 
 
 async def test_an_answer_outlives_who_took_it(chat: Chat, driver: Driver) -> None:

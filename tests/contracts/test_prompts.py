@@ -128,6 +128,9 @@ def test_a_missing_translation_falls_back_to_english(folder: Write) -> None:
 
 def test_a_translation_is_preferred(folder: Write) -> None:
     """English only serves where a language has no text of its own."""
+    for lang in ("en", "ru"):
+        # A folder is a language as soon as it holds a text itself.
+        folder(f"{lang}/texts.toml", 'bye = "Bye."')
     folder("en/dialogs/welcome.md", "Welcome.")
     folder("ru/dialogs/welcome.md", "Добро пожаловать.")
     assert prompt("dialogs/welcome", "ru") == "Добро пожаловать."

@@ -123,7 +123,7 @@ def language(lang: str) -> Language:
 
 def has_table(name: str, lang: str) -> bool:
     """Tell whether a language has a TOML file of its own, so that `table` does not fall back."""
-    return (FOLDER / lang / f"{name}.toml").exists()
+    return bool(_toml(FOLDER / lang / f"{name}.toml"))
 
 
 @cache

@@ -57,18 +57,18 @@ class Index:
 
     def wanted(self, query: str) -> list[str]:
         """Return the stems of a query that are looked for, each once, in their order."""
-        found = dict.fromkeys(stem for stem in stems(query, self.lang) if stem not in self._ignored)
-        return list(found)[:MOST_WORDS]
+        stems_once = dict.fromkeys(stem for stem in stems(query, self.lang) if stem not in self._ignored)
+        return list(stems_once)[:MOST_WORDS]
 
     def search(self, query: str, limit: int = 5) -> list[Hit]:
         """Return the entries that share a word with the query, the best first; any text is a query."""
-        wanted = self.wanted(query)
-        if not wanted:
+        stems_wanted = self.wanted(query)
+        if not stems_wanted:
             return []
-        match = " OR ".join(f'"{_coded(stem)}"' for stem in wanted)
+        match = " OR ".join(f'"{_coded(stem)}"' for stem in stems_wanted)
         rows = self._database.execute(f"{SEARCH} LIMIT ?", (*self._weights, match, limit))
         return [
-            Hit(self._keys[row - 1], -distance, self._stems[row - 1].intersection(wanted))
+            Hit(self._keys[row - 1], -distance, self._stems[row - 1].intersection(stems_wanted))
             for row, distance in rows.fetchall()
         ]
 

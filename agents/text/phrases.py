@@ -18,16 +18,16 @@ def is_said(idea: str, text: str) -> bool:
 
 def mentions(idea: str, text: str, lang: str) -> str | None:
     """Return the first phrase of the idea that stands anywhere in a message."""
-    said = f" {' '.join(words(text))} "
-    return next((entry.strip() for entry in phrases(idea, lang) if entry in said), None)
+    spaced = f" {' '.join(words(text))} "
+    return next((entry.strip() for entry in phrases(idea, lang) if entry in spaced), None)
 
 
 @cache
 def phrases(idea: str, lang: str) -> tuple[str, ...]:
     """Return the phrases of an idea, their words spaced so that they only match whole words."""
     entry = table("words", lang).get(idea, [])
-    found = entry.get("phrases", []) if isinstance(entry, dict) else entry
-    return tuple(f" {' '.join(words(one))} " for one in found)
+    entries = entry.get("phrases", []) if isinstance(entry, dict) else entry
+    return tuple(f" {' '.join(words(phrase))} " for phrase in entries)
 
 
 @cache

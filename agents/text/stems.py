@@ -2,13 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 
 # it ships no types
 import snowballstemmer  # type: ignore[import-untyped]
 
+import prompts
 from prompts import language, languages
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
@@ -33,13 +35,13 @@ def plain(text: str) -> str:
 
 def tokens(text: str) -> Iterator[Token]:
     """Yield the words of a text that is `plain` already."""
-    for found in _WORD.finditer(text):
-        start, end = found.span()
-        if _IDEOGRAPHS.fullmatch(found[0]):
+    for word in _WORD.finditer(text):
+        start, end = word.span()
+        if _IDEOGRAPHS.fullmatch(word[0]):
             for place in range(start, max(end - 1, start + 1)):
                 yield Token(text[place : min(place + 2, end)], place, min(place + 2, end))
         else:
-            yield Token(found[0].casefold().replace("ё", "е").replace("'", ""), start, end)
+            yield Token(word[0].casefold().replace("ё", "е").replace("'", ""), start, end)
 
 
 def words(text: str) -> list[str]:
@@ -67,20 +69,27 @@ def stem(word: str, lang: str) -> str:
 
 def language_of(word: str, lang: str) -> str:
     """Return the language of a word in a text of `lang`: that one, unless only another one has its letters."""
-    if not language(lang).letters or letters_of(word, lang):
+    by_language = alphabets()
+    if lang not in by_language or by_language[lang].search(word):
         return lang
-    return next((other for other in languages() if letters_of(word, other)), lang)
+    return next((other for other, alphabet in by_language.items() if alphabet.search(word)), lang)
 
 
 def letters_of(text: str, lang: str) -> int:
     """Return how many letters of a text are of a language's alphabet."""
-    alphabet = _alphabet(language(lang).letters)
+    alphabet = alphabets().get(lang)
     return len(alphabet.findall(text)) if alphabet else 0
 
 
+def alphabets() -> Mapping[str, re.Pattern[str]]:
+    """Return the alphabets of the languages that say theirs, the fallback's first."""
+    return _alphabets(prompts.FOLDER)
+
+
 @cache
-def _alphabet(letters: str) -> re.Pattern[str] | None:
-    return re.compile(f"[{letters}]", re.IGNORECASE) if letters else None
+def _alphabets(folder: Path) -> Mapping[str, re.Pattern[str]]:
+    written = {lang: language(lang).letters for lang in languages()}
+    return {lang: re.compile(f"[{letters}]", re.IGNORECASE) for lang, letters in written.items() if letters}
 
 
 @cache

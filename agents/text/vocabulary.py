@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from agents.text.stems import letters_of, plain, stem, tokens
-from prompts import FALLBACK, has_table, language, languages, table
+from agents.text.stems import alphabets, letters_of, plain, stem, tokens
+from prompts import FALLBACK, has_table, language, table
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class Vocabulary:
     @cached_property
     def openings(self) -> tuple[tuple[str, ...], ...]:
         """Return the polite beginnings of a wish, the longest first."""
-        found = {tuple(self.stems(entry)) for entry in self.table["openings"]}
-        return tuple(sorted(found, key=len, reverse=True))
+        beginnings = {tuple(self.stems(entry)) for entry in self.table["openings"]}
+        return tuple(sorted(beginnings, key=len, reverse=True))
 
     def units(self, text: str) -> list[Unit]:
         """Return the stems of a plain text with their places; contracted words are written out."""
-        found = []
+        units = []
         for token in tokens(text):
             spelled = self.table["contractions"].get(token.word, token.word)
-            found += [Unit(stem(word, self.lang), token.start, token.end) for word in spelled.split()]
-        return found
+            units += [Unit(stem(word, self.lang), token.start, token.end) for word in spelled.split()]
+        return units
 
     def stems(self, text: str) -> list[str]:
         """Return the stems of a text, contracted words written out."""
@@ -65,15 +65,15 @@ class Vocabulary:
 
     def key(self, text: str) -> tuple[str, ...]:
         """Return what is compared of a phrase: its stems without fillers, unless it has nothing else."""
-        found = self.stems(text)
-        return tuple(stem for stem in found if stem not in self.fillers) or tuple(found)
+        stems = self.stems(text)
+        return tuple(stem for stem in stems if stem not in self.fillers) or tuple(stems)
 
     def phrases(self, name: str) -> list[str]:
         """Return a list of phrases by its name, "yes" or "switch.phrases"; empty where there is none."""
-        found: Any = self.table
+        entry: Any = self.table
         for part in name.split("."):
-            found = found.get(part, {})
-        return list(found)
+            entry = entry.get(part, {})
+        return list(entry)
 
     def listed(self, *names: str) -> frozenset[str]:
         """Return the stems of all phrases of these lists."""
@@ -96,9 +96,9 @@ class Vocabulary:
 
     def asks(self, text: str) -> bool:
         """Whether the text is put as a question."""
-        found = tuple(self.stems(text))
+        stems = tuple(self.stems(text))
         starts = (tuple(self.stems(entry)) for entry in self.table["question"])
-        return text.rstrip().endswith("?") or any(found[: len(start)] == start for start in starts)
+        return text.rstrip().endswith("?") or any(stems[: len(start)] == start for start in starts)
 
     def _keys(self, name: str) -> frozenset[tuple[str, ...]]:
         return _phrase_keys(self, name)
@@ -126,12 +126,12 @@ def listening(text: str, lang: str) -> str:
     Names in the letters of the fallback stand in texts of every language; they decide only where they stand alone.
     A language without words of its own is read as the fallback.
     """
-    heard = _by_letters(text, lang) if language(lang).letters else lang
+    heard = _by_letters(text, lang) if lang in alphabets() else lang
     return heard if has_table("words", heard) else FALLBACK
 
 
 def _by_letters(text: str, lang: str) -> str:
-    counts = {other: letters_of(text, other) for other in languages() if not _share_script(other, lang)}
+    counts = {other: letters_of(text, other) for other in alphabets() if not _share_script(other, lang)}
     rival = max(counts, key=counts.__getitem__, default=lang)
     own = letters_of(text, lang)
     if own and not _share_script(lang, FALLBACK):
@@ -139,5 +139,6 @@ def _by_letters(text: str, lang: str) -> str:
     return rival if counts.get(rival, 0) > own else lang
 
 
+@cache
 def _share_script(one: str, other: str) -> bool:
     return one == other or letters_of(language(one).letters[:1], other) > 0

@@ -102,9 +102,9 @@ def _tool_call(now: Situation, call: Call, place: int) -> ToolCall:
 
 def _usage(messages: Sequence[BaseMessage], move: Move) -> UsageMetadata:
     """Count words; nothing is paid for them."""
-    heard = sum(len(words(text_of(message))) for message in messages)
-    said = len(words(move.text)) + sum(len(words(call.key)) for call in move.calls)
-    return UsageMetadata(input_tokens=heard, output_tokens=said, total_tokens=heard + said)
+    read = sum(len(words(text_of(message))) for message in messages)
+    written = len(words(move.text)) + sum(len(words(call.key)) for call in move.calls)
+    return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
 
 
 def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.models.rules.lists import choosing, listing, number_in, reading
+from agents.models.rules.lists import choosing, listing, number_in, plain_number, reading, refer
 from agents.models.rules.matches import Match
-from agents.models.rules.references import plain_number, refer
 from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.times import time_in
@@ -58,9 +57,9 @@ class Filler:
 
     def add(self, plan: Plan, tool: str, raw: Mapping[str, str], known: Mapping[str, Any] | None = None) -> None:
         """Add a tool's calls to the plan, or the question for what is missing."""
-        wanted = self.now.tools.get(tool, {})
+        parameters = self.now.tools.get(tool, {})
         args = dict(known or {})
-        for name, parameter in wanted.items():
+        for name, parameter in parameters.items():
             if name not in raw or self._says_nothing(parameter, raw[name]):
                 continue
             try:
@@ -70,16 +69,16 @@ class Filler:
                 if _is_choosable(parameter) and not plan.calls:
                     plan.asks = {"tool": tool, "slot": name, "args": args}
                 return
-        missing = _missing_of(wanted, args)
-        if missing and (only := self._only(tool, wanted[missing])) is not None:
+        missing = _missing_of(parameters, args)
+        if missing and (only := self._only(tool, parameters[missing])) is not None:
             known = {**args, missing: only}
-            args = {name: known[name] for name in wanted if name in known}
-            missing = _missing_of(wanted, args)
+            args = {name: known[name] for name in parameters if name in known}
+            missing = _missing_of(parameters, args)
         if missing:
             plan.asks = {"tool": tool, "slot": missing, "args": args}
             plan.remarks.append(asking(missing, self.now.lang))
             return
-        for call in _spread(tool, wanted, args):
+        for call in _spread(tool, parameters, args):
             _merge(plan.calls, call)
 
     def value(self, tool: str, parameter: Parameter, raw: str) -> Any:
@@ -111,30 +110,30 @@ class Filler:
         """Return the one entry that "the alarm" can mean."""
         if parameter.kind not in ("number", "numbers") or not self.with_lists or reading(self.now, tool) is None:
             return None
-        known = listing(self.now, tool)
-        if known is None:
+        entries = listing(self.now, tool)
+        if entries is None:
             raise NeedsListing(reading(self.now, tool))
-        return list(known) if len(known) == 1 else None
+        return list(entries) if len(entries) == 1 else None
 
     def _numbers(self, tool: str, raw: str) -> list[int]:
         words, lang = self.now.words, self.now.lang
-        known = listing(self.now, tool) if self.with_lists else None
-        if known is None:
+        entries = listing(self.now, tool) if self.with_lists else None
+        if entries is None:
             plain = [plain_number(piece, words) for piece in items(raw, words)]
             if not plain or any(number is None or number < 1 for number in plain):
                 raise NeedsListing(reading(self.now, tool))
             return [number for number in plain if number is not None]
-        if not known:
+        if not entries:
             raise Unclear(sentence("empty", lang))
-        found = refer(raw, known, words)
-        shown = "\n".join(f"{number}. {entry}" for number, entry in known.items())
-        if found.choices:
-            return [self._chosen(tool, found.choices, known)]
-        if found.unknown:
-            raise Unclear(sentence("not_on_list", lang, name=", ".join(found.unknown), list=shown))
-        if not found.numbers:
+        meant = refer(raw, entries, words)
+        shown = "\n".join(f"{number}. {entry}" for number, entry in entries.items())
+        if meant.choices:
+            return [self._chosen(tool, meant.choices, entries)]
+        if meant.unknown:
+            raise Unclear(sentence("not_on_list", lang, name=", ".join(meant.unknown), list=shown))
+        if not meant.numbers:
             raise Unclear(sentence("no", lang))
-        return list(found.numbers)
+        return list(meant.numbers)
 
     def _chosen(self, tool: str, numbers: tuple[int, ...], known: Mapping[int, str]) -> int:
         """Return which of several entries the user has chosen; else let them choose, or ask in words."""

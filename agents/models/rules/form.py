@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.models.rules.answers import is_answer
 from agents.models.rules.arguments import Filler, Unclear
+from agents.models.rules.lists import plain_number
 from agents.models.rules.matches import Match
-from agents.models.rules.references import plain_number
 from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.types import FILL_FORM, results
-from agents.models.rules.values import clean, items
+from agents.models.rules.values import clean, is_answer, items
 
 
 @dataclass
@@ -82,8 +81,8 @@ class Form:
             return Changes(remarks=[sentence("complaint", self.now.lang)])
         if not isinstance(held, list):
             return Changes({name: self.read(name, new)})
-        kept = [*held[: places[0]], *items(new, words), *held[places[0] + 1 :]]
-        return Changes({name: list(dict.fromkeys(kept))})
+        items_left = [*held[: places[0]], *items(new, words), *held[places[0] + 1 :]]
+        return Changes({name: list(dict.fromkeys(items_left))})
 
     def holds(self, name: str, raw: str) -> bool:
         """Tell whether a field is, or has among others, what these words name."""

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.models.rules.answers import is_answer
 from agents.models.rules.arguments import Filler, Plan
 from agents.models.rules.form import Changes, Form
 from agents.models.rules.matches import Match, first_match
 from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.types import FILL_FORM, HELP, Call
+from agents.models.rules.values import is_answer
 from agents.models.rules.wishes import wishes, without_greeting
 
 

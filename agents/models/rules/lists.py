@@ -1,16 +1,18 @@
-"""Which list a tool's numbers refer to, and how it stands.
+"""Numbered lists: which one a tool works on, how it stands, and which entry a user means.
 
 By convention `list_things` shows the list, without parameters, and `change_thing` and `delete_things` go by it.
 """
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage
 
 from agents.models.rules.matches import Match
-from agents.models.rules.references import entries, plain_number
 from agents.models.rules.situation import SERVED, Situation
 from agents.models.rules.types import PROTOCOL, results
+from agents.models.rules.values import items
 from agents.text.vocabulary import Vocabulary
 from prompts import card
 
@@ -39,8 +41,8 @@ def choosers(now: Situation) -> list[str]:
 
 def number_in(text: str) -> int | None:
     """Return the number of the thing that a choice gave; None if it gave none."""
-    found = _CHOSEN.search(text)
-    return int(found[1]) if found else None
+    number = _CHOSEN.search(text)
+    return int(number[1]) if number else None
 
 
 def listing(now: Situation, tool: str) -> dict[int, str] | None:
@@ -60,7 +62,7 @@ def of_last(now: Situation, tool: str) -> str:
     """Return the tool that does the same to the things that were spoken of last; the tool itself if there is none."""
     lists = {_things(name) for name in readings(now)}
     spoken = (_things(result.call.name) for result in reversed(results(now.before)))
-    things = next((one for one in spoken if one in lists), None)
+    things = next((thing for thing in spoken if thing in lists), None)
     same = [name for name in now.tools if name.partition("_")[0] == tool.partition("_")[0] and _things(name) == things]
     return same[0] if same else tool
 
@@ -68,8 +70,8 @@ def of_last(now: Situation, tool: str) -> str:
 def points(match: Match, words: Vocabulary) -> bool:
     """Whether a wish says which entries of a list it is about, but not of what list: "delete the second one"."""
     raw = list(match.slots.values())
-    whole = bool(raw) and words.means(raw[0], "references.all", "references.both")
-    return len(raw) == 1 and (whole or plain_number(raw[0], words) is not None)
+    is_all = bool(raw) and words.means(raw[0], "references.all", "references.both")
+    return len(raw) == 1 and (is_all or plain_number(raw[0], words) is not None)
 
 
 def spelled(now: Situation, match: Match) -> str | None:
@@ -87,8 +89,8 @@ def spelled(now: Situation, match: Match) -> str | None:
             continue
         for example in card(name, now.words.lang)[1]:
             text = example.replace(f"{{{slot}}}", raw)
-            found = now.book().find(text) if text != example else None
-            if found and found.tool == name and len(found.pattern.literals) > 1:
+            meant = now.book().find(text) if text != example else None
+            if meant and meant.tool == name and len(meant.pattern.literals) > 1:
                 return text
     return None
 
@@ -107,3 +109,94 @@ def _shown(now: Situation) -> str | None:
 
 def _things(tool: str) -> str:
     return tool.partition("_")[2].removesuffix("s")
+
+
+_ENTRY = re.compile(r"^\s*(\d+)[.)]\s+(.+?)\s*$", re.MULTILINE)
+
+
+_MARK = re.compile(r"\s*\(([^)]*)\)$")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The numbers that were meant, names that are not on the list, and entries between which to choose."""
+
+    numbers: tuple[int, ...] = ()
+    unknown: tuple[str, ...] = ()
+    choices: tuple[int, ...] = ()
+
+
+def entries(text: str) -> dict[int, str]:
+    """Return the entries of a text that holds a numbered list, by number; empty if there is none."""
+    return {int(number): entry for number, entry in _ENTRY.findall(text)}
+
+
+def only_entries(text: str) -> bool:
+    """Whether a text is a numbered list and nothing else."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return bool(lines) and all(_ENTRY.match(line) for line in lines)
+
+
+def plain_number(raw: str, words: Vocabulary) -> int | None:
+    """Return the number that the words name by themselves ("2", "the second one"), -1 for the last."""
+    numbers, rest = _numbers(raw, words)
+    return numbers[0] if len(numbers) == 1 and not rest else None
+
+
+def refer(raw: str, listing: Mapping[int, str], words: Vocabulary) -> Found:
+    """Find the entries of `listing` that the words mean."""
+    if exact := _exact(raw, listing, words):
+        return Found((exact,))
+    if words.means(raw, "references.all"):
+        return Found(tuple(listing))
+    numbers: list[int] = []
+    unknown: list[str] = []
+    for piece in items(raw, words) or [raw]:
+        entry = _one(piece, listing, words)
+        if entry.choices:
+            return entry
+        numbers += entry.numbers
+        unknown += entry.unknown
+    return Found(tuple(dict.fromkeys(numbers)), tuple(unknown))
+
+
+def _one(raw: str, listing: Mapping[int, str], words: Vocabulary) -> Found:
+    if (number := plain_number(raw, words)) is not None:
+        number = max(listing, default=0) if number == -1 else number
+        return Found((number,)) if number in listing else Found(unknown=(raw,))
+    if exact := _exact(raw, listing, words):
+        return Found((exact,))
+    stems_wanted = _content(raw, words)
+    held = {number: set(words.stems(entry)) for number, entry in listing.items()}
+    near = [number for number, stems in held.items() if stems_wanted and stems_wanted <= stems]
+    if len(near) == 1:
+        return Found((near[0],))
+    return Found(choices=tuple(near)) if near else Found(unknown=(raw,))
+
+
+def _exact(raw: str, listing: Mapping[int, str], words: Vocabulary) -> int | None:
+    key = words.key(raw)
+    return next((number for number, entry in listing.items() if words.key(_MARK.sub("", entry)) == key), None)
+
+
+def _content(raw: str, words: Vocabulary) -> set[str]:
+    return _bare(set(words.stems(raw)), words)
+
+
+def _bare(stems: set[str], words: Vocabulary) -> set[str]:
+    return stems - _nouns(words) - words.fillers
+
+
+def _nouns(words: Vocabulary) -> set[str]:
+    return {stem for noun in words.phrases("references.nouns") for stem in words.stems(noun)}
+
+
+def _numbers(raw: str, words: Vocabulary) -> tuple[list[int], set[str]]:
+    stems = words.stems(raw)
+    values = {stem: int(stem) if stem.isdecimal() else words.numbers.get(stem) for stem in stems}
+    named = [stem for stem in stems if values[stem] is not None]
+    if len(named) > 1:
+        # "the second one": the ordinal counts, "one" only stands for the thing.
+        named = [stem for stem in named if stem not in _nouns(words)]
+    numbers = [number for stem in named if (number := values[stem]) is not None]
+    return numbers, _bare({stem for stem in stems if values[stem] is None}, words)

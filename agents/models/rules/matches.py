@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from agents.models.rules.pattern import Pattern, pattern, values_of
+from agents.models.rules.pattern import Pattern, Spoken, pattern, spoken, values_of
 from agents.models.rules.sentences import vocabulary
-from agents.models.rules.spoken import Spoken, spoken
 from agents.models.rules.times import parted, time_in, whole
 from agents.models.rules.values import WHEN
 from agents.text.stems import words
@@ -48,22 +47,22 @@ def match(candidate: Pattern, text: Spoken) -> dict[str, str] | None:
 
 
 def _slots(candidate: Pattern, text: Spoken) -> dict[str, str] | None:
-    if (found := candidate.regex.fullmatch(text.line)) is None:
+    if (fit := candidate.regex.fullmatch(text.line)) is None:
         return None
-    slots = {slot: text.piece(*found.span(slot)) for slot in found.groupdict()}
+    slots = {slot: text.piece(*fit.span(slot)) for slot in fit.groupdict()}
     if WHEN in slots and time_in(slots[WHEN], vocabulary(text.lang)) is None:
         return None
-    known = ((slot, values_of(slot, text.lang)) for slot in slots)
-    return slots if all(not values or tuple(words(slots[slot])) in values for slot, values in known) else None
+    closed = ((slot, values_of(slot, text.lang)) for slot in slots)
+    return slots if all(not values or tuple(words(slots[slot])) in values for slot, values in closed) else None
 
 
 def first_match(name: str, text: str, lang: str) -> dict[str, str] | None:
     """Return the slots of the pattern in a word list ("edits.replace") that fits the text and says most."""
-    said = spoken(text, lang)
+    heard = spoken(text, lang)
     best: tuple[float, dict[str, str]] | None = None
     for example in vocabulary(lang).phrases(name):
         candidate = pattern(example, lang)
-        found = match(candidate, said)
-        if found is not None and (best is None or candidate.weight > best[0]):
-            best = candidate.weight, found
+        slots = match(candidate, heard)
+        if slots is not None and (best is None or candidate.weight > best[0]):
+            best = candidate.weight, slots
     return best and best[1]

@@ -32,10 +32,10 @@ def _holder(now: Situation) -> str:
         return "stay" if asked and now.words.means(now.heard, "cancel") else "own"
     if now.own and now.own.form and first_match("edits.replace", now.heard, now.words.lang):
         return "stay"
-    found = wishes(now.heard, now.words, now.book().find).matches
+    matches = wishes(now.heard, now.words, now.book().find).matches
     # Every speaker can look into the help itself.
-    others = [match for match in found if match.owner not in ("", HELP) and (match.pattern.strong or not asked)]
-    if any(not match.owner for match in found):
+    others = [match for match in matches if match.owner not in ("", HELP) and (match.pattern.strong or not asked)]
+    if any(not match.owner for match in matches):
         return "stay"
     if others:
         return _name(now, others[0])
@@ -56,8 +56,10 @@ def _name(now: Situation, match: Match) -> str:
 
 def _finished(now: Situation) -> bool:
     reply = str(now.scene.get("reply") or "").rstrip()
-    more = reply.endswith(sentence("more", now.lang))
-    return now.words.means(now.heard, "done") or (more and now.words.means(now.heard, "no", "thanks", "goodbye"))
+    is_more_asked = reply.endswith(sentence("more", now.lang))
+    return now.words.means(now.heard, "done") or (
+        is_more_asked and now.words.means(now.heard, "no", "thanks", "goodbye")
+    )
 
 
 def _intent(text: str, lang: str) -> str | None:

@@ -6,7 +6,8 @@ from functools import cache, lru_cache
 
 from agents.models.rules.sentences import vocabulary
 from agents.models.rules.values import WHEN
-from agents.text.stems import words
+from agents.text.stems import plain, words
+from agents.text.vocabulary import Unit
 
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")
 
@@ -74,36 +75,36 @@ def pattern(
 
 
 def _needed(text: str, lang: str, *, between: bool) -> list[str]:
-    known = vocabulary(lang)
+    lexicon = vocabulary(lang)
     needed = []
     for word in text.split():
-        needed += [stem for stem in known.stems(word) if word.startswith("+") or stem not in known.fillers]
+        needed += [stem for stem in lexicon.stems(word) if word.startswith("+") or stem not in lexicon.fillers]
     # Two slots need something between them, and a phrase of fillers only would fit everything.
-    return needed or (known.stems(text) if between else [])
+    return needed or (lexicon.stems(text) if between else [])
 
 
 def _slot(slot: str, lang: str) -> str:
     values = values_of(slot, lang)
     if not values:
         return rf"(?P<{slot}>(?:\S+ )+?)"
-    known = {" ".join(vocabulary(lang).stems(" ".join(value))) for value in values}
-    choices = "|".join(re.escape(f"{entry} ") for entry in sorted(known, key=len, reverse=True))
+    phrases = {" ".join(vocabulary(lang).stems(" ".join(value))) for value in values}
+    choices = "|".join(re.escape(f"{entry} ") for entry in sorted(phrases, key=len, reverse=True))
     return f"(?P<{slot}>{choices})"
 
 
 @cache
 def values_of(slot: str, lang: str) -> frozenset[tuple[str, ...]]:
     """Return what a slot with a closed set of values may say, word for word: endings tell "done" from "to do"."""
-    known = vocabulary(lang)
-    lists = known.phrases(f"values.{slot}")
-    return frozenset(tuple(words(phrase)) for value in lists for phrase in known.phrases(f"values.{slot}.{value}"))
+    lexicon = vocabulary(lang)
+    lists = lexicon.phrases(f"values.{slot}")
+    return frozenset(tuple(words(phrase)) for value in lists for phrase in lexicon.phrases(f"values.{slot}.{value}"))
 
 
 @cache
 def _edit_words(lang: str) -> frozenset[str]:
-    known = vocabulary(lang)
+    lexicon = vocabulary(lang)
     names = ("edits.added", "edits.removed", "edits.replaced")
-    return frozenset(stem for name in names for word in known.phrases(name) for stem in known.stems(word))
+    return frozenset(stem for name in names for word in lexicon.phrases(name) for stem in lexicon.stems(word))
 
 
 def _weight(literals: list[str], lang: str) -> float:
@@ -111,3 +112,32 @@ def _weight(literals: list[str], lang: str) -> float:
         if tuple(literals[: len(opening)]) == opening:
             return len(literals) - len(opening) + 0.5
     return float(len(literals))
+
+
+_QUOTES = ('"', "«", "“"), ('"', "»", "”")
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A text as patterns read it: its stems in a line, each followed by a blank."""
+
+    text: str
+    lang: str
+    units: tuple[Unit, ...]
+    line: str
+
+    def piece(self, start: int, end: int) -> str:
+        """Return the plain text behind a part of the line, with the quotation marks at its edges."""
+        first = self.units[self.line.count(" ", 0, start)]
+        last = self.units[self.line.count(" ", 0, end) - 1]
+        opened = self.text[: first.start].endswith(_QUOTES[0])
+        closed = self.text[last.end :].startswith(_QUOTES[1])
+        return self.text[first.start - opened : last.end + closed]
+
+
+@lru_cache(maxsize=2_000)
+def spoken(text: str, lang: str) -> Spoken:
+    """Read a text for patterns."""
+    flat = plain(text)
+    units = tuple(vocabulary(lang).units(flat))
+    return Spoken(flat, lang, units, "".join(f"{unit.stem} " for unit in units))

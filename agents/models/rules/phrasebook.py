@@ -5,12 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from agents.models.rules.answers import is_answer
 from agents.models.rules.matches import Match, match
-from agents.models.rules.pattern import Pattern, pattern
+from agents.models.rules.pattern import Pattern, Spoken, pattern, spoken
 from agents.models.rules.sentences import vocabulary
-from agents.models.rules.spoken import Spoken, spoken
-from agents.models.rules.values import WHEN
+from agents.models.rules.values import WHEN, is_answer
 from prompts import card, table
 
 LIKE = 0.7
@@ -57,21 +55,21 @@ class Phrasebook:
 
     def _by_topic(self, text: str) -> Match | None:
         """Return the dialog without examples two of whose words are said ("plan", "trip"), if there is one alone."""
-        wanted = set(_variants(text, self.lang)[-1].line.split())
-        topics = [topic for topic in self.topics if len(wanted & set(topic.literals)) >= min(2, len(topic.literals))]
+        stems = set(_variants(text, self.lang)[-1].line.split())
+        topics = [topic for topic in self.topics if len(stems & set(topic.literals)) >= min(2, len(topic.literals))]
         is_wish = len(_variants(text, self.lang)) > 1
         return Match(replace(topics[0], slack=not is_wish), {}, text) if len(topics) == 1 else None
 
     def resemble(self, text: str) -> Match | None:
         """Return the example that is most like the text, if it is like enough; its slots stay empty."""
         words = vocabulary(self.lang)
-        said = set(_variants(text, self.lang)[-1].line.split()) - words.stop
+        stems = set(_variants(text, self.lang)[-1].line.split()) - words.stop
         best: tuple[float, Match] | None = None
         refused = {words.stems(entry)[0] for entry in words.phrases("negation")} & set(words.stems(text))
         for candidate in self.patterns:
             if not refused <= set(candidate.literals):
                 continue
-            score = 0.0 if candidate.of_form else self._likeness(said, candidate)
+            score = 0.0 if candidate.of_form else self._likeness(stems, candidate)
             if score >= LIKE and (best is None or score > best[0]):
                 best = score, Match(candidate, {}, text, exact=False)
         return best and best[1]

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from agents.models.rules.answers import is_answer
 from agents.models.rules.arguments import Filler, Plan
 from agents.models.rules.lists import of_last, points
 from agents.models.rules.matches import Match
 from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.types import HELP, Call
-from agents.models.rules.values import vague, without
+from agents.models.rules.values import is_answer, vague, without
 from agents.models.rules.wishes import wishes, without_greeting
 
 

@@ -16,17 +16,17 @@ def readable(text: str, lang: str) -> str:
     """Return the JSON of an object as lines `key: value`, that of a list with numbers; any other text as it is."""
     if not text.startswith(("{", "[")):
         return text
-    found, whole = _parsed(text)
-    if found is None:
+    value, is_whole = _parsed(text)
+    if value is None:
         return text
-    if not found:
+    if not value:
         return sentence("nothing_found", lang)
-    if isinstance(found, Mapping):
-        lines = [_pair(name, value, lang) for name, value in found.items() if value is not None]
+    if isinstance(value, Mapping):
+        lines = [_pair(name, item, lang) for name, item in value.items() if item is not None]
     else:
-        lines = [f"{number}. {_inline(one, lang)}" for number, one in enumerate(found, 1)]
-    more = [sentence("more_of_it", lang)] if len(lines) > MOST_LINES or not whole else []
-    return "\n".join([*map(_bounded, lines[:MOST_LINES]), *more])
+        lines = [f"{number}. {_inline(one, lang)}" for number, one in enumerate(value, 1)]
+    rest = [sentence("more_of_it", lang)] if len(lines) > MOST_LINES or not is_whole else []
+    return "\n".join([*map(_bounded, lines[:MOST_LINES]), *rest])
 
 
 def _parsed(text: str) -> tuple[Any, bool]:
@@ -65,10 +65,10 @@ def _inline(value: Any, lang: str) -> str:
         case float() if value.is_integer():
             return str(int(value))
         case dict():
-            pairs = (_pair(name, one, lang) for name, one in value.items() if one is not None)
+            pairs = (_pair(name, item, lang) for name, item in value.items() if item is not None)
             return ", ".join(pairs) or "-"
         case list():
-            return "; ".join(_inline(one, lang) for one in value) or "-"
+            return "; ".join(_inline(item, lang) for item in value) or "-"
     return " ".join(str(value).split())
 
 

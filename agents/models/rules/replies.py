@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from agents.models.rules.lists import only_entries
 from agents.models.rules.phrasebook import showpiece
 from agents.models.rules.readable_json import readable
-from agents.models.rules.references import only_entries
 from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.types import HELP, PROTOCOL, Call, Move, Result
@@ -16,8 +16,8 @@ SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "ye
 
 def small_talk(now: Situation, *names: str) -> str | None:
     """Return the answer to a greeting, thanks and the like; None if the text is about something."""
-    said = [_social(now, part, names or SMALL_TALK) for part in (now.heard, *clauses(now.heard, now.words))]
-    name = said[0] or (said[-1] if all(said[1:]) else None)
+    social = [_social(now, part, names or SMALL_TALK) for part in (now.heard, *clauses(now.heard, now.words))]
+    name = social[0] or (social[-1] if all(social[1:]) else None)
     if name is None:
         return None
     if name == "who_are_you":

@@ -33,5 +33,5 @@ def sentence(key: str, lang: str, **variables: object) -> str:
 
 def asking(slot: str, lang: str) -> str:
     """Return the question for a missing parameter."""
-    known = {**table("rules/sentences", FALLBACK)["ask"], **table("rules/sentences", lang)["ask"]}
-    return sentence(f"ask.{slot}", lang) if slot in known else sentence("ask.other", lang, name=slot)
+    questions = {**table("rules/sentences", FALLBACK)["ask"], **table("rules/sentences", lang)["ask"]}
+    return sentence(f"ask.{slot}", lang) if slot in questions else sentence("ask.other", lang, name=slot)

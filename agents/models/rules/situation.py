@@ -40,17 +40,7 @@ class Situation:
     @property
     def helpers(self) -> list[Helper]:
         """Return the dialogs, by their entry tools."""
-        return [
-            Helper(
-                tool,
-                entry["dialog"],
-                entry["title"],
-                tuple(entry.get("tools", ())),
-                entry.get("form"),
-                entry.get("description", ""),
-            )
-            for tool, entry in (self.scene.get("helpers") or {}).items()
-        ]
+        return [Helper(tool, **entry) for tool, entry in (self.scene.get("helpers") or {}).items()]
 
     @property
     def own(self) -> Helper | None:
@@ -137,9 +127,9 @@ class Situation:
         return self._phrasebook(sources)
 
     def _phrasebook(self, sources: Sequence[Source]) -> Phrasebook:
-        known = self.scene.get("examples") or {}
-        told = (replace(source, examples=tuple(known.get(source.tool, ()))) for source in sources)
-        return phrasebook(tuple(dict.fromkeys(told)), self.words.lang)
+        examples = self.scene.get("examples") or {}
+        with_examples = (replace(source, examples=tuple(examples.get(source.tool, ()))) for source in sources)
+        return phrasebook(tuple(dict.fromkeys(with_examples)), self.words.lang)
 
     @cached_property
     def _spoken(self) -> int:

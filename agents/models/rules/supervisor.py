@@ -68,11 +68,11 @@ def _opening(now: Situation) -> Move:
     if now.messages:
         return Move(joined(sentence("again", now.lang), abilities(now)))
     first = next(iter(now.helpers), None)
-    said = [sentence("greeting", now.lang), sentence("who", now.lang), sentence("connect", now.lang), abilities(now)]
+    parts = [sentence("greeting", now.lang), sentence("who", now.lang), sentence("connect", now.lang), abilities(now)]
     getting_acquainted = next((helper for helper in now.helpers if helper.form), first)
     if getting_acquainted is None:
-        return Move(joined(*said, by="\n"))
-    return _offering(now, getting_acquainted, *said)
+        return Move(joined(*parts, by="\n"))
+    return _offering(now, getting_acquainted, *parts)
 
 
 def _offering(now: Situation, helper: Helper, *said: str) -> Move:

@@ -17,31 +17,31 @@ _LOOSE = {"after", "part"}
 @lru_cache(maxsize=2_000)
 def parted(text: str, lang: str) -> tuple[str, str] | None:
     """Return the words of a plain text that name one moment to come, and the others; None if it names none."""
-    found = read(text, lang)
-    if found is None or not _names_a_moment(found):
+    reading = read(text, lang)
+    if reading is None or not _names_a_moment(reading):
         return None
-    when = " ".join(text[start:end] for start, end in found.places)
+    when = " ".join(text[start:end] for start, end in reading.places)
     again = read(when, lang)
-    if again is None or again.rest or again.pieces != found.pieces:
+    if again is None or again.rest or again.pieces != reading.pieces:
         return None
-    bounds = [0, *(bound for place in found.places for bound in place), len(text)]
+    bounds = [0, *(bound for place in reading.places for bound in place), len(text)]
     others = (text[start:end].strip() for start, end in zip(bounds[::2], bounds[1::2], strict=True))
     return when, " ".join(other for other in others if other)
 
 
 def whole(text: str, rest: str, lang: str) -> bool:
     """Whether a thing to do stands in one piece in the text, or the time within it is plainly one."""
-    found = read(text, lang)
-    return rest in text or not (found and found.pieces.keys() <= _LOOSE)
+    reading = read(text, lang)
+    return rest in text or not (reading and reading.pieces.keys() <= _LOOSE)
 
 
 def time_in(raw: str, words: Vocabulary) -> str | None:
     """Return words that name a time or a change of time and nothing else, as tools understand them."""
     for form in ("{}", *words.phrases("times")):
-        said = form.format(raw.strip(" ,.;:!?"))
-        found = read(said, words.lang)
-        if found and not found.rest and ("shift" in found.pieces or _names_a_moment(found)):
-            return said
+        phrase = form.format(raw.strip(" ,.;:!?"))
+        reading = read(phrase, words.lang)
+        if reading and not reading.rest and ("shift" in reading.pieces or _names_a_moment(reading)):
+            return phrase
     return None
 
 

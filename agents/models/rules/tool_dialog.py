@@ -36,8 +36,8 @@ def speak(now: Situation) -> Move:
 
 def leave(now: Situation) -> Move | None:
     """Hand back when the user says that this is all, or leaves the topic."""
-    more = now.last_reply is not None and str(now.last_reply.text).endswith(sentence("more", now.lang))
-    if now.words.means(now.heard, "done") or (more and now.words.means(now.heard, "no", "thanks", "goodbye")):
+    is_more_asked = now.last_reply is not None and str(now.last_reply.text).endswith(sentence("more", now.lang))
+    if now.words.means(now.heard, "done") or (is_more_asked and now.words.means(now.heard, "no", "thanks", "goodbye")):
         return hand_back("", sentence("done", now.lang))
     if cancelled(now) is None and now.words.means(now.heard, "switch.phrases"):
         return hand_back(now.heard)

@@ -22,7 +22,7 @@ class Helper:
     tool: str
     dialog: str
     title: str
-    tools: tuple[str, ...]
+    tools: Sequence[str]
     form: str | None
     description: str = ""
 

@@ -1,4 +1,4 @@
-"""Typed values from raw words, by the schema of the tool that wants them."""
+"""Values from raw words: typed by the schema of a tool, and told from words that are no answer."""
 
 import re
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agents.text.stems import plain
+from agents.text.stems import words as words_of
 from agents.text.vocabulary import Vocabulary
 
 Kind = Literal["text", "texts", "number", "numbers", "flag", "choice", "time"]
@@ -13,6 +14,8 @@ _TYPES: dict[str, Kind] = {"string": "text", "boolean": "flag", "integer": "numb
 WHEN = "when"
 """What a parameter is called that takes a time in the user's words."""
 QUOTED = re.compile(r'"([^"]+)"|«([^»]+)»|“([^”]+)”')
+LONGEST_ANSWER = 12
+"""Words of an answer that names one thing; a longer one is a story."""
 _EDGE = " \t\n.,;:!?—–-"
 
 
@@ -48,14 +51,14 @@ def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
 def items(raw: str, words: Vocabulary) -> list[str]:
     """Split an enumeration into its items; quotation marks keep an item whole, "not X" is no item."""
     flat = plain(raw)
-    kept: list[str] = []
+    quoted: list[str] = []
 
-    def keep(found: re.Match[str]) -> str:
-        kept.append(found[1] or found[2] or found[3])
-        return f"\x00{len(kept) - 1}\x00"
+    def keep(piece: re.Match[str]) -> str:
+        quoted.append(piece[1] or piece[2] or piece[3])
+        return f"\x00{len(quoted) - 1}\x00"
 
     parts = _separator(words).split(QUOTED.sub(keep, flat))
-    restored = (re.sub("\x00(\\d+)\x00", lambda found: kept[int(found[1])], part) for part in parts)
+    restored = (re.sub("\x00(\\d+)\x00", lambda piece: quoted[int(piece[1])], part) for part in parts)
     cleaned = (clean(part, words) for part in restored)
     return list(dict.fromkeys(item for item in cleaned if item and not _negated(item, words)))
 
@@ -63,8 +66,8 @@ def items(raw: str, words: Vocabulary) -> list[str]:
 def clean(raw: str, words: Vocabulary) -> str:
     """Cut fillers and punctuation off the edges of a value."""
     flat = plain(raw).strip(_EDGE)
-    if (found := QUOTED.fullmatch(flat)) is not None:
-        return str(found[1] or found[2] or found[3])
+    if (quoted := QUOTED.fullmatch(flat)) is not None:
+        return str(quoted[1] or quoted[2] or quoted[3])
     units = words.units(flat)
     if sum(map(flat.count, '"«»“”')) % 2:
         flat = flat.strip('"«»“”')
@@ -77,24 +80,24 @@ def clean(raw: str, words: Vocabulary) -> str:
 def without(raw: str, words: Vocabulary, name: str) -> str:
     """Return a value without the phrase of a word list that it begins with: "maybe cooking"."""
     text = clean(raw, words)
-    found = words.mention(text, name)
-    return clean(text[found[1] :], words) or text if found and found[0] == 0 else text
+    span = words.mention(text, name)
+    return clean(text[span[1] :], words) or text if span and span[0] == 0 else text
 
 
 def named(raw: str, parameter: Parameter, words: Vocabulary) -> Any:
     """Return the value that a word list gives these words ("as done" is True), or that they are; None if neither."""
     name = parameter.name
-    said = f" {' '.join(words.stems(raw))} "
+    spaced = f" {' '.join(words.stems(raw))} "
     best: tuple[int, str] | None = None
     for value in words.phrases(f"values.{name}"):
         for phrase in words.phrases(f"values.{name}.{value}"):
             key = f" {' '.join(words.stems(phrase))} "
-            if key in said and (best is None or len(key) > best[0]):
+            if key in spaced and (best is None or len(key) > best[0]):
                 best = len(key), value
     if best is None:
-        wanted = words.key(clean(raw, words))
-        alike = (value for value in parameter.values if words.key(str(value).replace("_", " ")) == wanted)
-        return next(alike, None) if wanted else None
+        key_wanted = words.key(clean(raw, words))
+        alike = (value for value in parameter.values if words.key(str(value).replace("_", " ")) == key_wanted)
+        return next(alike, None) if key_wanted else None
     return {"true": True, "false": False}.get(best[1], best[1])
 
 
@@ -105,7 +108,7 @@ def vague(raw: str, words: Vocabulary) -> bool:
 
 def _main(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema of a value without the branch that allows none."""
-    choices: list[Mapping[str, Any]] = [one for one in entry.get("anyOf", ()) if one.get("type") != "null"]
+    choices: list[Mapping[str, Any]] = [choice for choice in entry.get("anyOf", ()) if choice.get("type") != "null"]
     return choices[0] if choices else entry
 
 
@@ -131,3 +134,45 @@ def _separator(words: Vocabulary) -> re.Pattern[str]:
 def _negated(item: str, words: Vocabulary) -> bool:
     stems = words.stems(item)
     return any(stems[: len(key)] == key for key in map(words.stems, words.phrases("negation")))
+
+
+def is_answer(text: str, words: Vocabulary, *, may_command: bool = False) -> bool:
+    """Tell whether a text is a plain list of names; in doubt it is not, because an answer is written down.
+
+    With `may_command` a name may begin like a command, as a to-do does ("call mom").
+    """
+    if words.asks(text):
+        return False
+    names = items(text, words)
+    return bool(names) and not _is_negated(text, words) and all(_is_name(name, words, may_command) for name in names)
+
+
+def is_small(text: str, words: Vocabulary) -> bool:
+    """Tell whether a text has no word that names anything ("the second one", "I can do everything")."""
+    if words.means(text, "vague", "references.all"):
+        return True
+    stems = words.stems(text)
+    small = words.stop | words.listed("pointing", "question", "answers.around")
+    # One small word may be a name all the same: the language Go.
+    small = small if len(stems) > 1 else words.listed("answers.around")
+    return all(stem in small or stem in words.numbers or stem.isdecimal() for stem in stems)
+
+
+def _is_name(text: str, words: Vocabulary, may_command: bool) -> bool:
+    tokens = words_of(text)
+    if len(tokens) == 1 and text.isupper() and len(text) > 1:
+        return True
+    if is_small(text, words) or len(tokens) > LONGEST_ANSWER:
+        return False
+    is_command = not may_command and tokens[0] in _words("answers.commands", words)
+    sentence = {*_words("answers.sentence", words), *words.table["contractions"]}
+    return not is_command and not sentence.intersection(tokens)
+
+
+def _is_negated(text: str, words: Vocabulary) -> bool:
+    negations = {word for phrase in words.phrases("negation") for word in words_of(phrase)[:1]}
+    return bool(negations.intersection(words_of(clean(plain(text), words))))
+
+
+def _words(name: str, words: Vocabulary) -> frozenset[str]:
+    return frozenset(word for phrase in words.phrases(name) for word in words_of(phrase))

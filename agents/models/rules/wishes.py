@@ -28,11 +28,11 @@ def wishes(text: str, words: Vocabulary, find: Callable[[str], Match | None]) ->
     pieces: list[tuple[int, int, Match]] = []
     unread: list[str] = []
     lead_end = 0
-    whole = find(flat)
+    whole_match = find(flat)
     for start, end in _parts(flat, words):
-        found = find(flat[start:end])
-        if found is not None and not (pieces and _is_of_form(pieces[-1][2], found)):
-            pieces.append((start, end, found))
+        part_match = find(flat[start:end])
+        if part_match is not None and not (pieces and _is_of_form(pieces[-1][2], part_match)):
+            pieces.append((start, end, part_match))
         elif pieces:
             begin = pieces[-1][0]
             if (longer := find(flat[begin:end])) and _keeps_time(longer, pieces[-1][2]):
@@ -41,8 +41,8 @@ def wishes(text: str, words: Vocabulary, find: Callable[[str], Match | None]) ->
                 unread.append(flat[start:end])
         else:
             lead_end = end
-    if whole and (not pieces or (len(pieces) == 1 and _outweighs(whole, pieces[0][2]))):
-        return Wishes((whole,))
+    if whole_match and (not pieces or (len(pieces) == 1 and _outweighs(whole_match, pieces[0][2]))):
+        return Wishes((whole_match,))
     lead = flat[:lead_end]
     lead = "" if pieces and words.means(lead, *_SOCIAL) else clean(lead, words)
     return Wishes(tuple(match for *_, match in pieces), lead, tuple(unread))
@@ -81,12 +81,12 @@ def _parts(flat: str, words: Vocabulary) -> list[tuple[int, int]]:
     """Return the spans between punctuation and conjunctions; what stands in quotation marks stays whole."""
     joined = "|".join(re.escape(entry) for entry in sorted(words.phrases("conjunctions"), key=len, reverse=True))
     boundary = re.compile(rf"(?:[,;:!?.\n—]+(?:\s+|$))+(?:(?:{joined})\s+)?|\s+(?:{joined})\s+", re.IGNORECASE)
-    kept = [found.span() for found in QUOTED.finditer(flat)]
+    quoted = [cut.span() for cut in QUOTED.finditer(flat)]
     spans, start = [], 0
-    for found in boundary.finditer(flat):
-        if any(begin < found.start() < end for begin, end in kept):
+    for cut in boundary.finditer(flat):
+        if any(begin < cut.start() < end for begin, end in quoted):
             continue
-        spans.append((start, found.start()))
-        start = found.end()
+        spans.append((start, cut.start()))
+        start = cut.end()
     spans.append((start, len(flat)))
     return [(begin, end) for begin, end in spans if flat[begin:end].strip()]

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 from langchain_core.messages import AnyMessage
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
-from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
 from agents.events import Event
@@ -17,7 +16,7 @@ from agents.identifiers import Aliases
 from agents.memory import Memory
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
-from agents.memory.preferences import machine_zone, zone_of_user
+from agents.memory.preferences import machine_zone
 from agents.memory.reminders import Reminders
 from agents.models import Models
 from agents.state import Heard
@@ -55,22 +54,23 @@ class Context:
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
 
 
-async def make_context(
+def make_context(
     memory: Memory,
     thread: str,
     user: str,
     models: Models,
     *,
+    zone: ZoneInfo | None,
     permissions: frozenset[str],
     help: HelpChain,
-    store: BaseStore | None = None,
     device: str = "",
     ballot: Ballot | None = None,
     rings: bool = True,
 ) -> Context:
     """Return the context of a turn: what one database holds, and the trusted values of a user.
 
-    `store` takes the place of the database's own; `rings` is False where nothing would ring a reminder.
+    `zone` is the time zone that the user has set, None if there is none. `rings` is False where nothing would
+    ring a reminder.
     """
     return Context(
         thread,
@@ -79,7 +79,7 @@ async def make_context(
         ballot=ballot or Ballot(),
         reminders=memory.reminders if rings else None,
         locks=memory.locks,
-        zone=await zone_of_user(store or memory.store, user),
+        zone=zone or machine_zone(),
         device=device,
         permissions=permissions,
         help=help,

@@ -20,6 +20,7 @@ from agents.context import make_context
 from agents.errors import UsageError
 from agents.memory import Memory, open_memory
 from agents.memory.inbox import InboxEntry
+from agents.memory.preferences import Preferences
 from app.assistant.language import Languages
 from app.assistant.run import STEPS
 from app.composition import check_tools, discover
@@ -78,19 +79,20 @@ def _turn(conversation: Graph, settings: Settings, memory: Memory | None) -> Cal
         store = runtime.store
         if store is None or memory is None:
             raise UsageError("The conversation keeps what it knows of a person in a store, and there is none.")
-        letter = _letter(state, get_config()["configurable"])
-        lang = await Languages(default, tuple(languages()), store).choose(letter, None, state.get("lang"))
-        context = await make_context(
+        entry = _entry(state, get_config()["configurable"])
+        preferences = await Preferences.of(store, entry.user)
+        lang = Languages(default, tuple(languages())).choose(entry, preferences.lang, state.get("lang"))
+        context = make_context(
             memory,
-            letter.thread,
-            letter.user,
+            entry.thread,
+            entry.user,
             models,
-            permissions=permissions.of(letter.user),
+            zone=preferences.zone,
+            permissions=permissions.of(entry.user),
             help=await make_help(settings, store, memory.notes),
-            store=store,
             rings=False,
         )
-        heard = {"id": letter.message_id, "text": letter.text, "source": letter.source}
+        heard = {"id": entry.message_id, "text": entry.text, "source": entry.source}
         outcome = await conversation.ainvoke(
             {"heard": heard, "lang": lang}, {"recursion_limit": STEPS}, context=context
         )
@@ -100,7 +102,7 @@ def _turn(conversation: Graph, settings: Settings, memory: Memory | None) -> Cal
     return turn
 
 
-def _letter(state: ChatState, place: Mapping[str, Any]) -> InboxEntry:
+def _entry(state: ChatState, place: Mapping[str, Any]) -> InboxEntry:
     thread = str(place["thread_id"])
     user = str(place.get("langgraph_auth_user_id") or thread)
     last = state["messages"][-1] if state.get("messages") else None

@@ -96,7 +96,7 @@ async def stage(
         if durability != "sync":
             graph = cast(Graph, _Lasting(graph, durability))
         models = player.models([SUPERVISOR, "observer", *speakers.dialogs])
-        turns = TurnPlayer(graph, memory, models, Languages("en", tuple(langs), memory.store))
+        turns = TurnPlayer(graph, memory, models, Languages("en", tuple(langs)))
         yield Assistant(turns, speakers)
 
 

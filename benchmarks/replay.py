@@ -46,7 +46,7 @@ def compose(memory: Memory, clerk: Clerk) -> Assistant:
     speakers, langs = desk(marked=clerk.marked), languages()
     graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)
     models = clerk.models([SUPERVISOR, "observer", DESK])
-    player = TurnPlayer(graph, memory, models, Languages("en", tuple(langs), memory.store))
+    player = TurnPlayer(graph, memory, models, Languages("en", tuple(langs)))
     return Assistant(player, speakers)
 
 

@@ -59,7 +59,7 @@ async def _converse(mode: shelf.Mode, turns: int, url: str) -> Calls:
     async with open_memory(url) as memory:
         graph = build_graph(speakers, {}, saver=memory.saver, store=memory.store, tool_mode=mode)
         models = player.models([SUPERVISOR, *speakers.dialogs])
-        known = Languages("en", tuple(languages()), memory.store)
+        known = Languages("en", tuple(languages()))
         assistant = Assistant(TurnPlayer(graph, memory, models, known), speakers)
         for number, errand in enumerate(errands(turns), 1):
             player.errand = errand

@@ -106,7 +106,7 @@ def compose(
     """Put an assistant together whose models play a script."""
     graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store, gate=gate)
     models = script.models(["supervisor", "observer", *speakers.dialogs])
-    languages = Languages("en", ("en", "ru"), memory.store)
+    languages = Languages("en", ("en", "ru"))
     player = TurnPlayer(graph, memory, models, languages, help or HelpChain(), permissions)
     return Assistant(player, speakers)
 

@@ -59,17 +59,34 @@ def clean(text: str) -> str:
     return re.sub("[\ud800-\udfff]", "\ufffd", text.replace("\0", ""))
 
 
+def now_ms() -> int:
+    """Return the Unix time in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def open_entries(thread: str, connection: sqlite3.Connection) -> list[InboxEntry]:
+    """Return the messages of a thread that were never closed, oldest first."""
+    return [InboxEntry(*row) for row in connection.execute(f"{LETTERS} AND status = 'open' ORDER BY id", (thread,))]
+
+
+def accept_in_order(entry: InboxEntry, connection: sqlite3.Connection) -> list[InboxEntry]:
+    """Put a message into the inbox, if it is not there; return the open messages before it, then the message."""
+    stored = accept(entry, connection)
+    waiting = open_entries(entry.thread, connection)
+    return waiting[: waiting.index(stored) + 1] if stored in waiting else [stored]
+
+
 def accept(entry: InboxEntry, connection: sqlite3.Connection) -> InboxEntry:
     """Put a message into the inbox, if it is not there."""
     names = entry.thread, entry.message_id, entry.user, entry.source
     row = connection.execute(LETTERS + ONE, names[:2]).fetchone()
     if row is None:
-        connection.execute(RECEIVED, (*names, entry.text, entry.turn, time.time_ns() // 1_000_000))
+        connection.execute(RECEIVED, (*names, entry.text, entry.turn, now_ms()))
         return entry
-    known = InboxEntry(*row)
-    if known.text != entry.text:
+    stored = InboxEntry(*row)
+    if stored.text != entry.text:
         raise UsageError(f"Message {entry.message_id!r} was received before with another text; use a new id.")
-    return known
+    return stored
 
 
 def close(

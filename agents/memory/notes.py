@@ -4,7 +4,6 @@ They are rare, so a connection is opened for each piece of work, and the table w
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 import aiosqlite
 
 from agents.memory.connection import connect, writing
-from agents.memory.inbox import clean
+from agents.memory.inbox import clean, now_ms
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS notes (
@@ -49,7 +48,7 @@ class Notes:
 
     async def add(self, thread: str, text: str, call: str) -> bool:
         """Write a note down; once for a call that is repeated. False if the thread has left too many of late."""
-        now = time.time_ns() // 1_000_000
+        now = now_ms()
         thread, call = clean(thread), clean(call)
         async with self._writing() as connection:
             known = await connection.execute_fetchall(
@@ -78,7 +77,7 @@ class Notes:
     async def delivered(self, note: Note) -> None:
         """Take note that a note has reached a person."""
         async with self._writing() as connection:
-            now = time.time_ns() // 1_000_000
+            now = now_ms()
             await connection.execute("UPDATE notes SET delivered_ms = ? WHERE id = ?", (now, note.id))
 
     async def erase(self, thread: str) -> bool:

@@ -38,11 +38,11 @@ class Transcript:
 
         Raises UsageError when the id was used for another text, or a name is unfit for storage.
         """
-        names = entry.thread, entry.message_id, entry.user, entry.source
-        if any(clean(name) != name for name in names):
-            raise UsageError("Thread, message id, user and source must not contain NUL or lone surrogates.")
-        entry = replace(entry, text=None if entry.text is None else clean(entry.text), status="open")
-        return await self._connection.write(partial(inbox.accept, entry))
+        return await self._connection.write(partial(inbox.accept, _storable(entry)))
+
+    async def accept_in_order(self, entry: InboxEntry) -> list[InboxEntry]:
+        """Do what `accept` does; return the open messages that came before this one, oldest first, and then it."""
+        return await self._connection.write(partial(inbox.accept_in_order, _storable(entry)))
 
     async def entry(self, thread: str, message_id: str) -> InboxEntry | None:
         """Return a message of the inbox."""
@@ -56,7 +56,7 @@ class Transcript:
 
     async def open_entries(self, thread: str) -> list[InboxEntry]:
         """Return the messages of the thread that were never closed, oldest first."""
-        return await self._letters("AND status = 'open' ORDER BY id", clean(thread))
+        return await self._connection.read(partial(inbox.open_entries, clean(thread)))
 
     async def close(
         self, letter: InboxEntry, status: Status, turn: int, lines: Sequence[TranscriptLine], record: str | None = None
@@ -112,3 +112,10 @@ class Transcript:
 
     async def _rows(self, sql: str, *values: Any) -> list[Any]:
         return await self._connection.read(lambda connection: connection.execute(sql, values).fetchall())
+
+
+def _storable(entry: InboxEntry) -> InboxEntry:
+    names = entry.thread, entry.message_id, entry.user, entry.source
+    if any(clean(name) != name for name in names):
+        raise UsageError("Thread, message id, user and source must not contain NUL or lone surrogates.")
+    return replace(entry, text=None if entry.text is None else clean(entry.text), status="open")

@@ -1,6 +1,5 @@
 """The one way in for every door: `Assistant.play` takes a user message through the graph, once."""
 
-import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
@@ -9,7 +8,7 @@ from typing import Any, cast
 
 from agents.conversation.prompt import Prompting
 from agents.events import Event, Interrupt, Message
-from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine
+from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, now_ms
 from agents.memory.typed_file import TypedFile
 from agents.questions import ask, fits
 from agents.replay.record import Record, read_record
@@ -43,7 +42,7 @@ class Turn:
         """The user whose message this is."""
         return self.user or self.thread
 
-    def letter(self) -> InboxEntry:
+    def entry(self) -> InboxEntry:
         """Return the turn's entry in the inbox."""
         return InboxEntry(self.thread, self.id, self.owner, self.text, self.source)
 
@@ -75,11 +74,8 @@ class Assistant:
             UsageError: the id was used before with another text.
         """
         async with self.memory.locks.hold(turn.thread):
-            letter = await self.memory.transcript.accept(turn.letter())
-            waiting = await self.memory.transcript.open_entries(turn.thread)
-            lost = waiting[: waiting.index(letter)] if letter in waiting else []
             stamp = Stamp(turn.thread)
-            for entry in [*lost, letter]:
+            for entry in await self.memory.transcript.accept_in_order(turn.entry()):
                 async with aclosing(self._player.play(entry, turn.lang, turn.device, stamp)) as events:
                     async for event in events:
                         yield event
@@ -93,7 +89,7 @@ class Assistant:
         """
         if await self.memory.transcript.entry(turn.thread, turn.id):
             return False
-        await self.memory.transcript.accept(turn.letter())
+        await self.memory.transcript.accept(turn.entry())
         return True
 
     async def unanswered(self, thread: str, device: str) -> list[Turn]:
@@ -101,13 +97,13 @@ class Assistant:
         return [
             Turn(
                 thread=thread,
-                text=letter.text,
-                user=letter.user,
-                id=letter.message_id,
-                source=letter.source,
+                text=entry.text,
+                user=entry.user,
+                id=entry.message_id,
+                source=entry.source,
                 device=device,
             )
-            for letter in await self.memory.transcript.open_entries(thread)
+            for entry in await self.memory.transcript.open_entries(thread)
         ]
 
     async def tell(self, thread: str, text: str, id: str) -> Message:
@@ -115,7 +111,7 @@ class Assistant:
 
         The caller holds the thread (`memory.locks.hold`). The next speaker of the thread knows of it.
         """
-        line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, time.time_ns() // 1_000_000, {"source": UNASKED})
+        line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": UNASKED})
         stored = await self.memory.transcript.tell(thread, line)
         return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
 

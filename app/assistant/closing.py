@@ -1,7 +1,6 @@
 """Write down what came of a message: answered, stopped by the user, or failed."""
 
 import logging
-import time
 from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
@@ -14,7 +13,7 @@ from agents.errors import ModelUnavailable
 from agents.events import Error, Message
 from agents.history import mend
 from agents.memory import Memory
-from agents.memory.inbox import InboxEntry, TranscriptLine
+from agents.memory.inbox import InboxEntry, TranscriptLine, now_ms
 from agents.state import SUPERVISOR, State
 from agents.talk import merge_talks
 from app.assistant.run import Run
@@ -32,19 +31,19 @@ class Closing:
     def __init__(self, graph: Graph, memory: Memory, lang: str) -> None:
         self.graph, self.memory, self.lang = graph, memory, lang
 
-    async def close(self, run: Run, letter: InboxEntry, given: Update | None) -> Message | Error | None:
+    async def close(self, run: Run, entry: InboxEntry, given: Update | None) -> Message | Error | None:
         """Write down what came of a message; return what the user is shown of that beside the answers."""
         if run.failure is not None:
-            return await self._failed(run, letter, run.failure)
+            return await self._failed(run, entry, run.failure)
         if run.stopped and not run.ended:
-            return await self._stopped(run, letter, given or {})
-        await self._store(run, letter, "done")
+            return await self._stopped(run, entry, given or {})
+        await self._store(run, entry, "done")
         return None
 
-    async def _stopped(self, run: Run, letter: InboxEntry, given: Update) -> Message:
+    async def _stopped(self, run: Run, entry: InboxEntry, given: Update) -> Message:
         """Leave the thread as if the answer had ended where the user stopped it; what was shown is kept."""
         state = cast(State, (await self.graph.aget_state(run.config)).values)
-        begun = state.get("heard", {}).get("id") == letter.message_id
+        begun = state.get("heard", {}).get("id") == entry.message_id
         missed = given.get("talks", {})
         if not begun:
             talks = merge_talks(state.get("talks", {}), missed)
@@ -68,35 +67,35 @@ class Closing:
         message = Message(speaker=speaker, text=run.shown, interrupted=True)
         run.said.append(message)
         run.recording.note(message)
-        await self._store(run, letter, "interrupted")
+        await self._store(run, entry, "interrupted")
         return message
 
-    async def _failed(self, run: Run, letter: InboxEntry, failure: Exception) -> Error:
+    async def _failed(self, run: Run, entry: InboxEntry, failure: Exception) -> Error:
         """Apologise; the thread stays usable, and the same message id tries again from where it failed."""
         if isinstance(failure, ModelUnavailable):
             code: str = failure.trouble
-            LOG.warning("thread %s: %s", letter.thread, failure)
+            LOG.warning("thread %s: %s", entry.thread, failure)
         else:
             code = "loop" if isinstance(failure, GraphRecursionError) else "internal"
-            LOG.error("thread %s: turn failed", letter.thread, exc_info=failure)
+            LOG.error("thread %s: turn failed", entry.thread, exc_info=failure)
         error = Error(code=code, text=phrase(f"sorry_{code}", run.state.get("lang") or self.lang))
         run.recording.note(error)
-        await self._store(run, letter, "failed", error)
+        await self._store(run, entry, "failed", error)
         return error
 
     async def _store(
-        self, run: Run, letter: InboxEntry, status: Literal["done", "failed", "interrupted"], error: Error | None = None
+        self, run: Run, entry: InboxEntry, status: Literal["done", "failed", "interrupted"], error: Error | None = None
     ) -> None:
-        now = time.time_ns() // 1_000_000
+        now = now_ms()
         lines = []
         for message in run.said:
             stopped = {"interrupted": True, "interrupt_timestamp": now} if message.interrupted else {}
             original = {"original": message.original} if message.original else {}
-            metadata = {"source": "llm" if letter.text is not None else "greeting", **stopped, **original}
+            metadata = {"source": "llm" if entry.text is not None else "greeting", **stopped, **original}
             lines.append(
-                TranscriptLine("assistant", message.speaker, message.text, run.turn, letter.message_id, now, metadata)
+                TranscriptLine("assistant", message.speaker, message.text, run.turn, entry.message_id, now, metadata)
             )
         if error is not None:
             failure = {"source": FAILURE, "code": error.code}
-            lines.append(TranscriptLine("assistant", SUPERVISOR, error.text, run.turn, letter.message_id, now, failure))
-        await self.memory.transcript.close(letter, status, run.turn, lines, run.recording.text(status))
+            lines.append(TranscriptLine("assistant", SUPERVISOR, error.text, run.turn, entry.message_id, now, failure))
+        await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status))

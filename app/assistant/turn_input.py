@@ -22,14 +22,14 @@ REMEMBERED = 20
 """Lines of a transcript from which a lost state is rebuilt."""
 
 
-def given_by(letter: InboxEntry, lang: str, snapshot: StateSnapshot, lines: Sequence[TranscriptLine]) -> Update:
+def given_by(entry: InboxEntry, lang: str, snapshot: StateSnapshot, lines: Sequence[TranscriptLine]) -> Update:
     """Return what a message puts into the state; also the message before it, if that failed unheard.
 
     `lines` are the last ones of the transcript.
     """
     state = cast(State, snapshot.values)
     given: Update = {
-        "heard": {"id": letter.message_id, "text": letter.text, "source": letter.source},
+        "heard": {"id": entry.message_id, "text": entry.text, "source": entry.source},
         "lang": lang,
     }
     unasked = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
@@ -39,7 +39,7 @@ def given_by(letter: InboxEntry, lang: str, snapshot: StateSnapshot, lines: Sequ
         unheard = heard_message(state["heard"], state.get("talks", {}).get(holder, {}))
         return {**given, "talks": _caught_up(state, unasked, unheard)}
     if answered and answered[-1].message_id != state.get("heard", {}).get("id"):
-        LOG.warning("thread %s: its state is older than its transcript; rebuilt", letter.thread)
+        LOG.warning("thread %s: its state is older than its transcript; rebuilt", entry.thread)
         return {**given, **from_transcript(lines)}
     return {**given, "talks": _caught_up(state, unasked)}
 

@@ -6,6 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import cast
+from zoneinfo import ZoneInfo
 
 from langgraph.types import StateSnapshot
 
@@ -15,6 +16,7 @@ from agents.events import Event, Message, TurnEnd, TurnStart
 from agents.help.chain import HelpChain
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry
+from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.questions import ask, worded
 from agents.state import State
@@ -58,67 +60,68 @@ class TurnPlayer:
             run.stop()
         return run is not None
 
-    async def play(
-        self, letter: InboxEntry, lang: str | None, device: str, stamp: Stamp
-    ) -> AsyncGenerator[Event, None]:
+    async def play(self, entry: InboxEntry, lang: str | None, device: str, stamp: Stamp) -> AsyncGenerator[Event, None]:
         """Answer a message and yield the events, stamped; repeat the outcome of one that was answered before."""
-        snapshot = await self.graph.aget_state(config_of(letter.thread))
-        if letter.status in ("done", "interrupted"):
-            for event in await self._repeated(letter, cast(State, snapshot.values)):
-                yield stamp(event, letter.turn)
+        snapshot = await self.graph.aget_state(config_of(entry.thread))
+        if entry.status in ("done", "interrupted"):
+            for event in await self._repeated(entry, cast(State, snapshot.values)):
+                yield stamp(event, entry.turn)
             return
-        begun, progress = time.perf_counter(), progress_of(letter, snapshot)
+        begun, progress = time.perf_counter(), progress_of(entry, snapshot)
+        preferences = await Preferences.of(self.memory.store, entry.user)
         is_resumed = progress in (Progress.ROUTED, Progress.ENDED)
-        run = Run(self.graph, await self._context(letter, device, snapshot), snapshot, is_resumed=is_resumed)
-        self._runs[letter.thread] = run
+        context = self._context(entry, device, snapshot, preferences.zone)
+        run = Run(self.graph, context, snapshot, is_resumed=is_resumed)
+        self._runs[entry.thread] = run
         try:
-            given = await self._given(letter, snapshot, lang) if progress is Progress.NEW else None
+            given = await self._given(entry, snapshot, lang or preferences.lang) if progress is Progress.NEW else None
             run.recording.begin((given or run.state)["lang"], resumed=is_resumed)
-            for event in (TurnStart(text=letter.text, source=letter.source), *_as_shown(run.said, run.state)):
+            for event in (TurnStart(text=entry.text, source=entry.source), *_as_shown(run.said, run.state)):
                 yield stamp(event, run.turn)
             if progress is not Progress.ENDED:
                 async with aclosing(run.events(given)) as events:
                     async for event in events:
                         yield stamp(event, run.turn)
-            if last := await self._closing.close(run, letter, given):
+            if last := await self._closing.close(run, entry, given):
                 yield stamp(last, run.turn)
         finally:
-            del self._runs[letter.thread]
+            del self._runs[entry.thread]
         ms = round((time.perf_counter() - begun) * 1000)
         yield stamp(replace(_end(run.state), model_calls=run.model_calls, ms=ms), run.turn)
 
-    async def _repeated(self, letter: InboxEntry, state: State) -> list[Event]:
+    async def _repeated(self, entry: InboxEntry, state: State) -> list[Event]:
         """Return the events of a message that was answered before: what was asked, said, and is still open."""
-        lines = await self.memory.transcript.lines(letter.thread, message_id=letter.message_id)
+        lines = await self.memory.transcript.lines(entry.thread, message_id=entry.message_id)
         messages = [
             Message(speaker=line.speaker, text=line.text, interrupted=bool(line.metadata.get("interrupted")))
             for line in lines
             if line.role == "assistant"
         ]
-        return [TurnStart(text=letter.text, source=letter.source), *_as_shown(messages, state), _end(state)]
+        return [TurnStart(text=entry.text, source=entry.source), *_as_shown(messages, state), _end(state)]
 
-    async def _context(self, letter: InboxEntry, device: str, snapshot: StateSnapshot) -> Context:
-        return await make_context(
+    def _context(self, entry: InboxEntry, device: str, snapshot: StateSnapshot, zone: ZoneInfo | None) -> Context:
+        return make_context(
             self.memory,
-            letter.thread,
-            letter.user,
+            entry.thread,
+            entry.user,
             self.models,
-            permissions=self.permissions.of(letter.user),
+            zone=zone,
+            permissions=self.permissions.of(entry.user),
             help=self.help,
             device=device,
             ballot=Ballot(_votes(snapshot)),
         )
 
-    async def _given(self, letter: InboxEntry, snapshot: StateSnapshot, lang: str | None) -> Update:
+    async def _given(self, entry: InboxEntry, snapshot: StateSnapshot, lang: str | None) -> Update:
         """Return what a new message puts into the state."""
-        chosen = await self.languages.choose(letter, lang, snapshot.values.get("lang"))
-        lines = await self.memory.transcript.lines(letter.thread, limit=REMEMBERED)
-        return given_by(letter, chosen, snapshot, lines)
+        chosen = self.languages.choose(entry, lang, snapshot.values.get("lang"))
+        lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
+        return given_by(entry, chosen, snapshot, lines)
 
 
-def progress_of(letter: InboxEntry, snapshot: StateSnapshot) -> Progress:
+def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:
     """Return how far a message has come in its thread."""
-    if snapshot.values.get("heard", {}).get("id") != letter.message_id:
+    if snapshot.values.get("heard", {}).get("id") != entry.message_id:
         return Progress.NEW
     if not snapshot.tasks:
         return Progress.ENDED

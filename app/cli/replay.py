@@ -94,7 +94,7 @@ async def _perform(play: Play) -> list[Record]:
         async with open_memory(f"sqlite:///{Path(folder) / 'rehearsal.db'}") as memory:
             graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
             models = script.models([SUPERVISOR, "observer", *speakers.dialogs])
-            langs = Languages(FALLBACK, tuple(languages()), memory.store)
+            langs = Languages(FALLBACK, tuple(languages()))
             assistant = Assistant(TurnPlayer(graph, memory, models, langs), speakers)
             for turn in play.turns:
                 async for _ in assistant.play(Turn(thread=THREAD, text=turn.text, lang=turn.lang)):

@@ -16,6 +16,7 @@ from agents.events import Event, Interrupt, ToolEnd
 from agents.events.views import Notice, View, read_view
 from agents.identifiers import Aliases, Known
 from agents.memory import Memory, open_memory
+from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of
 from agents.nodes.tools import Acting
 from agents.speaker import Speaker, Speakers
@@ -77,11 +78,12 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
         graph = StateGraph(State, context_schema=Context)
         graph.add_node("tools", Acting(trial.speaker, speakers))
         graph.add_edge(START, "tools")
-        context = await make_context(
+        context = make_context(
             memory,
             trial.user,
             trial.user,
             settings.models(),
+            zone=(await Preferences.of(memory.store, trial.user)).zone,
             permissions=Permissions(settings.permissions).of(trial.user),
             help=await make_help(settings, memory.store, memory.notes),
             device=TERMINAL,

@@ -41,7 +41,7 @@ async def stage(
     async with open_memory(f"sqlite:///{path}") as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         help = await make_help(settings or Settings(_env_file=None), memory.store, memory.notes)
-        known = Languages("en", ("en", "ru"), memory.store)
+        known = Languages("en", ("en", "ru"))
         yield Assistant(TurnPlayer(graph, memory, models, known, help), speakers)
 
 

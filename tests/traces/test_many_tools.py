@@ -155,7 +155,7 @@ async def test_fitting_tools_can_be_bound_instead(chat: Chat, tmp_path: Path) ->
     async with open_memory(f"sqlite:///{tmp_path / 'bind.db'}") as memory:
         kept: dict[str, Any] = {"saver": memory.saver, "store": memory.store}
         graph = build_graph(chat.speakers, chat.observers, **kept, tool_mode="bind")
-        known = Languages("en", ("en", "ru"), memory.store)
+        known = Languages("en", ("en", "ru"))
         models = chat.script.models(["supervisor", "observer", *chat.speakers.dialogs])
         assistant = Assistant(TurnPlayer(graph, memory, models, known), chat.speakers)
         events = [event async for event in assistant.play(Turn(thread="ann", text="Please paint two violins"))]

@@ -60,4 +60,4 @@ def test_a_third_language_needs_no_code(text: str, lang: str, heard: str) -> Non
 )
 def test_what_the_user_writes_changes_the_language(text: str, current: str, heard: str) -> None:
     """A few letters of an alphabet that the current language lacks are enough; a mixed text changes nothing."""
-    assert Languages("en", ("en", "ru"), None).heard(text, current) == heard  # type: ignore[arg-type]
+    assert Languages("en", ("en", "ru")).heard(text, current) == heard

@@ -19,12 +19,12 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import load_pending_writes
 
 from agents.memory.connection import Connection, connect, writing
+from agents.memory.serializer import Serializer
 
 KEEP_LATEST = """
 CREATE TRIGGER IF NOT EXISTS keep_latest AFTER INSERT ON checkpoints BEGIN
@@ -71,9 +71,7 @@ class Saver(AsyncSqliteSaver):
     conn: Connection
 
     def __init__(self, conn: Connection, *, serde: SerializerProtocol | None = None) -> None:
-        # None allows LangChain's and LangGraph's own types only. The default lets a forged row run code
-        # unless an environment variable was set before the first import.
-        super().__init__(conn, serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
+        super().__init__(conn, serde=serde or Serializer())
         self._replaced: dict[tuple[str, str], str | None] = {}
         """For each place that a checkpoint is being written to: the id of the one before."""
 

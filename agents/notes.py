@@ -60,6 +60,10 @@ class Facts(TypedDict, total=False):
 class Notes(TypedDict, total=False):
     """The notes of a message; which there are depends on the message."""
 
+    lang: str
+    """On the role of a prompt: the language that it is written in."""
+    context: list[str]
+    """On a user message: what held when it came (time, form, screen, …), a part a line; the newest one's is shown."""
     brief: str
     """On the note of a hand-over: what the user wants."""
     dialog: str

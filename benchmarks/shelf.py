@@ -92,7 +92,7 @@ def row(way: str, calls: Calls) -> Row:
 
 def _looked(one: Asked) -> bool:
     """Tell whether a call answers what `find_tools` found."""
-    return len(one.messages) > 1 and getattr(one.messages[-2], "name", None) == FIND
+    return len(one.messages) > 1 and getattr(one.messages[-1], "name", None) == FIND
 
 
 def main() -> None:

@@ -42,6 +42,24 @@ def prompt(name: str, lang: str, /, **variables: object) -> str:
         raise PromptError(f"prompts/{lang}/{name}.md needs the variable ${missing.args[0]}") from None
 
 
+def observer_prompt(name: str, lang: str, /, **variables: object) -> tuple[str, str]:
+    """Return an observer's role, which is constant, and the facts below the line `---`, their variables filled in.
+
+    Raises:
+        PromptError: no language has the file, the role has a variable, or a variable was not given.
+    """
+    role, _, facts = _template(f"observers/{name}", lang).template.partition("\n---\n")
+    if wanted := Template(role).get_identifiers():
+        raise PromptError(
+            f"prompts/{lang}/observers/{name}.md: ${wanted[0]} stands in the role; put it below a line ---"
+        )
+    try:
+        filled = Template(facts).substitute({key: str(value) for key, value in variables.items()})
+    except KeyError as missing:
+        raise PromptError(f"prompts/{lang}/observers/{name}.md needs the variable ${missing.args[0]}") from None
+    return Template(role).substitute().strip(), filled.strip()
+
+
 def variables(name: str, lang: str) -> set[str]:
     """Return the names of the variables that a prompt wants."""
     return set(_template(name, lang).get_identifiers())
@@ -106,7 +124,7 @@ def carded(lang: str) -> list[str]:
 
 def languages() -> list[str]:
     """Return the languages: the folders that hold a text, the fallback first."""
-    names = {path.name for path in FOLDER.iterdir() if any(path.glob("*.md")) or any(path.glob("*.toml"))}
+    names = {path.name for path in FOLDER.iterdir() if any(path.rglob("*.md")) or any(path.rglob("*.toml"))}
     return sorted(names, key=lambda lang: (lang != FALLBACK, lang))
 
 

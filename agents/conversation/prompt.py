@@ -1,14 +1,14 @@
-"""Compose what a speaker's model reads: its role, its history, the closing instruction.
+"""Compose what a speaker's model reads: its role and its history.
 
-The role and the tools are constant and the history only grows, so each prompt begins like the one
-before it and a provider's prefix cache serves most of it. All that changes stands at the end.
+The role and the tools are constant and the history only grows, so each prompt begins like the one before it and a
+provider's prefix cache serves most of it. What changes from turn to turn goes with the user's message.
 """
 
 import json
 from collections.abc import Mapping
 from datetime import datetime
 
-from langchain_core.messages import AnyMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from agents.context import Context
 from agents.conversation.facts import FactSource
@@ -41,11 +41,37 @@ class Prompting:
         self._tools: dict[tuple[str, str], list[Schema]] = {}
 
     def messages(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
-        """Return the prompt for the next model call of a speaker."""
-        before = talk_of(state, speaker.name).get("summary")
-        summary = phrase("summed_up", state["lang"], summary=before) if before else ""
-        role = SystemMessage(f"{self.role(speaker, state['lang'])}\n\n{summary}".strip())
-        return [role, *heard_so_far(speaker, state), self.closing(speaker, state, context)]
+        """Return the prompt for the next model call of a speaker: its role, and its history.
+
+        System messages behind the role are notes; `agents.models.message_order` makes data of them.
+        """
+        lang = state["lang"]
+        role = SystemMessage(self.role(speaker, lang), additional_kwargs=notes(lang=lang))
+        messages = [role, *heard_so_far(speaker, state)]
+        if state.get("remaining_steps", ENOUGH) < ENOUGH:
+            messages.append(SystemMessage(phrase("last_reply", lang)))
+        if context.models.want_facts(speaker.name):
+            facts = self.facts.for_speaker(speaker, state)
+            messages.append(SystemMessage("", additional_kwargs=notes(scene=facts)))
+        return messages
+
+    def news(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
+        """Return what a speaker has not heard yet: the user's message with what holds now, and cards of tools.
+
+        Without a message of the user what holds now is a note.
+        """
+        history = messages_of(state, speaker.name)
+        heard = state["heard"]
+        if any(message.id == heard["id"] for message in reversed(history)):
+            return []
+        # An agent graph has a prompt of its own, and hears the user as they are.
+        parts = [] if speaker.agent else self.context(speaker, state, context)
+        if heard["text"] is None:
+            return [SystemMessage("\n".join(parts), id=heard["id"])]
+        message = HumanMessage(heard["text"], id=heard["id"], additional_kwargs=notes(context=parts))
+        shelf = self.shelves.get(speaker.name)
+        cards = shelf.offer(state, [*history, message]) if shelf else None
+        return [message, cards] if cards else [message]
 
     def role(self, speaker: Speaker, lang: str) -> str:
         """Return a speaker's system prompt: what it does, and the dialogs and tools that it can call."""
@@ -69,31 +95,27 @@ class Prompting:
             return []
         return [self._schemas.of(tool, state["lang"]) for tool in shelf.fitting(state, heard_so_far(speaker, state))]
 
-    def closing(self, speaker: Speaker, state: State, context: Context) -> SystemMessage:
-        """Return the last message: what to do now, and all that changes from turn to turn."""
-        lang, parts = state["lang"], list[str]()
+    def context(self, speaker: Speaker, state: State, context: Context) -> list[str]:
+        """Return what holds as the user's message comes, part by part: time, device, form, screen, instructions."""
+        lang = state["lang"]
+        now = datetime.now(context.zone).strftime("%A %Y-%m-%d %H:%M %Z")
+        parts = [phrase("clock", lang, now=f"{now}, {context.device}" if context.device else now)]
+        if summary := talk_of(state, speaker.name).get("summary"):
+            parts.append(phrase("summed_up", lang, summary=summary))
         if speaker.form:
             values = form_of(state, speaker.name)
             gaps = ", ".join(missing(speaker.form, values)) or "-"
-            parts.append(
-                prompt("form", lang, known=json.dumps(values, ensure_ascii=False, sort_keys=True), missing=gaps)
-            )
+            known = json.dumps(values, ensure_ascii=False, sort_keys=True)
+            parts.append(phrase("form_so_far", lang, known=known, missing=gaps))
+        if screen := state.get("screen"):
+            parts.append(phrase("on_screen", lang, screen=worded(screen)))
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):
             parts.append(prompt("opening", lang))
         if state.get("undone"):
             parts.append(phrase("undone", lang))
         if state.get("wishes") and not speaker.is_supervisor:
             parts.append(phrase("another_wish", lang))
-        if state.get("remaining_steps", ENOUGH) < ENOUGH:
-            parts.append(phrase("last_reply", lang))
-        if screen := state.get("screen"):
-            parts.append(phrase("on_screen", lang, screen=worded(screen)))
-        now = datetime.now(context.zone).strftime("%A %Y-%m-%d %H:%M %Z")
-        now = f"{now}, {context.device}" if context.device else now
-        parts.append(prompt("closing" if speaker.is_supervisor else "dialog_closing", lang, now=now))
-        wants_facts = context.models.want_facts(speaker.name)
-        facts = notes(scene=self.facts.for_speaker(speaker, state)) if wants_facts else {}
-        return SystemMessage("\n".join(parts), additional_kwargs=facts)
+        return parts
 
     def _role(self, speaker: Speaker, lang: str) -> str:
         if not speaker.is_supervisor:

@@ -7,6 +7,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from agents.help import ASKING, HelpRequest
 from agents.models import Model
 from agents.models.reply import Listener, ask
+from agents.notes import notes
 from prompts import prompt
 
 UNKNOWN = "UNKNOWN"
@@ -22,7 +23,9 @@ class OtherModel:
 
     async def answer(self, question: HelpRequest) -> str | None:
         """Return the model's answer; asking it is told as any model call."""
-        role = SystemMessage(prompt("help_model", question.lang, unknown=UNKNOWN))
+        role = SystemMessage(
+            prompt("help_model", question.lang, unknown=UNKNOWN), additional_kwargs=notes(lang=question.lang)
+        )
         asked: list[AnyMessage] = [role, HumanMessage(question.text)]
         text = (await ask(self.model, asked, [], Listener(ASKING, question.emit))).text.strip()
         return None if text.strip(" .!«»\"'").upper() == UNKNOWN else text

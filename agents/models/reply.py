@@ -17,6 +17,7 @@ from agents.events import Error, Event
 from agents.events.models import ModelEnd, ModelStart, Replied
 from agents.models import Model
 from agents.models.failures import FAILURES, broke, diagnose
+from agents.models.message_order import in_order
 
 TRIES = 3
 LOG = logging.getLogger(__name__)
@@ -98,7 +99,7 @@ async def ask(
     begun = time.perf_counter()
     chunks: list[AIMessageChunk] = []
     try:
-        async for chunk in runnable.astream(list(messages)):
+        async for chunk in runnable.astream(list(messages) if model.wants_facts else in_order(messages)):
             if not isinstance(chunk, AIMessageChunk):
                 raise BrokenReply(f"unexpected {type(chunk).__name__}")
             chunks.append(chunk)

@@ -6,12 +6,13 @@ from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable
 
 from agents.errors import ModelUnavailable
 from agents.events import Event, ToolEnd, ToolStart
 from agents.models.failures import FAILURES, diagnose
+from agents.models.message_order import in_order
 
 
 class About(TypedDict):
@@ -54,8 +55,11 @@ class AgentCall:
             task.cancel()
 
     async def _run(self, agent: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
-        answer, seen = AIMessage(""), len(messages)
-        async for part in agent.astream({"messages": list(messages)}, stream_mode=["messages", "values"]):
+        # The agent has a role of its own, and our notes are none of its business.
+        heard = [message for message in messages if message.type != "system"]
+        _, *history = in_order([SystemMessage(""), *heard])
+        answer, seen = AIMessage(""), len(history)
+        async for part in agent.astream({"messages": history}, stream_mode=["messages", "values"]):
             mode, what = cast(tuple[str, Any], part)
             if mode == "messages":
                 piece = what[0]

@@ -19,7 +19,7 @@ from agents.scene import Scene
 from agents.speaker import Speaker
 from agents.state import State, holder_of
 from agents.verdict import Verdict
-from prompts import prompt
+from prompts import observer_prompt
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 10
@@ -65,11 +65,13 @@ class Watching:
 
     async def _ask(self, scene: Scene, runtime: Runtime[Context], **variables: object) -> str:
         models = runtime.context.models
-        text = prompt(f"observers/{self.name}", scene.lang, **variables)
+        role, context = observer_prompt(self.name, scene.lang, **variables)
         facts = self.prompting.facts.for_observer(self.name, scene) if models.want_facts("observer") else None
         messages: list[AnyMessage] = [
-            SystemMessage(text, additional_kwargs=notes(scene=facts) if facts else {}),
-            HumanMessage(scene.text),
+            SystemMessage(role, additional_kwargs=notes(lang=scene.lang)),
+            HumanMessage(scene.text, additional_kwargs=notes(context=[context])),
         ]
+        if facts:
+            messages.append(SystemMessage("", additional_kwargs=notes(scene=facts)))
         listener = Listener(f"{self.name} observer", emitter(runtime), role="observer")
         return (await reply(models.chain("observer"), messages, [], listener)).text.strip()

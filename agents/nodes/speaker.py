@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from agents.context import Context, emitter
 from agents.conversation.changes import NOTHING, Change, Update, emit, say
-from agents.conversation.heard import heard_message, heard_so_far
+from agents.conversation.heard import heard_so_far
 from agents.conversation.prompt import Prompting
 from agents.conversation.screen import show
 from agents.errors import ModelUnavailable
@@ -63,7 +63,7 @@ class Speaking:
         waiting = bool(state.get("asked")) and state.get("verdict") is None
         view = stored_view(body) if (body := state.get("view")) else None
         draft = Draft(self.speaker.name, emitter(runtime), held=waiting or view is not None)
-        news = self._news(state)
+        news = self.prompting.news(self.speaker, state, runtime.context)
         task = asyncio.create_task(self._reply(self._with_messages(state, added=news), runtime, draft))
         try:
             verdict = await self._verdict(state, runtime) if waiting else STAY
@@ -112,16 +112,6 @@ class Speaking:
     async def _verdict(self, state: State, runtime: Runtime[Context]) -> Verdict:
         runtime.context.ballot.open(state["asked"])
         return await runtime.context.ballot.verdict()
-
-    def _news(self, state: State) -> list[AnyMessage]:
-        """Return what the speaker has not heard yet: the user's message, and cards of tools that may help."""
-        talk = talk_of(state, self.speaker.name)
-        heard = heard_message(state["heard"], talk)
-        if heard is None:
-            return []
-        shelf = self.prompting.shelves.get(self.speaker.name)
-        cards = shelf.offer(state, [*talk.get("messages", []), heard]) if shelf else None
-        return [heard, cards] if cards else [heard]
 
     def _written(self, state: State, news: Sequence[AnyMessage], message: AIMessage, view: View | None) -> Change:
         """Write the reply down; the user sees the view of the last tool instead, if it gave one."""

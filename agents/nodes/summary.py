@@ -2,7 +2,7 @@
 
 import logging
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agents.context import Context, emitter
@@ -10,9 +10,10 @@ from agents.conversation.changes import Update
 from agents.errors import ModelUnavailable
 from agents.history import GROW, cut
 from agents.models.reply import Listener, reply
+from agents.notes import notes
 from agents.speaker import Speaker
 from agents.state import State, messages_of
-from prompts import prompt
+from prompts import phrase, prompt
 
 LONGEST = 2000
 """Characters a summary may have."""
@@ -31,9 +32,12 @@ class Summing:
         remaining = cut(talk["messages"])
         lost = talk["messages"][: len(talk["messages"]) - len(remaining)]
         transcript = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
-        text = prompt("summary", state["lang"], before=talk.get("summary") or "-")
+        before = phrase("summed_up", state["lang"], summary=talk.get("summary") or "-")
         listener = Listener(f"{self.speaker.name} summary", emitter(runtime))
-        question: list[AnyMessage] = [SystemMessage(text), HumanMessage(transcript)]
+        question: list[AnyMessage] = [
+            SystemMessage(prompt("summary", state["lang"]), additional_kwargs=notes(lang=state["lang"])),
+            SystemMessage(f"{before}\n\n{transcript}"),
+        ]
         try:
             summary = await reply(runtime.context.models.chain(self.speaker.name), question, [], listener)
         except ModelUnavailable as failure:

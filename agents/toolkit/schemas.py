@@ -1,5 +1,6 @@
 """Tools as a model is told of them: their JSON schemas, described in the language of the turn."""
 
+from inspect import cleandoc
 from typing import Any
 
 from langchain_core.tools import BaseTool
@@ -34,8 +35,30 @@ class Schemas:
 def _schema(tool: BaseTool, lang: str) -> Schema:
     schema = convert_to_openai_tool(tool)
     function = schema["function"]
-    function["parameters"] = shown(function.get("parameters", {}), given=True)
-    function["description"] = texts_of(tool, lang)[0]
+    function["parameters"] = _described(shown(function.get("parameters", {}), given=True))
+    function["description"] = cleandoc(texts_of(tool, lang)[0])
     if result := schema_of(traits_of(tool).result):
         function["description"] += f"\n{phrase('tool_returns', lang, result=notation(result))}"
     return schema
+
+
+def _described(parameters: Schema) -> Schema:
+    """Return the parameters, each with a description and without what a model need not read.
+
+    A parameter without a description is described by its name: one chat template fails without (Command R+).
+    One that may be left out is no required one; that it may also be null says nothing more.
+    """
+    properties = {
+        name: {"description": name.replace("_", " ").strip().capitalize() + ".", **_without_null(schema)}
+        for name, schema in parameters.get("properties", {}).items()
+    }
+    return {**parameters, "properties": properties}
+
+
+def _without_null(schema: Schema) -> Schema:
+    """Return a parameter's schema without the null that it defaults to."""
+    kinds = schema.get("anyOf", [])
+    if "default" not in schema or schema["default"] is not None or len(kinds) != 2 or {"type": "null"} not in kinds:
+        return schema
+    kind = next(each for each in kinds if each != {"type": "null"})
+    return {**{key: value for key, value in schema.items() if key not in ("anyOf", "default")}, **kind}

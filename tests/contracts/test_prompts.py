@@ -147,8 +147,8 @@ def test_a_missing_prompt_is_named() -> None:
 
 def test_a_missing_variable_is_named() -> None:
     """Who leaves a variable out reads which one, and which file wants it."""
-    with pytest.raises(PromptError, match=r"prompts/ru/form\.md needs the variable \$missing"):
-        prompt("form", "ru", known="{}")
+    with pytest.raises(PromptError, match=r"prompts/ru/help_model\.md needs the variable \$unknown"):
+        prompt("help_model", "ru")
     with pytest.raises(PromptError, match=r"prompts/ru/texts\.toml.*'recap'.*\$question"):
         phrase("recap", "ru", title="", known="")
 
@@ -156,7 +156,7 @@ def test_a_missing_variable_is_named() -> None:
 @pytest.mark.parametrize("value", ["{name}", "{}", "$now", "${now}", "$$", "costs $5", r"\1", "100 %s"])
 def test_inserted_values_are_left_as_they_are(value: str) -> None:
     """Braces and dollar signs in what users and models said are never read as variables."""
-    assert f"Now: {value}" in prompt("closing", "en", now=value)
+    assert f"reply with the single word {value}." in prompt("help_model", "en", unknown=value)
     assert value in phrase("note_paused", "en", dialog=value, known="", reason="-")
 
 

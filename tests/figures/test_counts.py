@@ -5,13 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from agents.conversation.prompt import Prompting
 from agents.history import GROW
+from app.composition import discover
 from benchmarks.conversation import TURNS, mean_length, script
 from benchmarks.counts import OBSERVER, Calls, count, summary
+from prompts import languages
 
 MOST_CALLS = 42
 MOST_WATCHED = 0.5
-MOST_CHARACTERS = 125_000
+MOST_CHARACTERS = 50_000
+CACHED = 0.1
+"""The price of a character that a provider serves from its cache, beside one that it reads anew."""
+MOST_CONSTANT = 6_000
 LEAST_REPEATED = 0.8
 LONG, FIRST = 500, 100
 WAVE = 1.1
@@ -54,9 +60,18 @@ def test_observers_are_asked_less_than_every_second_turn(usual: Calls) -> None:
     assert len(usual.by(OBSERVER).asked) < MOST_WATCHED * TURNS, sizes(usual)
 
 
-def test_thirty_turns_take_125000_characters(usual: Calls) -> None:
-    """All prompts of all roles together, observers included."""
-    assert usual.characters <= MOST_CHARACTERS, sizes(usual)
+def test_thirty_turns_cost_what_50000_characters_cost(usual: Calls) -> None:
+    """All prompts of all roles together, observers included; what repeats the last prompt costs a tenth."""
+    assert usual.characters - (1 - CACHED) * usual.repeated <= MOST_CHARACTERS, sizes(usual)
+
+
+@pytest.mark.parametrize("lang", languages())
+def test_the_constant_part_of_a_prompt_is_short(lang: str) -> None:
+    """A role and the schemas of its tools, as they go over the wire, have 6,000 characters at most."""
+    prompting = Prompting(discover()[0])
+    for speaker in prompting.speakers:
+        schemas = json.dumps(prompting.tools(speaker, lang), ensure_ascii=False, separators=(",", ":"))
+        assert len(prompting.role(speaker, lang)) + len(schemas) <= MOST_CONSTANT, speaker.name
 
 
 @pytest.mark.slow

@@ -27,8 +27,8 @@ def small(limit: int) -> Answer:
     """Return a provider's way to answer: what is longer than so many characters it refuses."""
 
     def answer(body: dict[str, Any]) -> Sequence[odd_provider.Chunk] | bytes:
-        said = [message["content"] for message in body["messages"] if message["role"] in ("user", "assistant")]
-        long = sum(len(text or "") for text in said) > limit
+        texts = [*heard(body, "user"), *heard(body, "assistant")]
+        long = sum(len(text or "") for text in texts) > limit
         return refuse(*WORDINGS[0]) if long else odd_provider.words("Short and good.")
 
     return answer

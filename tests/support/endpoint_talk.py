@@ -14,6 +14,7 @@ from agents.events.models import ModelStart
 from agents.models.factory import Endpoint, make_models
 from app.assistant import Assistant
 from tests.support.scripted_assistant import open_calls, play, stage
+from tests.support.user_words import bare
 
 SPEAKER = Match(tools=True)
 """Requests of the supervisor and the dialogs; observers are given no tools."""
@@ -83,5 +84,5 @@ def bodies(mock: LLMock) -> list[dict[str, Any]]:
 
 
 def heard(body: dict[str, Any], role: str) -> list[str]:
-    """Return the texts of a role in a request."""
-    return [message["content"] for message in body["messages"] if message["role"] == role]
+    """Return the texts of a role in a request; of the user the bare words."""
+    return [bare(message["content"]) for message in body["messages"] if message["role"] == role]

@@ -10,9 +10,10 @@ from zoneinfo import ZoneInfo
 
 from agents.context import Context
 from agents.conversation.prompt import Prompting
+from agents.models.message_order import in_order
 from agents.models.script import Script
 from agents.speaker import Speaker
-from agents.state import State
+from agents.state import State, with_talk
 from app.composition import discover
 from prompts import languages
 
@@ -47,9 +48,11 @@ def write() -> None:
 
 
 def _composed(prompting: Prompting, speaker: Speaker, lang: str) -> str:
-    heard = None if speaker.is_supervisor else "…"
-    state = State(lang=lang, heard={"id": "1", "text": heard, "source": "message"})
-    first, *_, last = prompting.messages(speaker, state, NOBODY)
+    text = None if speaker.is_supervisor else "…"
+    state = State(lang=lang, heard={"id": "1", "text": text, "source": "message"})
+    news = prompting.news(speaker, state, NOBODY)
+    heard = with_talk(state, speaker.name, {"messages": news})
+    first, last = in_order(prompting.messages(speaker, heard, NOBODY))
     tools = "\n".join(_described(tool["function"]) for tool in prompting.tools(speaker, lang))
     parts = ("# Begins with", first.text, "# Tools", tools, "# Ends with", NOW.sub("…", last.text))
     return "\n\n".join(parts) + "\n"

@@ -35,10 +35,10 @@ async def test_a_history_is_cut_in_blocks(chat: Chat) -> None:
 async def test_what_is_cut_is_summed_up(chat: Chat) -> None:
     """A dialog that sums up asks its model after the answer, and its next prompt begins with the summary."""
     await chatted(chat, "summarise", "Ann is a nurse.", "One more?")
-    assert "Question 0?" in chat.script.asked[-1].messages[-1].text
+    assert "Question 0?" in chat.script.asked[-1].messages[1].text
 
     await chat.says("Yes")
-    assert "What was said before: Ann is a nurse." in chat.script.asked[-1].messages[0].text
+    assert "What was said before: Ann is a nurse." in chat.script.asked[-1].messages[-1].text
     assert len(await chat.messages("profile")) <= KEEP + 2
 
 

@@ -1,5 +1,6 @@
 """Three hundred tools: a constant bound list, cards that are appended, tools that are looked for and called."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,9 @@ async def test_a_card_is_appended_and_called(chat: Chat) -> None:
         supervisor.paint_violins(amount=2) = paint 2 violins: done, here
         supervisor: Both are painted.
     """) == await chat.says("Please paint two violins")
-    [_, heard, cards, _] = chat.script.asked[0].messages
-    assert (heard.type, cards.type) == ("human", "system")
-    assert "- paint_violins(amount: number, place?: text): Paint violins" in cards.text
+    [_, heard] = chat.script.asked[0].messages
+    assert "- paint_violins(amount: number, place?: text): Paint violins" in heard.text.partition("two violins")[2]
+    [_, cards, *_] = await chat.messages("supervisor")
     assert len(cards.additional_kwargs["cards"]) == 6
 
 
@@ -107,8 +108,9 @@ async def test_an_unknown_name_is_told_near_ones(chat: Chat) -> None:
 
 
 async def test_every_prompt_begins_like_the_one_before(chat: Chat) -> None:
-    """Over a conversation the tools are equal and, but for the closing words, each prompt continues the last.
+    """Over a conversation the tools are equal, and each prompt continues the last.
 
+    Within a turn it does so to the letter; the first one of a turn leaves the former turn's context out.
     The history is cut in blocks: only there a prompt does not continue the one before.
     """
     says = []
@@ -124,6 +126,8 @@ async def test_every_prompt_begins_like_the_one_before(chat: Chat) -> None:
     broken = [place for place in range(1, len(calls)) if not _continues(calls[place], calls[place - 1])]
     assert broken == [place for place in range(1, 60) if len(calls[place].messages) < len(calls[place - 1].messages)]
     assert len(broken) < 15
+    rounds = [(_told(calls[place].messages), _told(calls[place - 1].messages)) for place in range(1, 60, 2)]
+    assert all(later[: len(earlier)] == earlier for later, earlier in rounds)
 
 
 async def test_cards_cost_less_than_binding_every_tool(chat: Chat) -> None:
@@ -137,11 +141,14 @@ async def test_cards_cost_less_than_binding_every_tool(chat: Chat) -> None:
 
 
 def _continues(call: Asked, before: Asked) -> bool:
-    return _told(call.messages)[: len(before.messages) - 1] == _told(before.messages)[:-1]
+    return _told(call.messages, bare=True)[: len(before.messages)] == _told(before.messages, bare=True)
 
 
-def _told(messages: list[BaseMessage]) -> list[str]:
-    return [f"{message.type}: {message.text} {getattr(message, 'tool_calls', '')}" for message in messages]
+def _told(messages: list[BaseMessage], *, bare: bool = False) -> list[str]:
+    """Return a line for each message; `bare`: without the context block that holds the time."""
+    texts = [re.sub(r"<context>\nNow.*?</context>\n\n", "", m.text, flags=re.S) if bare else m.text for m in messages]
+    calls = [getattr(message, "tool_calls", "") for message in messages]
+    return [f"{m.type}: {text} {call}" for m, text, call in zip(messages, texts, calls, strict=True)]
 
 
 def test_the_phrase_for_no_tool_exists() -> None:

@@ -6,6 +6,7 @@ from agents.models.script import Call
 from agents.state import SUPERVISOR
 from app.assistant import Turn
 from tests.conftest import Chat, told
+from tests.support.user_words import user_words
 
 
 async def test_the_assistant_speaks_first(chat: Chat) -> None:
@@ -75,8 +76,9 @@ async def test_a_state_that_was_lost_is_rebuilt_from_the_transcript(chat: Chat) 
         await assistant.memory.saver.adelete_thread("ann")
 
     assert await chat.says("Do you know me?") == "user: Do you know me?\nsupervisor: I know, Ann."
-    heard = [message.text for message in chat.script.asked[-1].messages]
-    assert heard[1:4] == ["I am Ann", "Hello.", "Do you know me?"]
+    _, *heard = chat.script.asked[-1].messages
+    assert [message.type for message in heard] == ["human", "ai", "human"]
+    assert (user_words(heard), heard[1].text) == (["I am Ann", "Do you know me?"], "Hello.")
     assert (await chat.state())["turn"] == 2
 
 

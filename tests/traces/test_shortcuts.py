@@ -17,6 +17,7 @@ from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support import shop_tools
 from tests.support.shop_tools import ORDERS, Order, order, submit_return
+from tests.support.user_words import user_words
 
 BEGIN = Call("get_acquainted", {"brief": "-"})
 
@@ -66,8 +67,8 @@ async def test_a_dialog_keeps_the_conversation_meanwhile(chat: Chat) -> None:
         user: 12
         profile: I see.
     """) == await chat.says("Let's get acquainted", "what time is it?", "12")
-    heard = [(m.type, m.text) for m in chat.script.asked[-1].messages if m.type in ("human", "ai")]
-    assert heard[-3:] == [("human", "what time is it?"), ("ai", "It is nine."), ("human", "12")]
+    *_, before, answer, heard = chat.script.asked[-1].messages
+    assert (user_words([before, heard]), answer.text) == (["what time is it?", "12"], "It is nine.")
 
 
 @pytest.mark.parametrize(

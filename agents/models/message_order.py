@@ -1,0 +1,96 @@
+"""The order of roles that every chat template takes.
+
+Chat templates differ in what they refuse: a second system message, two user messages in a row, a user message
+straight after a tool result, several calls in one message. `in_order` brings a stored history into the one form
+that all of them take: system, user, then assistant and tool results in turns, user, and so on.
+Nothing is lost on the way, and a history that only grows gives a prompt that only grows.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+
+from agents.models.context_block import context_block, undelimited
+from agents.notes import notes_of
+from prompts import FALLBACK, phrase
+
+
+def in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages with their roles in turns: the first one, a system message, stays the only one of its kind.
+
+    The newest user message begins with its context block, if it has one. All later system messages are notes of the
+    application; each becomes a context block of a user message.
+    A reply with several calls becomes several replies with one call each, every one followed by its result.
+    """
+    role, *history = messages
+    lang = notes_of(role).get("lang", FALLBACK)
+    prompt: list[AnyMessage] = [role]
+    for message in _delimited(list(_single_calls(history, lang))):
+        last = prompt[-1]
+        if isinstance(message, HumanMessage) and isinstance(last, ToolMessage):
+            prompt.append(AIMessage(phrase("filler_assistant", lang)))
+        elif not isinstance(message, HumanMessage) and isinstance(last, SystemMessage):
+            prompt.append(HumanMessage(phrase("filler_user", lang)))
+        if _joins(prompt[-1], message):
+            prompt[-1] = _joined(prompt[-1], message)
+        else:
+            prompt.append(message)
+    return prompt if len(prompt) > 1 else [*prompt, HumanMessage(phrase("filler_user", lang))]
+
+
+def _delimited(messages: Sequence[AnyMessage]) -> Iterable[AnyMessage]:
+    """Yield the messages, with the application's data in context blocks, and nobody else's."""
+    newest = max((place for place, message in enumerate(messages) if notes_of(message).get("context")), default=-1)
+    for place, message in enumerate(messages):
+        if isinstance(message, SystemMessage):
+            if message.text:
+                yield HumanMessage(context_block([message.text]))
+        elif isinstance(message, HumanMessage):
+            block = context_block(notes_of(message).get("context", [])) if place == newest else ""
+            text = "\n\n".join(part for part in (block, undelimited(message.text)) if part)
+            yield message.model_copy(update={"content": text})
+        elif isinstance(message, ToolMessage):
+            yield message.model_copy(update={"content": undelimited(message.text)})
+        else:
+            yield message
+
+
+def _single_calls(history: Sequence[AnyMessage], lang: str) -> Iterable[AnyMessage]:
+    """Yield the messages, each reply with calls as one reply a call with its result right behind it."""
+    results = {message.tool_call_id: message for message in history if isinstance(message, ToolMessage)}
+    called = {call["id"] for message in history if isinstance(message, AIMessage) for call in message.tool_calls}
+    for message in history:
+        if isinstance(message, AIMessage) and message.tool_calls:
+            # Many templates drop a text beside a call; the user has seen it, so it goes with the result.
+            aside = phrase("said_beside_a_call", lang, text=message.text) if message.text.strip() else ""
+            for call in message.tool_calls:
+                id = _call_id(call["id"] or "")
+                yield AIMessage("", tool_calls=[{**call, "id": id}], id=message.id)
+                if result := results.get(call["id"] or ""):
+                    text = f"{aside}\n{result.text}" if aside else result.text
+                    yield result.model_copy(update={"content": text, "tool_call_id": id})
+                    aside = ""
+        elif not isinstance(message, ToolMessage):
+            yield message
+        elif message.tool_call_id not in called:
+            # The call was cut from the history; every provider refuses a result without its call.
+            yield SystemMessage(message.text)
+
+
+def _call_id(id: str) -> str:
+    """Return the id that a provider is shown: nine letters and digits, the only form that Mistral takes."""
+    return id if re.fullmatch(r"[A-Za-z0-9]{9}", id) else hashlib.sha256(id.encode()).hexdigest()[:9]
+
+
+def _joins(last: AnyMessage, message: AnyMessage) -> bool:
+    """Whether two neighbours are of one role, so that they have to be one message."""
+    if isinstance(last, AIMessage) and isinstance(message, AIMessage):
+        return not last.tool_calls and not message.tool_calls
+    return isinstance(last, HumanMessage) and isinstance(message, HumanMessage)
+
+
+def _joined(last: AnyMessage, message: AnyMessage) -> AnyMessage:
+    text = "\n\n".join(part for part in (last.text, message.text) if part)
+    return message.model_copy(update={"content": text})

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 
 @contextmanager
@@ -17,3 +17,20 @@ def on_signal(number: signal.Signals, handler: Callable[[], None]) -> Iterator[N
     finally:
         loop.remove_signal_handler(number)
         signal.signal(number, before)
+
+
+@contextmanager
+def cancelled_by(*numbers: signal.Signals) -> Iterator[list[bool]]:
+    """Cancel the running task at each of these signals during the block; the list has an entry for each signal."""
+    task = asyncio.current_task()
+    assert task is not None
+    signalled: list[bool] = []
+
+    def cancel() -> None:
+        signalled.append(True)
+        task.cancel()
+
+    with ExitStack() as stack:
+        for number in numbers:
+            stack.enter_context(on_signal(number, cancel))
+        yield signalled

@@ -26,13 +26,14 @@ PATIENCE = 10.0
 
 
 class Screen(Protocol):
-    """Shows the events of a turn."""
+    """Shows the events of a turn; a subclass that writes each event at once needs no `close`."""
 
     def show(self, event: Event) -> None:
         """Show one event, or leave it out."""
 
     def close(self) -> None:
-        """Take note that the turn is over, with or without a `TurnEnd`."""
+        """End the turn on the screen, with or without a `TurnEnd`."""
+        return
 
 
 class Door(Protocol):

@@ -96,12 +96,7 @@ class Assistant:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
         return [
             Turn(
-                thread=thread,
-                text=entry.text,
-                user=entry.user,
-                id=entry.message_id,
-                source=entry.source,
-                device=device,
+                thread=thread, text=entry.text, user=entry.user, id=entry.message_id, source=entry.source, device=device
             )
             for entry in await self.memory.transcript.open_entries(thread)
         ]

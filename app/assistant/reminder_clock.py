@@ -55,13 +55,7 @@ class Clock:
     """
 
     def __init__(
-        self,
-        memory: Memory,
-        deliver: Deliver,
-        *,
-        user: str | None = None,
-        threads: str = "*",
-        speed: float = 1.0,
+        self, memory: Memory, deliver: Deliver, *, user: str | None = None, threads: str = "*", speed: float = 1.0
     ) -> None:
         self._memory, self._deliver, self._speed = memory, deliver, speed
         self._now = memory.reminders.now

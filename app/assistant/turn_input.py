@@ -28,10 +28,7 @@ def given_by(entry: InboxEntry, lang: str, snapshot: StateSnapshot, lines: Seque
     `lines` are the last ones of the transcript.
     """
     state = cast(State, snapshot.values)
-    given: Update = {
-        "heard": {"id": entry.message_id, "text": entry.text, "source": entry.source},
-        "lang": lang,
-    }
+    given: Update = {"heard": {"id": entry.message_id, "text": entry.text, "source": entry.source}, "lang": lang}
     unasked = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
     answered = lines[: len(lines) - len(unasked)]
     if snapshot.tasks and not snapshot.interrupts and "heard" in state:

@@ -13,6 +13,7 @@ from pathlib import Path
 from agents.errors import ConfigError, UsageError
 from agents.toolkit.lint import text_faults
 from app.files import replace_file
+from app.signals import on_signal
 from prompts import card
 
 EDITORS = ("VISUAL", "EDITOR")
@@ -98,18 +99,14 @@ async def edited(file: CardFile) -> bool:
 
 
 async def _run(command: str, draft: str) -> None:
-    loop = asyncio.get_running_loop()
-    # Ctrl-C is for the editor, and must not end what waits for it.
-    loop.add_signal_handler(signal.SIGINT, lambda: None)
-    try:
+    # Ctrl-C is for the editor, and must not end the command that waits for it.
+    with on_signal(signal.SIGINT, lambda: None):
         code = await (await asyncio.create_subprocess_exec(*shlex.split(command), draft)).wait()
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
     if code:
         raise UsageError(f"{command} ended with code {code}")
 
 
 def _taken(file: CardFile, draft: Path) -> bool:
-    written = file.replace(draft.read_text("utf-8"))
+    is_changed = file.replace(draft.read_text("utf-8"))
     draft.unlink()
-    return written
+    return is_changed

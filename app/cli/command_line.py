@@ -15,6 +15,7 @@ from agents.errors import ConfigError, ContractError, UsageError
 from app.cli import demo, export, inspect, setup, talk, tools
 from app.cli.stdout import results_alone
 from app.settings import Settings, read_settings
+from app.signals import cancelled_by
 from app.visit import INTERRUPTED
 from prompts import PromptError, languages
 
@@ -63,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     _talking(asking)
     answering = command("resume", talk.resume, "answer what a tool has asked")
     answering.add_argument("--choose", required=True, metavar="X", help="a number, an id, a label, or a form's values")
-    _talking(answering, required=True)
+    _talking(answering, thread=None)
     _json(command("threads", inspect.threads, "list the threads"))
     _on_thread(command("state", inspect.state, "show who holds a thread's conversation"))
     _on_thread(command("history", inspect.history, "show what was said in a thread"))
@@ -79,11 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _talking(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
-    if required:
-        parser.add_argument("--thread", type=_name, required=True, help="which conversation")
-    else:
-        parser.add_argument("--thread", type=_name, default=THREAD, help="which conversation (default: %(default)s)")
+def _talking(parser: argparse.ArgumentParser, *, thread: str | None = THREAD) -> None:
+    about = f"which conversation{f' (default: {thread})' if thread else ''}"
+    parser.add_argument("--thread", type=_name, default=thread, required=thread is None, help=about)
     parser.add_argument("--user", type=_name, help="whose conversation (default: the thread's name)")
     parser.add_argument("--lang", type=_language, help="what to speak (default: the thread's, or APP_LANG)")
     parser.add_argument("--model", help="the model to ask (default: LLM_MODEL)")
@@ -167,18 +166,10 @@ async def _telegram(options: Namespace, settings: Settings) -> int:
 
 async def _until_terminated(options: Namespace) -> int:
     """Run the command; SIGTERM cancels it, so that a running answer is stopped and stored first."""
-    this = asyncio.current_task()
-    assert this is not None
-    terminated = []
-
-    def terminate() -> None:
-        terminated.append(True)
-        this.cancel()
-
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
-    try:
-        return int(await options.run(options, read_settings()))
-    except asyncio.CancelledError:
-        if terminated:
+    with cancelled_by(signal.SIGTERM) as signalled:
+        try:
+            return int(await options.run(options, read_settings()))
+        except asyncio.CancelledError:
+            if not signalled:
+                raise
             return TERMINATED
-        raise

@@ -48,7 +48,7 @@ async def demo(options: Namespace, settings: Settings) -> int:
     return code
 
 
-class _Heard:
+class _Heard(Screen):
     """A screen that counts how much there is to read."""
 
     length = 0
@@ -56,9 +56,6 @@ class _Heard:
     def show(self, event: Event) -> None:
         """Count what is said."""
         self.length += len(event.text) if isinstance(event, Message) else 0
-
-    def close(self) -> None:
-        """Do nothing: the reader begins anew when the answer has been read."""
 
 
 async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, heard: _Heard, pace: float) -> int:

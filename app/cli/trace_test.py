@@ -30,9 +30,7 @@ def trace_test(play: Play, day: str = "") -> str:
     if any(isinstance(line, Unavailable) for line in spoken):
         imports.insert(0, "from agents.errors import ModelUnavailable")
     head = HEAD.format(
-        when=f" on {day}" if day else "",
-        name=f"_of_{day.replace('-', '_')}" if day else "",
-        imports="\n".join(imports),
+        when=f" on {day}" if day else "", name=f"_of_{day.replace('-', '_')}" if day else "", imports="\n".join(imports)
     )
     body = [_call("chat.expects", {role: [_line(line) for line in lines] for role, lines in replies.items()})]
     if play.strangers:

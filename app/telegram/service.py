@@ -7,8 +7,8 @@ import asyncio
 import logging
 import signal
 from argparse import Namespace
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from rich.console import Console
 from rich.text import Text
@@ -21,6 +21,7 @@ from app.assistant.reminder_clock import ringing
 from app.composition import open_assistant
 from app.logs import log_on_stderr
 from app.settings import Settings
+from app.signals import cancelled_by
 from app.telegram.bot import ServiceBot, silent_libraries
 from app.telegram.door import TelegramDoor
 from app.telegram.operator_notes import delivering
@@ -49,7 +50,8 @@ async def serve(options: Namespace, settings: Settings) -> int:
     if secret is None:
         raise ConfigError("TELEGRAM_BOT_TOKEN is not set (see .env.example)")
     token = secret.get_secret_value()
-    with log_on_stderr(detailed=True, content=settings.log_content, secret=token), _until_signalled() as signalled:
+    log = log_on_stderr(detailed=True, content=settings.log_content, secret=token)
+    with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             async with open_assistant(settings) as assistant:
                 bot = ServiceBot(token, settings.telegram_api_url.rstrip("/"))
@@ -112,23 +114,3 @@ def _note(failure: BaseException) -> None:
         LOG.error("another process asks for the messages of the same bot")
     else:
         LOG.warning("no messages from Telegram (%s); trying again", type(failure).__name__)
-
-
-@contextmanager
-def _until_signalled() -> Iterator[list[bool]]:
-    """Cancel the running task at SIGTERM and SIGINT, and note it in the list."""
-    task = asyncio.current_task()
-    assert task is not None
-    loop, signalled = asyncio.get_running_loop(), list[bool]()
-
-    def stop() -> None:
-        signalled.append(True)
-        task.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    try:
-        yield signalled
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)

@@ -15,12 +15,13 @@ from app.plain_text import clean
 from app.sentences import say
 from app.terminal.tty import Canvas
 from app.terminal.views import asked, drawn, markdown
+from app.visit import Screen
 
 FRAME = 1 / 15
 SLOWEST_FRAME = 1.0
 
 
-class JsonLines:
+class JsonLines(Screen):
     """Show every event as one JSON object a line."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -31,17 +32,12 @@ class JsonLines:
         self._stream.write(json.dumps(event.plain(), ensure_ascii=False, default=str) + "\n")
         self._stream.flush()
 
-    def close(self) -> None:
-        """Do nothing: every line stands for itself."""
 
-
-class PlainText:
+class PlainText(Screen):
     """Show what the assistant says on one stream, and remarks about it on another."""
 
     def __init__(self, answers: TextIO, remarks: TextIO, lang: str) -> None:
-        self._answers = answers
-        self._remarks = remarks
-        self._lang = lang
+        self._answers, self._remarks, self._lang = answers, remarks, lang
 
     def show(self, event: Event) -> None:
         """Write a message, a view, or a remark on an error."""
@@ -54,9 +50,6 @@ class PlainText:
                 self._write(self._remarks, text)
             case Error(code=code, text=text) if code != RETRY:
                 self._write(self._remarks, text)
-
-    def close(self) -> None:
-        """Do nothing: every message was complete."""
 
     def _write(self, stream: TextIO, text: str) -> None:
         if text:

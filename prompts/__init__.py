@@ -91,11 +91,11 @@ def sentence(file: str, key: str, lang: str, /, **variables: object) -> str:
 
 
 def table(name: str, lang: str) -> dict[str, Any]:
-    """Return a TOML file of a language ("words", "forms/profile"); empty where no language has it."""
-    for candidate in (lang, FALLBACK):
-        if found := _toml(FOLDER / candidate / f"{name}.toml"):
-            return found
-    return {}
+    """Return a TOML file of a language ("words", "forms/profile"); what it lacks is taken from the fallback's file.
+
+    Only whole entries at the top of the file are taken, so a list is never mixed from two languages.
+    """
+    return {**_toml(FOLDER / FALLBACK / f"{name}.toml"), **_toml(FOLDER / lang / f"{name}.toml")}
 
 
 @cache

@@ -9,7 +9,14 @@ import pytest
 from tests.conftest import Chat
 from tests.support import pages
 
-PAGES = ["README.md", "docs/write-a-dialog.md", "docs/write-a-tool.md", "docs/translate.md", "docs/write-an-observer.md", "docs/langgraph-agents.md"]
+PAGES = [
+    "README.md",
+    "docs/write-a-dialog.md",
+    "docs/write-a-tool.md",
+    "docs/translate.md",
+    "docs/write-an-observer.md",
+    "docs/langgraph-agents.md",
+]
 
 
 @pytest.mark.parametrize("name", PAGES)

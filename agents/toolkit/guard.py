@@ -13,6 +13,7 @@ from agents.identifiers import AliasError, Aliases
 from agents.questions import CHOICE
 from agents.state import Heard
 from agents.toolkit.result import Misused, Refused
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits_of
 from prompts import phrase
 
@@ -51,7 +52,7 @@ async def check_state(request: ToolCallRequest, tool: BaseTool, args: Mapping[st
         Refused: it does not.
     """
     state_check = traits_of(tool).check
-    if state_check and (problem := await state_check(args, request.runtime)):
+    if state_check and (problem := await state_check(args, cast(Runtime, request.runtime))):
         raise Refused(problem)
 
 

@@ -20,27 +20,30 @@ class Speaker:
 
     name: str
     tools: Sequence[BaseTool] = ()
-    """Its own tools; those for hand-overs, its form and help come on top."""
+    """What it can do; tools for hand-overs, its form and help are added. An agent graph has its own tools."""
     form: type[BaseModel] | None = None
-    """What a dialog has to find out."""
+    """What a dialog has to find out; every field needs a default that means "not known yet"."""
     remember: bool = False
     """Whether the form is kept in the user's long-term memory."""
     tool: str = ""
-    """The name of the tool by which the supervisor hands over to this dialog."""
+    """The name of the tool by which the supervisor hands over to a dialog."""
     description: str = ""
-    """What a dialog is used for."""
+    """What a dialog is used for: begins with "Used for …"; the supervisor and the observers read it."""
     observers: Sequence[str] = ()
     """The observers that watch a dialog, by name."""
     resume: Resume = "ask"
     """What happens to a dialog that was interrupted: ask the user, tell and go on, go on silently, or never go on."""
     history: History = "drop"
-    """What becomes of old messages: dropped, or summed up."""
+    """What becomes of messages beyond the last ones: dropped, or summed up (one model call each time)."""
     version: int = 1
-    """Raised when stored conversations of a dialog must be revised."""
+    """Raise it when the form or the prompt changes so much that running conversations must be revised."""
     formerly: Sequence[str] = ()
-    """Names that a dialog had before."""
+    """Names that a dialog had before; stored conversations under them go on here."""
     agent: Runnable[Any, Any] | None = None
-    """A compiled agent graph over `messages` that answers in place of the dialog's model."""
+    """A compiled graph over `messages` (such as LangChain's `create_agent` makes) that answers in place of a model.
+
+    It hears the dialog's history. Compile it without a checkpointer: the thread keeps what was said.
+    """
 
     @property
     def is_supervisor(self) -> bool:

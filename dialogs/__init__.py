@@ -6,48 +6,25 @@ The file name is the dialog's name; its prompt is `prompts/<lang>/dialogs/<name>
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Any, get_args
+from dataclasses import dataclass, field, replace
+from typing import get_args
 
-from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
-from pydantic import BaseModel
 
 from agents.discovery import load_each
 from agents.errors import ContractError
-from agents.speaker import History, Resume, Speaker
+from agents.speaker import Resume, Speaker
 from prompts import variables
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dialog:
-    """A specialist: how the supervisor calls it, what it finds out, what it can do, how it gives way."""
+class Dialog(Speaker):
+    """A specialist. The fields of `Speaker` describe it; the file name becomes its `name`."""
 
-    tool: str
-    """The name of the tool by which the supervisor hands over."""
-    description: str
-    """Begins with "Used for …"; the supervisor and the observers read it."""
-    form: type[BaseModel] | None = None
-    """What the dialog has to find out; every field needs a default that means "not known yet"."""
-    remember: bool = False
-    """Whether the form is kept in the user's long-term memory."""
-    tools: Sequence[BaseTool] = ()
-    """What it can do; an agent graph has tools of its own instead."""
+    name: str = ""
+    tool: str = field()
+    description: str = field()
     observers: Sequence[str] = ("supervisor", "finished")
-    """The observers that watch it, by name."""
-    resume: Resume = "ask"
-    """When it was interrupted: ask the user, tell and go on, go on silently, or never go on."""
-    history: History = "drop"
-    """What becomes of messages beyond the last ones: dropped, or summed up (one model call each time)."""
-    version: int = 1
-    """Raise it when the form or the prompt changes so much that running conversations must be revised."""
-    formerly: Sequence[str] = ()
-    """Names this dialog had before; stored conversations under them go on here."""
-    agent: Runnable[Any, Any] | None = None
-    """A compiled graph over `messages` (such as LangChain's `create_agent` makes) that answers in place of a model.
-
-    It hears the dialog's history. Compile it without a checkpointer: the thread keeps what was said.
-    """
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z][a-z0-9_]{1,63}", self.tool):
@@ -60,7 +37,7 @@ class Dialog:
         if others:
             raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {others[0]!r}")
         fields = self.form.model_fields if self.form else {}
-        required = [name for name, field in fields.items() if field.is_required()]
+        required = [name for name, info in fields.items() if info.is_required()]
         if required:
             raise ContractError(f"fields of {self.form!r} need defaults for 'not known yet': {', '.join(required)}")
 
@@ -72,7 +49,7 @@ class Dialog:
 
     def named(self, name: str) -> Speaker:
         """Return the dialog as a speaker of that name."""
-        return Speaker(name=name, **vars(self))
+        return replace(self, name=name)
 
 
 def discover(languages: Collection[str], observers: Collection[str]) -> dict[str, Dialog]:

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from agents.errors import ConfigError, UsageError
 from agents.memory.checkpointer import Saver
-from agents.memory.connection import truncate
+from agents.memory.connection import connect, truncate
 from agents.memory.ledger import Ledger
 from agents.memory.ledger_table import LedgerTable
 from agents.memory.locks import ThreadLocks
@@ -107,11 +107,13 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float]) -
         await saver.setup()
         store = await stack.enter_async_context(Store.from_conn_string(str(path)))
         await store.setup()
-        transcript = await stack.enter_async_context(Transcript.from_conn_string(str(path)))
-        reminders = await stack.enter_async_context(Reminders.from_conn_string(str(path), now))
+        connection = await stack.enter_async_context(connect(str(path), synchronous="FULL"))
+        transcript = Transcript(connection)
+        await transcript.setup()
         entries = await stack.enter_async_context(LedgerTable.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
-    return Memory(path, saver, store, transcript, reminders, Ledger(entries, locks), Notes(path), locks)
+    reminders, notes = Reminders(connection, now), Notes(connection)
+    return Memory(path, saver, store, transcript, reminders, Ledger(entries, locks), notes, locks)
 
 
 async def _empty_log(saver: Saver) -> None:

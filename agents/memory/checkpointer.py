@@ -23,7 +23,7 @@ from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import load_pending_writes
 
-from agents.memory.connection import Connection, connect, writing
+from agents.memory.connection import Connection, Row, connect, writing
 from agents.memory.serializer import Serializer
 
 KEEP_LATEST = """
@@ -53,7 +53,6 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 ROUNDS = 4
 """Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
-Row = tuple[Any, ...]
 
 
 class Saver(AsyncSqliteSaver):
@@ -94,10 +93,10 @@ class Saver(AsyncSqliteSaver):
         """Return the checkpoint of a thread with its pending writes; with an id in `config` only if it is that one."""
         await self.setup()
         place = _place(config)
-        found = await self.conn.read(partial(_read, place, get_checkpoint_id(config)))
-        if found is None:
+        rows = await self.conn.read(partial(_read, place, get_checkpoint_id(config)))
+        if rows is None:
             return None
-        (checkpoint_id, parent, kind, checkpoint, metadata), writes = found
+        (checkpoint_id, parent, kind, checkpoint, metadata), writes = rows
         return CheckpointTuple(
             _config(place, checkpoint_id),
             self.serde.loads_typed((kind, checkpoint)),
@@ -113,7 +112,7 @@ class Saver(AsyncSqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint, whole or not at all."""
+        """Save a checkpoint in one transaction."""
         await self.setup()
         place, parent = _place(config), get_checkpoint_id(config)
         about = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
@@ -155,19 +154,19 @@ def _write(sql: str, rows: Sequence[Row], connection: sqlite3.Connection) -> Non
     connection.executemany(sql, rows)
 
 
-def _read(place: tuple[str, str], wanted: str | None, connection: sqlite3.Connection) -> tuple[Row, list[Row]] | None:
+def _read(place: tuple[str, str], id: str | None, connection: sqlite3.Connection) -> tuple[Row, list[Row]] | None:
     # In one view of the file: between the two another process might write a later checkpoint.
     connection.execute("BEGIN")
     try:
-        row = connection.execute(CHECKPOINT, (*place, wanted)).fetchone()
+        row = connection.execute(CHECKPOINT, (*place, id)).fetchone()
         return row and (row, connection.execute(WRITES, (*place, row[0])).fetchall())
     finally:
         connection.rollback()
 
 
 def _place(config: RunnableConfig) -> tuple[str, str]:
-    known = config["configurable"]
-    return str(known["thread_id"]), str(known.get("checkpoint_ns", ""))
+    fields = config["configurable"]
+    return str(fields["thread_id"]), str(fields.get("checkpoint_ns", ""))
 
 
 def _config(place: tuple[str, str], checkpoint_id: str) -> RunnableConfig:

@@ -6,12 +6,13 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import aiosqlite
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
+Row = tuple[Any, ...]
 
 BUSY_MS = 30_000
 ROWS = 64

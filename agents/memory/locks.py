@@ -1,6 +1,7 @@
 """One turn at a time per thread, inside this process and across all processes of the machine."""
 
 import asyncio
+import fcntl
 import hashlib
 import os
 from collections.abc import AsyncIterator
@@ -9,13 +10,6 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from tenacity import retry, retry_if_exception_type, wait_exponential
-
-from agents.errors import ConfigError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 FIRST_WAIT = 0.002
 LONGEST_WAIT = 0.05
@@ -40,7 +34,7 @@ class ThreadLocks:
     """Let one turn of a thread run at a time; the kernel frees what a killed process held.
 
     `path` is the database file, beside which `<name>.lock` is kept. With None only this object's own
-    users exclude each other. Raises ConfigError where the system has no file locks.
+    users exclude each other.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -82,14 +76,12 @@ def _offset(thread: str) -> int:
 
 
 def _opened(path: Path) -> _LockFile:
-    if fcntl is None:
-        raise ConfigError("This system has no POSIX file locks, so two processes could answer the same message.")
     # By inode, not by name: a look at the file through a second descriptor would drop our locks.
-    if path.exists() and (known := _open.get(_identity(path.stat()))):
-        return known
+    if path.exists() and (lock_file := _open.get(_identity(path.stat()))):
+        return lock_file
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     return _open.setdefault(_identity(os.fstat(descriptor)), _LockFile(descriptor))
 
 
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

@@ -1,19 +1,12 @@
-"""Notes for a person: what users asked and nobody here could answer; kept until their thread is forgotten.
-
-They are rare, so a connection is opened for each piece of work, and the table with the first note.
-"""
+"""Notes for a person: what users asked and nobody here could answer; kept until their thread is forgotten."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sqlite3
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import aiosqlite
-
-from agents.memory.connection import connect, writing
+from agents.memory.connection import Connection
 from agents.memory.inbox import clean, now_ms
+from agents.memory.rare_table import RareTable
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS notes (
@@ -21,7 +14,11 @@ TABLES = (
     at_ms INTEGER NOT NULL, delivered_ms INTEGER, UNIQUE (thread, left_by))""",
     "CREATE INDEX IF NOT EXISTS notes_waiting ON notes (id) WHERE delivered_ms IS NULL",
 )
-COLUMNS = "SELECT id, thread, text, at_ms, delivered_ms FROM notes "
+NOTES = "SELECT id, thread, text, at_ms, delivered_ms FROM notes"
+SAME_CALL = "SELECT 1 FROM notes WHERE thread = ? AND left_by = ?"
+RECENT = "SELECT count(*) FROM notes WHERE thread = ? AND at_ms > ?"
+ADD = "INSERT INTO notes (thread, left_by, text, at_ms) VALUES (?, ?, ?, ?)"
+DELIVERED = "UPDATE notes SET delivered_ms = ? WHERE id = ?"
 MOST = 20
 """Notes that a thread may leave within a day."""
 DAY_MS = 24 * 3600 * 1000
@@ -41,8 +38,8 @@ class Note:
 class Notes:
     """Keep notes in SQLite; what a method has returned from survives a power cut."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, connection: Connection) -> None:
+        self._table = RareTable(connection, "notes", TABLES)
         self.changed = asyncio.Event()
         """Set whenever a note was added through this object."""
 
@@ -50,63 +47,34 @@ class Notes:
         """Write a note down; once for a call that is repeated. False if the thread has left too many of late."""
         now = now_ms()
         thread, call = clean(thread), clean(call)
-        async with self._writing() as connection:
-            known = await connection.execute_fetchall(
-                "SELECT 1 FROM notes WHERE thread = ? AND left_by = ?", (thread, call)
-            )
-            if known:
+
+        def insert(connection: sqlite3.Connection) -> bool:
+            if connection.execute(SAME_CALL, (thread, call)).fetchone():
                 return True
-            recent = "SELECT count(*) FROM notes WHERE thread = ? AND at_ms > ?"
-            [(count,)] = await connection.execute_fetchall(recent, (thread, now - DAY_MS))
-            if count >= MOST:
+            if connection.execute(RECENT, (thread, now - DAY_MS)).fetchone()[0] >= MOST:
                 return False
-            await connection.execute(
-                "INSERT INTO notes (thread, left_by, text, at_ms) VALUES (?, ?, ?, ?)", (thread, call, clean(text), now)
-            )
-        self.changed.set()
-        return True
+            connection.execute(ADD, (thread, call, clean(text), now))
+            return True
+
+        is_noted = await self._table.write(insert)
+        if is_noted:
+            self.changed.set()
+        return is_noted
 
     async def all(self) -> list[Note]:
         """Return the notes, oldest first."""
-        return await self._select("ORDER BY id")
+        return [Note(*row) for row in await self._table.rows(f"{NOTES} ORDER BY id")]
 
     async def waiting(self) -> list[Note]:
         """Return the notes that were not delivered yet, oldest first."""
-        return await self._select("WHERE delivered_ms IS NULL ORDER BY id")
+        rows = await self._table.rows(f"{NOTES} WHERE delivered_ms IS NULL ORDER BY id")
+        return [Note(*row) for row in rows]
 
     async def delivered(self, note: Note) -> None:
         """Take note that a note has reached a person."""
-        async with self._writing() as connection:
-            now = now_ms()
-            await connection.execute("UPDATE notes SET delivered_ms = ? WHERE id = ?", (now, note.id))
+        values = now_ms(), note.id
+        await self._table.write(lambda connection: connection.execute(DELIVERED, values).rowcount)
 
     async def erase(self, thread: str) -> bool:
         """Delete the notes of a thread; return False if there was none."""
-        async with self._opened() as connection:
-            if not await _is_there(connection):
-                return False
-            deleted = await connection.execute("DELETE FROM notes WHERE thread = ?", (clean(thread),))
-            return deleted.rowcount > 0
-
-    async def _select(self, rest: str) -> list[Note]:
-        async with self._opened() as connection:
-            if not await _is_there(connection):
-                return []
-            return [Note(*row) for row in await connection.execute_fetchall(COLUMNS + rest)]
-
-    @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[aiosqlite.Connection]:
-        async with connect(str(self._path), synchronous="FULL") as connection:
-            yield connection
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[aiosqlite.Connection]:
-        async with self._opened() as connection, writing(connection):
-            for sql in TABLES:
-                await connection.execute(sql)
-            yield connection
-
-
-async def _is_there(connection: aiosqlite.Connection) -> bool:
-    found: Any = await connection.execute_fetchall("SELECT 1 FROM sqlite_master WHERE name = 'notes'")
-    return bool(found)
+        return await self._table.delete("thread", [clean(thread)]) > 0

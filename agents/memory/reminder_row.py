@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from agents.schedule import Moment, Repeat
@@ -39,7 +38,7 @@ class Reminder:
         return Moment(at, Repeat(self.rule, wall))
 
 
-def columns(moment: Moment) -> dict[str, Any]:
+def columns(moment: Moment) -> dict[str, str | int | None]:
     """Return what a row holds of a moment."""
     repeat = moment.repeat
     return {

@@ -4,16 +4,14 @@ A row stays when it has rung or was deleted: a call that is repeated after a cra
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import sqlite3
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Self
-
-import aiosqlite
 
 from agents.errors import UsageError
-from agents.memory.connection import connect, writing
+from agents.memory.connection import Connection, T, Work
 from agents.memory.inbox import clean
+from agents.memory.rare_table import RareTable, Values
 from agents.memory.reminder_row import Reminder, columns, unix_ms
 from agents.schedule import Moment
 
@@ -25,10 +23,23 @@ TABLES = (
     changed_by TEXT NOT NULL DEFAULT '', UNIQUE (user, added_by))""",
     "CREATE INDEX IF NOT EXISTS reminders_due ON reminders (due_ms) WHERE due_ms IS NOT NULL",
 )
-COLUMNS = "SELECT id, user, thread, number, text, lang, zone, rule, start, at_ms, due_ms, rung_ms FROM reminders "
-LIVE = "(due_ms IS NOT NULL OR rung_ms > ?)"
+REMINDERS = "SELECT id, user, thread, number, text, lang, zone, rule, start, at_ms, due_ms, rung_ms FROM reminders "
+LIVE = f"{REMINDERS} WHERE user = ? AND (due_ms IS NOT NULL OR rung_ms > ?) ORDER BY number"
+OF_CALL = f"{REMINDERS} WHERE user = ? AND added_by = ?"
+DUE = f"{REMINDERS} WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND thread GLOB ?3 ORDER BY due_ms, id"
+ADD = """
+INSERT INTO reminders (user, thread, added_by, number, text, lang, zone, rule, start, at_ms, due_ms)
+VALUES (:user, :thread, :added_by, :number, :text, :lang, :zone, :rule, :start, :at_ms, :at_ms)
+"""
+CHANGE = "UPDATE reminders SET text = :text, changed_by = :call%s WHERE id = :id AND changed_by <> :call"
+MOVE = ", zone = :zone, rule = :rule, start = :start, at_ms = :at_ms, due_ms = :at_ms"
+DELETED = "SELECT 1 FROM reminders WHERE user = ? AND number = ? AND changed_by = ?"
+DELETE = "UPDATE reminders SET text = '', due_ms = NULL, rung_ms = NULL, changed_by = ? WHERE id = ?"
+RANG = """
+UPDATE reminders SET due_ms = ?1, at_ms = coalesce(?1, at_ms), rung_ms = ?2 WHERE id = ?3 AND due_ms = ?4
+"""
 REMEMBERED_MS = 24 * 3600 * 1000
-"""How long one that has rung may still be put off, in milliseconds."""
+"""How long a reminder that has rung may still be put off, in milliseconds."""
 MOST = 200
 """Reminders that a user may have at a time."""
 
@@ -39,18 +50,10 @@ class Reminders:
     Times are Unix milliseconds; `now` tells the present one, in seconds.
     """
 
-    def __init__(self, connection: aiosqlite.Connection, now: Callable[[], float]) -> None:
-        self._connection, self.now = connection, now
-        self._lock = asyncio.Lock()
+    def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
+        self._table, self.now = RareTable(connection, "reminders", TABLES), now
         self.changed = asyncio.Event()
         """Set whenever a reminder was added or changed through this object."""
-
-    @classmethod
-    @asynccontextmanager
-    async def from_conn_string(cls, conn_string: str, now: Callable[[], float]) -> AsyncIterator[Self]:
-        """Open the database file at `conn_string`; close it at the end."""
-        async with connect(conn_string, synchronous="FULL") as connection:
-            yield cls(connection, now)
 
     async def add(self, user: str, thread: str, call: str, *, text: str, lang: str, moment: Moment) -> Reminder:
         """Add a reminder; a call that has done so before is given what it added.
@@ -58,96 +61,76 @@ class Reminders:
         Raises:
             UsageError: the user has too many.
         """
-        async with self._writing():
-            if known := await self._select("WHERE user = ? AND added_by = ?", user, call):
-                return known[0]
-            live = await self._live(user)
+        values = dict(user=user, thread=thread, added_by=call, text=clean(text), lang=lang, **columns(moment))
+
+        def insert(connection: sqlite3.Connection) -> Reminder:
+            if row := connection.execute(OF_CALL, (user, call)).fetchone():
+                return Reminder(*row)
+            live = self._live(connection, user)
             if len(live) >= MOST:
                 raise UsageError(f"There are {MOST} reminders already; delete one first.")
             number = max((reminder.number for reminder in live), default=0) + 1
-            values = dict(user=user, thread=thread, added_by=call, number=number, text=clean(text), lang=lang)
-            await self._execute(
-                "INSERT INTO reminders (user, thread, added_by, number, text, lang, zone, rule, start, at_ms, due_ms)"
-                " VALUES (:user, :thread, :added_by, :number, :text, :lang, :zone, :rule, :start, :at_ms, :at_ms)",
-                {**values, **columns(moment)},
-            )
-            return (await self._select("WHERE user = ? AND added_by = ?", user, call))[0]
+            connection.execute(ADD, {**values, "number": number})
+            return Reminder(*connection.execute(OF_CALL, (user, call)).fetchone())
+
+        return await self._write(insert)
 
     async def live(self, user: str) -> list[Reminder]:
         """Return the user's reminders to come, and those that have just rung, by number."""
-        async with self._lock:
-            return await self._live(user)
+        return await self._reminders(LIVE, (user, self._since()))
 
     async def change(self, reminder: Reminder, call: str, *, text: str, moment: Moment | None) -> None:
         """Give a reminder another text and, with `moment`, another time; do nothing if this call has done so."""
-        values = {"text": clean(text), "call": call, "id": reminder.id}
-        timed = ", zone = :zone, rule = :rule, start = :start, at_ms = :at_ms, due_ms = :at_ms" if moment else ""
-        async with self._writing():
-            await self._execute(
-                f"UPDATE reminders SET text = :text, changed_by = :call{timed} WHERE id = :id AND changed_by <> :call",
-                {**values, **(columns(moment) if moment else {})},
-            )
+        values = {"text": clean(text), "call": call, "id": reminder.id, **(columns(moment) if moment else {})}
+        sql = CHANGE % (MOVE if moment else "")
+        await self._write(lambda connection: connection.execute(sql, values).rowcount)
 
     async def delete(self, user: str, number: int, call: str) -> bool:
         """Delete a reminder by its number, its text with it; False when there is none and this call deleted none."""
-        async with self._writing():
-            if await self._select("WHERE user = ? AND number = ? AND changed_by = ?", user, number, f"-{call}"):
+
+        def delete(connection: sqlite3.Connection) -> bool:
+            if connection.execute(DELETED, (user, number, f"-{call}")).fetchone():
                 return True
-            found = [reminder for reminder in await self._live(user) if reminder.number == number]
-            for reminder in found:
-                await self._execute(
-                    "UPDATE reminders SET text = '', due_ms = NULL, rung_ms = NULL, changed_by = ? WHERE id = ?",
-                    (f"-{call}", reminder.id),
-                )
-            return bool(found)
+            ids = [reminder.id for reminder in self._live(connection, user) if reminder.number == number]
+            connection.executemany(DELETE, [(f"-{call}", id) for id in ids])
+            return bool(ids)
+
+        return await self._write(delete)
 
     async def due(self, until_ms: int, user: str | None, threads: str) -> list[Reminder]:
         """Return what is due until then, the earliest first: of one user or of all, in threads of a GLOB pattern."""
-        rest = "WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND thread GLOB ?3 ORDER BY due_ms, id"
-        async with self._lock:
-            return await self._select(rest, until_ms, user, threads)
+        return await self._reminders(DUE, (until_ms, user, threads))
 
     async def still_due(self, reminder: Reminder) -> Reminder | None:
         """Return a reminder as it is now; None if its time was changed, it was deleted or has rung meanwhile."""
-        async with self._lock:
-            found = await self._select("WHERE id = ? AND due_ms = ?", reminder.id, reminder.due_ms)
-        return found[0] if found else None
+        reminders = await self._reminders(f"{REMINDERS} WHERE id = ? AND due_ms = ?", (reminder.id, reminder.due_ms))
+        return reminders[0] if reminders else None
 
     async def rang(self, reminder: Reminder, following: datetime | None) -> None:
         """Take note that a reminder rang, and when it shall the next time; do nothing if it was changed meanwhile."""
         due = None if following is None else unix_ms(following)
-        async with self._writing():
-            await self._execute(
-                "UPDATE reminders SET due_ms = ?1, at_ms = coalesce(?1, at_ms), rung_ms = ?2"
-                " WHERE id = ?3 AND due_ms = ?4",
-                (due, self._now_ms(), reminder.id, reminder.due_ms),
-            )
+        values = due, self._now_ms(), reminder.id, reminder.due_ms
+        await self._write(lambda connection: connection.execute(RANG, values).rowcount)
 
     async def erase(self, thread: str, users: set[str]) -> None:
         """Delete the reminders of a thread, and all those of the users."""
-        async with self._writing():
-            await self._execute("DELETE FROM reminders WHERE thread = ?", (clean(thread),))
-            await self._connection.executemany("DELETE FROM reminders WHERE user = ?", [(user,) for user in users])
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[None]:
-        async with self._lock, writing(self._connection):
-            for sql in TABLES:
-                await self._connection.execute(sql)
-            yield
+        await self._table.delete("thread", [clean(thread)])
+        await self._table.delete("user", [*users])
         self.changed.set()
 
-    async def _live(self, user: str) -> list[Reminder]:
-        return await self._select(f"WHERE user = ? AND {LIVE} ORDER BY number", user, self._now_ms() - REMEMBERED_MS)
+    async def _write(self, work: Work[T]) -> T:
+        outcome = await self._table.write(work)
+        self.changed.set()
+        return outcome
 
-    async def _select(self, rest: str, *values: Any) -> list[Reminder]:
-        # Where nobody wants to be reminded there is no table: it takes 20 kB.
-        if not await self._connection.execute_fetchall("SELECT 1 FROM sqlite_master WHERE name = 'reminders'"):
-            return []
-        return [Reminder(*row) for row in await self._connection.execute_fetchall(COLUMNS + rest, values)]
+    async def _reminders(self, sql: str, values: Values) -> list[Reminder]:
+        return [Reminder(*row) for row in await self._table.rows(sql, values)]
 
-    async def _execute(self, sql: str, values: Any) -> None:
-        await self._connection.execute(sql, values)
+    def _live(self, connection: sqlite3.Connection, user: str) -> list[Reminder]:
+        return [Reminder(*row) for row in connection.execute(LIVE, (user, self._since()))]
+
+    def _since(self) -> int:
+        return self._now_ms() - REMEMBERED_MS
 
     def _now_ms(self) -> int:
         return round(self.now() * 1000)

@@ -1,15 +1,13 @@
 """The inbox and the transcript: what was asked and what reached the user, kept for good."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
 
 from agents.errors import UsageError
 from agents.memory import inbox
-from agents.memory.connection import Connection, connect, writing
+from agents.memory.connection import Connection, Row, writing
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean
 from agents.memory.inbox_sql import ERASE, LETTERS, ONE, ONLY_HERE, RECORDS, TABLES, THREADS
 
@@ -23,15 +21,11 @@ class Transcript:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    @classmethod
-    @asynccontextmanager
-    async def from_conn_string(cls, conn_string: str) -> AsyncIterator[Self]:
-        """Open the database file at `conn_string` and create the tables; close it at the end."""
-        async with connect(conn_string, synchronous="FULL") as connection:
-            async with writing(connection):
-                for sql in TABLES:
-                    await connection.execute(sql)
-            yield cls(connection)
+    async def setup(self) -> None:
+        """Create the tables."""
+        async with writing(self._connection):
+            for sql in TABLES:
+                await self._connection.execute(sql)
 
     async def accept(self, entry: InboxEntry) -> InboxEntry:
         """Put a message into the inbox and return it as stored; do nothing when it is there already.
@@ -86,7 +80,7 @@ class Transcript:
 
     async def records(self, thread: str) -> list[tuple[str, str | None, str | None]]:
         """Return id, text and record of a thread's messages; the record has a line for each try."""
-        return [(*row,) for row in await self._rows(RECORDS, clean(thread))]
+        return [(id, text, record) for id, text, record in await self._rows(RECORDS, clean(thread))]
 
     async def threads(self) -> list[ThreadInfo]:
         """List the threads, the one that was active last first."""
@@ -110,7 +104,7 @@ class Transcript:
     async def _letters(self, rest: str, *values: str) -> list[InboxEntry]:
         return [InboxEntry(*row) for row in await self._rows(LETTERS + rest, *values)]
 
-    async def _rows(self, sql: str, *values: Any) -> list[Any]:
+    async def _rows(self, sql: str, *values: str) -> list[Row]:
         return await self._connection.read(lambda connection: connection.execute(sql, values).fetchall())
 
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from agents.errors import ConfigError
-from agents.memory import locks
 from agents.memory.locks import ThreadLocks
 
 HOLDER = """
@@ -114,13 +112,6 @@ async def test_unused_locks_are_forgotten(tmp_path: Path) -> None:
     gc.collect()
     assert len(holder._file.locks) == 0
     assert (tmp_path / "x.db.lock").stat().st_size == 0
-
-
-def test_a_system_without_file_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where processes cannot exclude each other the application says so and does not start."""
-    monkeypatch.setattr(locks, "fcntl", None)
-    with pytest.raises(ConfigError, match="POSIX file locks"):
-        ThreadLocks(tmp_path / "x.db")
 
 
 @pytest.mark.slow

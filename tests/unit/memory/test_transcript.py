@@ -8,6 +8,7 @@ import pytest
 
 from agents.errors import UsageError
 from agents.memory import Memory
+from agents.memory.connection import connect
 from agents.memory.inbox import InboxEntry, TranscriptLine, clean
 from agents.memory.transcript import Transcript
 from tests.support.tiny_graph import count, letter, reply
@@ -156,5 +157,7 @@ class TestTranscript:
 async def test_a_transcript_can_be_opened_alone(path: Path) -> None:
     """The parts do not need each other."""
     path.parent.mkdir()
-    async with Transcript.from_conn_string(str(path)) as transcript:
+    async with connect(str(path), synchronous="FULL") as connection:
+        transcript = Transcript(connection)
+        await transcript.setup()
         assert await transcript.threads() == []

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from app.settings import Settings
-from tests.support import screenshots
+from tests.support import pages, screenshots
 from tests.support.places import ROOT
 
+FOLDERS = ("agents", "app", "benchmarks", "dialogs", "docs", "observers", "prompts", "tests")
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 
@@ -68,6 +69,23 @@ def test_links_lead_somewhere(document: Path) -> None:
     """A link to a file of the repository names one that exists."""
     for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
         assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_named_files_exist(document: Path) -> None:
+    """A path below one of our folders that a document names is there, or is a file that the document tells to write."""
+    if document.name == "CHANGELOG.md":
+        pytest.skip("it also names what is gone")
+    text = document.read_text("utf-8")
+    for path in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`", text):
+        assert path in pages.files(text) or (ROOT / path).exists(), path
+
+
+def test_named_modules_exist() -> None:
+    """A package or module that the tables of layers name without its folder is in `agents` or `app`."""
+    layers = read("docs/architecture.md").partition("### Inside `app/`")[2].partition("\n## ")[0]
+    for path in re.findall(r"`(\w+/|\w+\.py)`", layers):
+        assert any((ROOT / folder / path).exists() for folder in (".", "agents", "app")), path
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -11,11 +11,12 @@ from tests.support import pages
 
 PAGES = [
     "README.md",
-    "docs/write-a-dialog.md",
-    "docs/write-a-tool.md",
-    "docs/translate.md",
-    "docs/write-an-observer.md",
     "docs/langgraph-agents.md",
+    "docs/translate.md",
+    # These take several seconds each: both languages, and more dialogs.
+    pytest.param("docs/write-a-dialog.md", marks=pytest.mark.slow),
+    pytest.param("docs/write-a-tool.md", marks=pytest.mark.slow),
+    pytest.param("docs/write-an-observer.md", marks=pytest.mark.slow),
 ]
 
 

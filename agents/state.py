@@ -6,7 +6,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
-from agents.identifiers import Known
+from agents.identifiers import NumberedIds
 from agents.talk import Json, Pending, Talk, merge_talks
 from agents.verdict import StoredVerdict, Vote
 
@@ -110,7 +110,7 @@ class Plain(TypedDict, total=False):
     """The tool that serves this message without a model."""
     screen: list[Shown]
     """What the user saw last, the latest view last."""
-    aliases: Known
+    aliases: NumberedIds
     """The identifiers that small numbers stand for in what models read."""
 
 

@@ -85,7 +85,7 @@ def _resulted(plain: Any, schema: Mapping[str, Any], aliases: Aliases, into: Sum
     hidden = aliases.hide(plain, schema)
     into.count(plain, hidden)
     # The next turn reads the numbers from the database.
-    back = Aliases(json.loads(json.dumps(aliases.known))).restore(json.loads(json.dumps(hidden)), schema)
+    back = Aliases(json.loads(json.dumps(aliases.by_kind))).restore(json.loads(json.dumps(hidden)), schema)
     pairs = list(zip(identifiers(plain, schema), identifiers(back, schema), strict=True))
     into.identifiers += len(pairs)
     into.right += sum(original == restored for original, restored in pairs)
@@ -98,7 +98,7 @@ def _argued(args: Mapping[str, Any], aliases: Aliases, into: Sums) -> None:
     for name, value in args.items():
         schema = ARGUMENTS.get(name, {})
         pairs = list(identifiers(value, schema))
-        is_known = all(identifier in aliases.known.get(kind, {}).values() for kind, identifier in pairs)
+        is_known = all(identifier in aliases.by_kind.get(kind, {}).values() for kind, identifier in pairs)
         plain[name], hidden[name] = value, aliases.hide(value, schema) if is_known else value
         if not is_known:
             into.unseen += len(pairs)

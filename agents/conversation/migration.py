@@ -10,7 +10,7 @@ from agents.conversation.handover import hold
 from agents.events.handover import DialogChanged
 from agents.history import dangling, mend
 from agents.memory.inbox import TranscriptLine
-from agents.questions.form_fields import blank
+from agents.questions.form_fields import stored_fields
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, form_of
 from agents.talk import Pending, TalkUpdate
@@ -43,7 +43,7 @@ def _asked(speakers: Speakers, state: State) -> Change:
         tool = next((tool for tool in speaker.tools if tool.name == pending["tool"]), None) if speaker else None
         if speaker is None or tool is None:
             continue
-        form = blank(traits_of(tool).form)
+        form = stored_fields(traits_of(tool).form)
         filled = {name: value for name, value in pending["filled"].items() if name in form["fields"]}
         skipped = [name for name in pending.get("skipped", []) if name in form["optional"]]
         if bool(form["fields"]) == bool(pending["fields"]):

@@ -21,10 +21,10 @@ MARK = "x-opaque"
 MOST = 500
 """Identifiers of a kind that a thread remembers; the oldest become stale."""
 NUMBER = {"type": "integer"}
-GIVEN = {"anyOf": [NUMBER, {"type": "string"}]}
+ARGUMENT = {"anyOf": [NUMBER, {"type": "string"}]}
 """What the model may give for an identifier: its number, or itself as the user spelled it out."""
 KEPT = ("description", "title", "default")
-Known = dict[str, dict[str, str]]
+NumberedIds = dict[str, dict[str, str]]
 """By kind, the identifiers by their number."""
 
 
@@ -42,44 +42,44 @@ class Opaque:
 
 
 class AliasError(LookupError):
-    """Tells the model what stands for nothing; `kind` and `known` say what it could mean."""
+    """An argument names no identifier of the thread; `numbers` are those of its kind that the model may use."""
 
-    def __init__(self, kind: str, given: object, known: list[str]) -> None:
-        super().__init__(f"{kind} {given!r}")
-        self.kind, self.given, self.known = kind, given, known
+    def __init__(self, kind: str, argument: object, numbers: list[str]) -> None:
+        super().__init__(f"{kind} {argument!r}")
+        self.kind, self.argument, self.numbers = kind, argument, numbers
 
 
 class Aliases:
-    """The numbers of one thread; what was added since the turn began is in `known`, too."""
+    """The numbers of one thread. `by_kind` also holds the numbers that were added in this turn."""
 
-    def __init__(self, known: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        self.known: Known = {kind: dict(numbers) for kind, numbers in (known or {}).items()}
+    def __init__(self, by_kind: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        self.by_kind: NumberedIds = {kind: dict(numbers) for kind, numbers in (by_kind or {}).items()}
 
     def hide(self, data: object, schema: Schema) -> Any:
         """Return data with a number in place of every identifier that the schema marks."""
         return Swap(schema, MARK, self._number)(data)
 
-    def restore(self, data: object, schema: Schema, said: Sequence[str] = ()) -> Any:
+    def restore(self, data: object, schema: Schema, user_texts: Sequence[str] = ()) -> Any:
         """Return data with the identifier in place of every number where the schema marks one.
 
-        An identifier itself is taken only if it stands in what the user `said`.
+        An identifier itself is accepted only if it stands in one of the `user_texts`.
 
         Raises:
             AliasError: it does not; or a number was never given in this thread, is too old, or names two members of
                 an object.
         """
-        spoken = cache(partial(spelled, said))
+        spoken = cache(partial(spelled, user_texts))
         try:
-            return Swap(schema, MARK, lambda kind, given: self._identifier(kind, given, spoken))(data)
+            return Swap(schema, MARK, lambda kind, argument: self._identifier(kind, argument, spoken))(data)
         except KeyError as twice:
             kind, name = twice.args
-            raise AliasError(kind, name, list(self.known.get(kind, {}))) from None
+            raise AliasError(kind, name, list(self.by_kind.get(kind, {}))) from None
 
     def _number(self, kind: str, identifier: object) -> object:
         if not isinstance(identifier, str):
             return identifier
-        numbers = self.known.setdefault(kind, {})
-        number = next((number for number, known in numbers.items() if known == identifier), None)
+        numbers = self.by_kind.setdefault(kind, {})
+        number = next((number for number, known_id in numbers.items() if known_id == identifier), None)
         if number is None:
             # One row of numbers for all kinds, so that one of the wrong kind is noticed.
             number = str(1 + self._highest())
@@ -88,14 +88,14 @@ class Aliases:
                 del numbers[next(iter(numbers))]
         return int(number)
 
-    def _identifier(self, kind: str, given: object, spoken: Callable[[], frozenset[str]]) -> str:
-        numbers = self.known.get(kind, {})
-        text = str(int(given) if isinstance(given, float) and given.is_integer() else given).strip()
+    def _identifier(self, kind: str, argument: object, spoken: Callable[[], frozenset[str]]) -> str:
+        numbers = self.by_kind.get(kind, {})
+        text = str(int(argument) if isinstance(argument, float) and argument.is_integer() else argument).strip()
         if (identifier := numbers.get(text.lstrip("#№"))) is not None:
             return identifier
-        if isinstance(given, str | int | float) and not self._was_given(text) and text in spoken():
+        if isinstance(argument, str | int | float) and not self._was_given(text) and text in spoken():
             return text
-        raise AliasError(kind, given, list(numbers))
+        raise AliasError(kind, argument, list(numbers))
 
     def _was_given(self, text: str) -> bool:
         """Tell whether a text is a number that stood for something once."""
@@ -103,15 +103,15 @@ class Aliases:
         return number.isdecimal() and len(number) <= len(str(highest)) and int(number) <= highest
 
     def _highest(self) -> int:
-        return max((int(next(reversed(numbers))) for numbers in self.known.values() if numbers), default=0)
+        return max((int(next(reversed(numbers))) for numbers in self.by_kind.values() if numbers), default=0)
 
 
-def shown(schema: Schema, *, given: bool = False) -> dict[str, Any]:
+def shown(schema: Schema, *, is_argument: bool = False) -> dict[str, Any]:
     """Return a schema as the model shall see it: a number where an identifier is meant.
 
-    What is `given` by the model may also be an identifier that the user spelled out.
+    `is_argument`: the schema is of arguments, where the model may also repeat an identifier that the user wrote.
     """
-    return cast(dict[str, Any], _Masked(schema, GIVEN if given else NUMBER)(schema))
+    return cast(dict[str, Any], _Masked(schema, ARGUMENT if is_argument else NUMBER)(schema))
 
 
 @dataclass(frozen=True)
@@ -130,11 +130,11 @@ class _Masked:
         if isinstance(branches := masked.get("anyOf"), list):
             # A choice within a choice says no more than one of all, in more characters.
             masked["anyOf"] = [
-                inner for branch in branches for inner in (branch["anyOf"] if branch == GIVEN else [branch])
+                inner for branch in branches for inner in (branch["anyOf"] if branch == ARGUMENT else [branch])
             ]
         if MARK in name_rule(node, self.root):
             # As a name a number is a text, and fits no pattern of identifiers.
-            masked["propertyNames"] = self.put if self.put == GIVEN else {"pattern": r"^\d+$"}
+            masked["propertyNames"] = self.put if self.put == ARGUMENT else {"pattern": r"^\d+$"}
             if patterns := masked.pop("patternProperties", None):
                 masked["additionalProperties"] = {"anyOf": [*patterns.values()]}
         return masked

@@ -58,19 +58,19 @@ class Swap:
 
     def _members(self, data: Mapping[str, Any], schema: Schema) -> Iterator[tuple[str, Any]]:
         """Yield the members of an object; names that the schema does not give itself may be marked."""
-        given, kind = schema.get("properties", {}), name_rule(schema, self.root).get(self.mark)
+        properties, kind = schema.get("properties", {}), name_rule(schema, self.root).get(self.mark)
         # Which pattern a name fits is not asked: patterns may come from outside, and no swapped name fits one.
         others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
         free = [rule for rule in others if isinstance(rule, Mapping)]
         swapped: set[str] = set()
         for name, value in data.items():
             new = name
-            if kind and name not in given:
+            if kind and name not in properties:
                 new = str(self.swap(kind, name))
                 if new in swapped:
                     raise KeyError(kind, name)
                 swapped.add(new)
-            yield new, self(value, given.get(name, free[0] if len(free) == 1 else {"anyOf": free}))
+            yield new, self(value, properties.get(name, free[0] if len(free) == 1 else {"anyOf": free}))
 
     def _fits(self, data: object, branch: Schema) -> bool:
         """Tell whether a branch of a choice is meant: by the shape of the data alone."""

@@ -19,10 +19,10 @@ from agents.conversation.free import is_elsewhere
 from agents.conversation.screen import on_screen
 from agents.events import ToolEnd
 from agents.identifiers import Aliases
-from agents.questions import CHOICE, ask, blanks_of, called, offered, one_line, worded
+from agents.questions import CHOICE, ask, called, offered, one_line, open_fields, worded
 from agents.questions.form_errors import misfits
-from agents.questions.form_fields import Blanks, left_out
-from agents.questions.form_values import filled, is_sentence, takes_no, whole
+from agents.questions.form_fields import FormFields, left_out
+from agents.questions.form_values import complete_form, filled, is_sentence, takes_no
 from agents.questions.options import chosen, misses
 from agents.speaker import Speakers
 from agents.state import Heard, State, holder_of
@@ -112,30 +112,30 @@ def _filling(state: State, heard: Heard, traits: Traits, speakers: Speakers) -> 
     pending, lang, text = state["pending"][0], state["lang"], heard["text"] or ""
     is_sure = heard["source"] == CHOICE
     assert traits.form is not None  # the caller asked
-    blanks = blanks_of(pending, lang)
-    is_no = takes_no(traits.form, blanks) and is_said("no", text)
-    out = left_out(blanks, text)
+    form_fields = open_fields(pending, lang)
+    is_no = takes_no(traits.form, form_fields) and is_said("no", text)
+    out = left_out(form_fields, text)
     if not (is_sure or is_no or out) and is_elsewhere(text, state, speakers):
         return None
     pending = {**pending, "skipped": [*pending.get("skipped", []), *sorted(out)]}
     try:
-        values = filled(traits.form, blanks, text, sure=is_sure, without=out)
+        values = filled(traits.form, form_fields, text, sure=is_sure, without=out)
         if not values and not out:
             return None
         everything = {**pending["filled"], **values}
         if {*everything, *pending["skipped"]} < {*pending["fields"]}:
             return _again(state, {**pending, "filled": everything, "prompt": phrase("form_more", lang)})
-        value = whole(traits.form, everything)
+        value = complete_form(traits.form, everything)
     except ValidationError as wrong:
-        if not is_sure and is_sentence(text, blanks):
+        if not is_sure and is_sentence(text, form_fields):
             return None
-        return _again(state, _refused(pending, blanks, misfits(traits.form, wrong, lang), lang))
+        return _again(state, _refused(pending, form_fields, misfits(traits.form, wrong, lang), lang))
     return sequence(state, *_given(pending, value, heard, traits))
 
 
-def _refused(pending: Pending, blanks: Blanks, wrong: Mapping[str, str], lang: str) -> Pending:
+def _refused(pending: Pending, form_fields: FormFields, wrong: Mapping[str, str], lang: str) -> Pending:
     """Return the question as it is asked again: for the values that are wrong, or for all that do not go together."""
-    labels = blanks.labels
+    labels = form_fields.labels
     problem = "; ".join(f"{labels.get(name, name)}: {reason}" if name else reason for name, reason in wrong.items())
     filled = {} if "" in wrong else {name: value for name, value in pending["filled"].items() if name not in wrong}
     skipped = [] if "" in wrong else [name for name in pending["skipped"] if name not in wrong]
@@ -156,7 +156,7 @@ def _given(pending: Pending, value: object, heard: Heard, traits: Traits) -> lis
         text = written(aliases.hide(value, schema_of(traits.result)))
         update, events = _close(pending, text, state, ok=True, id=heard["id"])
         rest = state["pending"][1:]
-        return {**update, "aliases": aliases.known, "pending": rest, "listener": pending["speaker"]}, events
+        return {**update, "aliases": aliases.by_kind, "pending": rest, "listener": pending["speaker"]}, events
 
     return [give, announce_open]
 

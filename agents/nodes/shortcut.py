@@ -92,8 +92,8 @@ class Serving:
         [result] = results if isinstance(results, list) else [results]
         changes = changes_of(result)
         update: Update = {"lang": changes["lang"]} if "lang" in changes else {}
-        if aliases.known:
-            update["aliases"] = aliases.known
+        if aliases.by_kind:
+            update["aliases"] = aliases.by_kind
         return changes["messages"][0], update
 
 

@@ -23,7 +23,7 @@ from agents.events.views import Notice, View, stored_view
 from agents.identifiers import Aliases
 from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.questions.form_fields import blank
+from agents.questions.form_fields import stored_fields
 from agents.speaker import Speaker, Speakers
 from agents.state import State, Wish, form_of, messages_of
 from agents.talk import Json, Pending, TalkUpdate
@@ -104,8 +104,8 @@ class Acting:
             form |= change.get("form", {})
             if "lang" in change:
                 update["lang"] = change["lang"]
-        if aliases.known:
-            update["aliases"] = aliases.known
+        if aliases.by_kind:
+            update["aliases"] = aliases.by_kind
         talk: TalkUpdate = {"add": answers}
         if self.speaker.form:
             talk["form"] = form
@@ -122,7 +122,7 @@ class Acting:
             "prompt": question.prompt,
             "options": to_jsonable_python([asdict(option) for option in question.options]),
             "url": question.url,
-            **blank(traits.form),
+            **stored_fields(traits.form),
             "filled": {},
             "skipped": [],
         }

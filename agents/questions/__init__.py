@@ -2,14 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
 
 from agents.events import Interrupt
-from agents.questions.form_fields import Blanks, left_out
-from agents.questions.form_values import given
+from agents.questions.form_fields import FormFields, left_out
+from agents.questions.form_values import raw_values
 from agents.questions.options import chosen
 from agents.state import Heard
-from agents.talk import Pending
+from agents.talk import Json, Pending
 from prompts import phrase, table
 
 CHOICE = "choice"
@@ -69,28 +68,28 @@ def fits(pending: Pending, text: str, lang: str) -> bool:
     if pending["options"]:
         return chosen(text, called(pending), lang) is not None
     if pending["fields"]:
-        blanks = blanks_of(pending, lang)
-        return bool(given(blanks, text, sure=True) or left_out(blanks, text))
+        form_fields = open_fields(pending, lang)
+        return bool(raw_values(form_fields, text, sure=True) or left_out(form_fields, text))
     return bool(text.strip())
 
 
-def called(pending: Pending) -> list[dict[str, Any]]:
+def called(pending: Pending) -> list[Json]:
     """Return the options with the ids by which doors know them."""
     return [{**option, "id": option["id"] or str(place)} for place, option in enumerate(pending["options"], 1)]
 
 
-def offered(pending: Pending) -> list[dict[str, Any]]:
+def offered(pending: Pending) -> list[Json]:
     """Return the options as the user sees them: by no id that looks like the number of another one."""
     return [{**option, "id": "" if option["id"].isdecimal() else option["id"]} for option in pending["options"]]
 
 
-def blanks_of(pending: Pending, lang: str) -> Blanks:
-    """Return the fields that are still wanted."""
+def open_fields(pending: Pending, lang: str) -> FormFields:
+    """Return the fields that the user has yet to fill in."""
     labels = {field["name"]: field["label"] for field in ask(pending, lang).fields}
-    return Blanks(labels, pending.get("optional", []), pending.get("aliases", {}))
+    return FormFields(labels, pending.get("optional", []), pending.get("aliases", {}))
 
 
-def _field(pending: Pending, name: str, lang: str) -> dict[str, Any]:
+def _field(pending: Pending, name: str, lang: str) -> Json:
     """Return a field with its label, which may be written under any name that the field goes by."""
     labels = table(f"forms/{pending['tool']}", lang)
     names = [name, *(alias for alias, own in pending.get("aliases", {}).items() if own == name)]
@@ -98,5 +97,5 @@ def _field(pending: Pending, name: str, lang: str) -> dict[str, Any]:
     return {"name": name, "label": label, **({"optional": True} if name in pending.get("optional", []) else {})}
 
 
-def _offered(option: Mapping[str, Any]) -> Mapping[str, str]:
+def _offered(option: Json) -> Mapping[str, str]:
     return {name: option[name] for name in ("id", "label", "detail") if option[name] or name != "detail"}

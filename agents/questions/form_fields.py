@@ -14,19 +14,19 @@ LONGEST = 4_000
 
 
 @dataclass(frozen=True)
-class Blanks:
-    """The fields of a form that are still wanted."""
+class FormFields:
+    """The fields of a form that the user has yet to fill in."""
 
     labels: Mapping[str, str]
-    """What the user calls each, by its name."""
+    """The label of each field in the user's language, by the field's name."""
     optional: Collection[str] = ()
-    """Those that may be left out."""
+    """The names of the fields that the user may leave out."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Names that a field goes by beside its own, each with that."""
+    """Other names of fields, each with the field's own name."""
 
 
-def blank(form: type[BaseModel] | None) -> Fields:
-    """Return what is kept of a form that is asked for: its fields, those that may be left out, other names."""
+def stored_fields(form: type[BaseModel] | None) -> Fields:
+    """Return what a pending question stores of its form: the fields, the optional ones and their other names."""
     fields = form.model_fields if form else {}
     aliases = {alias: name for name, field in fields.items() for alias in _aliases(field.validation_alias)}
     return {
@@ -36,14 +36,14 @@ def blank(form: type[BaseModel] | None) -> Fields:
     }
 
 
-def left_out(blanks: Blanks, text: str) -> set[str]:
+def left_out(form_fields: FormFields, text: str) -> set[str]:
     """Return the fields that a text leaves out: all that may be ("skip"), or those with nothing behind their label."""
-    may = {name for name in blanks.labels if name in blanks.optional}
+    may = {name for name in form_fields.labels if name in form_fields.optional}
     if len(text) > LONGEST:
         return set()
     if is_said("omit", text):
         return may
-    raw = labelled(text.strip(), blanks).items()
+    raw = labelled(text.strip(), form_fields).items()
     return {name for name, value in raw if name in may and isinstance(value, str) and _is_nothing(value)}
 
 
@@ -51,11 +51,11 @@ def _is_nothing(value: str) -> bool:
     return not value.strip() or is_said("omit", value)
 
 
-def labelled(text: str, blanks: Blanks) -> dict[str, object]:
+def labelled(text: str, form_fields: FormFields) -> dict[str, object]:
     """Return the values that stand beside a label or a name: in JSON, or in lines."""
-    names = {alias: name for alias, name in blanks.aliases.items() if name in blanks.labels}
-    names |= {name: name for name in blanks.labels}
-    labels = {label: name for name, label in blanks.labels.items()}
+    names = {alias: name for alias, name in form_fields.aliases.items() if name in form_fields.labels}
+    names |= {name: name for name in form_fields.labels}
+    labels = {label: name for name, label in form_fields.labels.items()}
     return _from_json(text, names) or _from_lines(text, {**names, **labels})
 
 

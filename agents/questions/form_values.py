@@ -6,7 +6,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, create_model
 
-from agents.questions.form_fields import LONGEST, Blanks, labelled
+from agents.questions.form_fields import LONGEST, FormFields, labelled
+from agents.talk import Json
 from agents.text.phrases import is_said
 from agents.text.stems import words
 
@@ -15,8 +16,8 @@ FEW_WORDS = 4
 
 
 def filled(
-    form: type[BaseModel], blanks: Blanks, text: str, *, sure: bool, without: Collection[str] = ()
-) -> dict[str, Any]:
+    form: type[BaseModel], form_fields: FormFields, text: str, *, sure: bool, without: Collection[str] = ()
+) -> Json:
     """Return the values that a text gives to the fields that are wanted; empty if it gives none.
 
     A single field takes the whole text, but one that was typed for the form alone (`sure`) or has no question
@@ -25,7 +26,7 @@ def filled(
     Raises:
         ValidationError: a value does not fit its field.
     """
-    raw = {name: value for name, value in given(blanks, text, sure=sure).items() if name not in without}
+    raw = {name: value for name, value in raw_values(form_fields, text, sure=sure).items() if name not in without}
     if not raw:
         return {}
     parts: dict[str, Any] = {name: (form.model_fields[name].annotation, form.model_fields[name]) for name in raw}
@@ -34,7 +35,7 @@ def filled(
     return part.model_validate(values, by_alias=True, by_name=True).model_dump(mode="json")
 
 
-def whole(form: type[BaseModel], values: Mapping[str, object]) -> dict[str, Any]:
+def complete_form(form: type[BaseModel], values: Mapping[str, object]) -> Json:
     """Return the form filled in with all its values; a field without one takes its default.
 
     Raises:
@@ -43,14 +44,14 @@ def whole(form: type[BaseModel], values: Mapping[str, object]) -> dict[str, Any]
     return form.model_validate(dict(values), by_alias=True, by_name=True).model_dump(mode="json")
 
 
-def given(blanks: Blanks, text: str, *, sure: bool) -> dict[str, object]:
+def raw_values(form_fields: FormFields, text: str, *, sure: bool) -> dict[str, object]:
     """Return what a text gives to fields, as it stands there."""
     text = text.strip()
     if len(text) > LONGEST:
         return {}
-    raw = labelled(text, blanks)
-    if not raw and len(blanks.labels) == 1 and (sure or not text.endswith("?")) and text:
-        return {next(iter(blanks.labels)): text}
+    raw = labelled(text, form_fields)
+    if not raw and len(form_fields.labels) == 1 and (sure or not text.endswith("?")) and text:
+        return {next(iter(form_fields.labels)): text}
     return raw
 
 
@@ -75,12 +76,12 @@ def permitted(annotation: object) -> list[object]:
     return [value for kind in get_args(annotation) for value in permitted(kind)]
 
 
-def takes_no(form: type[BaseModel], blanks: Blanks) -> bool:
+def takes_no(form: type[BaseModel], form_fields: FormFields) -> bool:
     """Tell whether "no" is a value of the one field that is wanted."""
-    fields = [form.model_fields[name].annotation for name in blanks.labels]
+    fields = [form.model_fields[name].annotation for name in form_fields.labels]
     return len(fields) == 1 and bool in (fields[0], *get_args(fields[0]))
 
 
-def is_sentence(text: str, blanks: Blanks) -> bool:
+def is_sentence(text: str, form_fields: FormFields) -> bool:
     """Tell whether a text that does not fit is rather about something else: it is long and names no field."""
-    return not labelled(text.strip(), blanks) and len(words(text)) > FEW_WORDS
+    return not labelled(text.strip(), form_fields) and len(words(text)) > FEW_WORDS

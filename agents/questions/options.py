@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from agents.schedule.lexicon import words as moment_words
+from agents.talk import Json
 from agents.text.stems import plain
 from agents.text.vocabulary import Vocabulary, listening, vocabulary
 from prompts import table
@@ -73,12 +74,12 @@ def _by_fact(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int 
     """Find "the cheap one": the option whose fact is the least or the most, if it is one alone."""
     stems = _content(text, words)
     for meaning in table("words", words.lang).get("superlatives", {}).values():
-        known = {stem for phrase in meaning["phrases"] for stem in words.stems(phrase)}
+        fitting = {stem for phrase in meaning["phrases"] for stem in words.stems(phrase)}
         facts = {
             place: _facts(option)[meaning["fact"]] for place, option in enumerate(options) if _has(option, meaning)
         }
         alike = len({isinstance(fact, str) for fact in facts.values()}) == 1
-        if stems and stems <= known and len(facts) == len(options) and alike:
+        if stems and stems <= fitting and len(facts) == len(options) and alike:
             pick: Callable[..., Any] = max if meaning["most"] else min
             best = pick(facts.values())
             return _only(place for place, fact in facts.items() if fact == best)
@@ -96,9 +97,9 @@ def _held(option: OptionRow, words: Vocabulary) -> set[str]:
     return set(words.stems(f"{option['label']} {option.get('detail', '')} {facts}"))
 
 
-def _facts(option: OptionRow) -> Mapping[str, Any]:
+def _facts(option: OptionRow) -> Json:
     """Return what an option is told by; a door, which has the options of an event, knows nothing of it."""
-    facts: Mapping[str, Any] = option.get("facts", {})
+    facts: Json = option.get("facts", {})
     return facts
 
 

@@ -133,7 +133,7 @@ def _no_number(name: str) -> NoReturn:
 def is_shallow(data: object, left: int = DEEPEST) -> bool:
     """Tell whether data has no more than so many levels."""
     inner = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
-    return left > 0 and all(is_shallow(one, left - 1) for one in inner)
+    return left > 0 and all(is_shallow(value, left - 1) for value in inner)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

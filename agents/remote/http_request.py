@@ -46,7 +46,7 @@ def request_of(tool: HttpTool, service: Service, args: Mapping[str, object], run
     for key, parameter in tool.parameters.items():
         if (value := values.get(key)) is not None:
             places[parameter.in_][key if parameter.in_ == "path" else parameter.name or key] = value
-    filled = PLACEHOLDER.sub(lambda found: _segment(found[1], places["path"][found[1]], tool, runtime), tool.path)
+    filled = PLACEHOLDER.sub(lambda slot: _segment(slot[1], places["path"][slot[1]], tool, runtime), tool.path)
     query = urlencode({name: _listed(value) for name, value in places["query"].items()}, doseq=True)
     separator = "&" if "?" in filled else "?"
     headers = {name: header_value(value) for name, value in places["header"].items()}

@@ -110,7 +110,7 @@ class Record:
         return "\n".join(line for step in self.steps if (line := _line(step)) is not None)
 
 
-def read_record(text: str | None, written: str, said: Sequence[tuple[str, str]]) -> Record:
+def read_record(text: str | None, written: str, messages: Sequence[tuple[str, str]]) -> Record:
     """Return a turn from what is stored: the user's text, a line for each run, and what was said by whom.
 
     A message that was taken up again where a failure left it is one turn, as if the failure had not been.
@@ -125,14 +125,14 @@ def read_record(text: str | None, written: str, said: Sequence[tuple[str, str]])
         lang = lang if resumed else str(run["lang"])
         steps = [*(_unbroken(steps) if resumed else []), *map(read_step, run["steps"])]
         status = run["status"]
-    if status == "large" or len(said) != sum(isinstance(step, Told) for step in steps):
+    if status == "large" or len(messages) != sum(isinstance(step, Told) for step in steps):
         return Record(text, status="large" if status == "large" else "")
-    return Record(text, lang, status, _with_texts(steps, said))
+    return Record(text, lang, status, _with_texts(steps, messages))
 
 
-def _with_texts(steps: Sequence[Step], said: Sequence[tuple[str, str]]) -> list[Step]:
+def _with_texts(steps: Sequence[Step], messages: Sequence[tuple[str, str]]) -> list[Step]:
     """Return the steps with the texts that were said."""
-    coming = list(said)
+    coming = list(messages)
     complete: list[Step] = []
     for step in steps:
         match step:

@@ -38,8 +38,8 @@ def with_strangers(speakers: Speakers, strangers: Mapping[str, Mapping[str, Sequ
     """
 
     def changed(speaker: Speaker) -> Speaker:
-        found = strangers.get(speaker.name, {})
-        return replace(speaker, tools=[*speaker.tools, *(_stranger(name, names) for name, names in found.items())])
+        outside = strangers.get(speaker.name, {})
+        return replace(speaker, tools=[*speaker.tools, *(_stranger(name, names) for name, names in outside.items())])
 
     dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
     return replace(speakers, supervisor=changed(speakers.supervisor), dialogs=dialogs)
@@ -62,8 +62,8 @@ def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
     async def answer(**_: Any) -> str | tuple[str, ToolResult | None]:
         if not left:
             raise LookupError(f"{tool.name} was called once more than it was when this was recorded")
-        found = left.pop(0)
-        text, view = found if isinstance(found, tuple) else (found, None)
+        recording = left.pop(0)
+        text, view = recording if isinstance(recording, tuple) else (recording, None)
         outcome = ToolResult(view=read_view(view)) if view else None
         return (text, outcome) if tool.response_format == "content_and_artifact" else text
 

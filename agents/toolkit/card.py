@@ -95,7 +95,7 @@ def _card(owned: Sequence[tuple[Speaker, BaseTool]], languages: Sequence[str], *
         always=traits.always,
         descriptions={lang: description or tool.description for lang, (description, _) in texts.items()},
         examples={lang: [*examples] for lang, (_, examples) in texts.items() if examples},
-        parameters=_together([shown(parameters(tool), given=True) for _, tool in owned]),
+        parameters=_together([shown(parameters(tool), is_argument=True) for _, tool in owned]),
         result=shown(schema_of(traits.result)),
     )
 

@@ -29,7 +29,7 @@ def find_tools(shelf: Shelf) -> BaseTool:
 
     async def find(query: str, runtime: Runtime) -> str:
         lang = runtime.state["lang"]
-        return cards_of(shelf.found(query), lang) or phrase("tools_none", lang)
+        return cards_of(shelf.search(query), lang) or phrase("tools_none", lang)
 
     return StructuredTool.from_function(
         coroutine=find,

@@ -40,7 +40,7 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
     try:
         args = _aliases(request).restore(call["args"], schema, said_by_user(request.state))
     except AliasError as wrong:
-        numbers, identifier = ", ".join(wrong.known[-20:]) or "-", str(wrong.given)[:LONGEST_GIVEN]
+        numbers, identifier = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)[:LONGEST_GIVEN]
         raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=identifier, known=numbers)) from None
     return request.override(tool_call={**call, "args": args})
 

@@ -35,7 +35,7 @@ class Schemas:
 def _schema(tool: BaseTool, lang: str) -> Schema:
     schema = convert_to_openai_tool(tool)
     function = schema["function"]
-    function["parameters"] = _described(shown(function.get("parameters", {}), given=True))
+    function["parameters"] = _described(shown(function.get("parameters", {}), is_argument=True))
     function["description"] = cleandoc(texts_of(tool, lang)[0])
     if result := schema_of(traits_of(tool).result):
         function["description"] += f"\n{phrase('tool_returns', lang, result=notation(result))}"

@@ -44,16 +44,16 @@ class Shelf:
         """Return the tools that fit what was just said, in the light of the conversation and the screen."""
         texts = [m.text for m in messages if isinstance(m, HumanMessage | AIMessage) and m.text]
         context = [*(shown["title"] for shown in state.get("screen", [])), *texts[-REMEMBERED - 1 : -1][::-1]]
-        return self.found(texts[-1] if texts else "", context)
+        return self.search(texts[-1] if texts else "", context)
 
-    def found(self, query: str, context: Sequence[str] = ()) -> list[BaseTool]:
+    def search(self, query: str, context: Sequence[str] = ()) -> list[BaseTool]:
         """Return the tools that fit a query, the best first."""
         return [self.tools[hit.name] for hit in self.ranker.rank(query, OFFERED, context=context)] if query else []
 
     def offer(self, state: State, messages: Sequence[AnyMessage]) -> SystemMessage | None:
         """Return the cards that the history does not show yet, as the message to append; None if there are none."""
-        known = shown_in(messages)
-        new = [tool for tool in self.fitting(state, messages) if tool.name not in known]
+        shown = shown_in(messages)
+        new = [tool for tool in self.fitting(state, messages) if tool.name not in shown]
         if not new or self.mode == "bind":
             return None
         text = phrase("tools_offered", state["lang"], cards=cards_of(new, state["lang"]))

@@ -94,17 +94,17 @@ def traits(
     kind: Kind = "general",
     effect: Effect = "read",
     key: tuple[str, ...] = (),
-    **more: Any,
+    **further: Any,
 ) -> Callable[[Marked], Marked]:
     """Say how a tool may be used, or the tools of a class; see `Traits` for the further ones.
 
     Raises:
         ContractError: there is no such trait, or they contradict each other or the tool's parameters.
     """
-    known = {field.name for field in fields(Traits)}
-    if unknown := sorted(set(more) - known):
-        raise ContractError(f"there is no trait {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
-    stated = Traits(kind=kind, effect=effect, key=key, **more)
+    names = {field.name for field in fields(Traits)}
+    if unknown := sorted(set(further) - names):
+        raise ContractError(f"there is no trait {', '.join(unknown)}; there are: {', '.join(sorted(names))}")
+    stated = Traits(kind=kind, effect=effect, key=key, **further)
 
     def marked(tool: Marked) -> Marked:
         if isinstance(tool, BaseTool):

@@ -14,7 +14,7 @@ from langgraph.graph import START, StateGraph
 from agents.context import Context, make_context
 from agents.events import Event, Interrupt, ToolEnd
 from agents.events.views import Notice, View, read_view
-from agents.identifiers import Aliases, Known
+from agents.identifiers import Aliases, NumberedIds
 from agents.memory import Memory, open_memory
 from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of
@@ -51,7 +51,7 @@ class Finding:
     view: View | None = None
     notices: list[Notice] = field(default_factory=list)
     question: Interrupt | None = None
-    aliases: Known = field(default_factory=dict)
+    aliases: NumberedIds = field(default_factory=dict)
     """What the small numbers in the object stand for."""
     ms: int = 0
 
@@ -105,7 +105,7 @@ async def _state(trial: Trial, memory: Memory) -> State:
     return {
         "lang": trial.lang,
         "heard": heard,
-        "aliases": aliases.known,
+        "aliases": aliases.by_kind,
         "talks": {
             trial.speaker.name: {
                 "messages": [AIMessage("", tool_calls=[call])],

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agents.events.views import LONGEST_FIELD, MOST_ENTRIES, CardList, Document, Link, Notice, Player, Table
-from agents.questions.form_fields import blank
+from agents.questions.form_fields import stored_fields
 from agents.remote.answer import answer_of, fill
 from agents.remote.http_client import NoAnswer, retry_after
 from agents.remote.http_file import HttpTool
@@ -122,4 +122,4 @@ def test_retry_after_is_read(asked: str, seconds: float | None) -> None:
 def test_a_blank_that_is_not_required_may_be_left_out() -> None:
     """A form's field has to be filled in, unless it is said not to be required."""
     form = form_of("form", {"street": FormField(), "floor": FormField(type="integer", required=False)})
-    assert blank(form)["optional"] == ["floor"]
+    assert stored_fields(form)["optional"] == ["floor"]

@@ -165,8 +165,8 @@ def test_a_schema_allows_both() -> None:
         return ""
 
     both = [{"type": "integer"}, {"type": "string"}]
-    assert shown(parameters(look), given=True)["properties"]["order"]["anyOf"] == [*both, {"type": "null"}]
-    assert shown(parameters(send), given=True)["properties"]["pieces"]["propertyNames"] == {"anyOf": both}
+    assert shown(parameters(look), is_argument=True)["properties"]["order"]["anyOf"] == [*both, {"type": "null"}]
+    assert shown(parameters(send), is_argument=True)["properties"]["pieces"]["propertyNames"] == {"anyOf": both}
     assert shown(schema_of(traits_of(prices).result))["propertyNames"] == {"pattern": r"^\d+$"}
-    read = values.parameters({"parameters": shown(parameters(look), given=True)})
+    read = values.parameters({"parameters": shown(parameters(look), is_argument=True)})
     assert [read["order"].kind, read["orders"].kind] == ["number", "numbers"]

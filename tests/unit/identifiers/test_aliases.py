@@ -140,4 +140,4 @@ def test_a_number_of_another_kind_stands_for_nothing() -> None:
 
     with pytest.raises(AliasError) as wrong:
         ids.restore(1, order, ["my order 1"])
-    assert (wrong.value.kind, wrong.value.known) == ("order", ["2"])
+    assert (wrong.value.kind, wrong.value.numbers) == ("order", ["2"])

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from agents.models.script import Call, Line
 from agents.questions import ask, fits, worded
-from agents.questions.form_fields import Blanks, blank
+from agents.questions.form_fields import FormFields, stored_fields
 from agents.questions.form_values import filled
 from agents.speaker import Speakers
 from agents.talk import Pending
@@ -101,7 +101,7 @@ class Number(BaseModel):
 )
 def test_values_are_taken_as_people_write_them(field: str, text: str, value: object) -> None:
     """Case, yes and no in any language and commas are understood; what no field is called is left out."""
-    assert filled(Trip, Blanks({field: field}), text, sure=False) == {field: value}
+    assert filled(Trip, FormFields({field: field}), text, sure=False) == {field: value}
 
 
 def asking(chat: Chat, form: type[BaseModel]) -> None:
@@ -204,7 +204,7 @@ def test_the_hint_says_what_may_be_left_out(lang: str, hint: str) -> None:
         url="",
         filled={},
         skipped=[],
-        **blank(Delivery),
+        **stored_fields(Delivery),
     )
     assert worded(ask(pending, lang), lang) == f"Where to?\n{hint}\nstreet:\nfloor:\nrings:"
     assert fits(pending, "skip", lang)

@@ -13,7 +13,7 @@ from pydantic import create_model
 import prompts
 from agents.conversation.prompt import Prompting
 from agents.errors import ContractError
-from agents.identifiers import GIVEN
+from agents.identifiers import ARGUMENT
 from agents.speaker import Speakers
 from agents.toolkit.card import ToolCard, cards
 from agents.toolkit.lint import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, faults
@@ -111,7 +111,7 @@ def test_a_model_is_told_what_comes_back() -> None:
     told = {one["function"]["name"]: one["function"] for one in bound}
     assert told["find_orders"]["description"].endswith("\nReturns: [{id: number, name: text, price: number}]")
     assert told["submit_return"]["description"] == "Send an order back."
-    assert told["submit_return"]["parameters"]["properties"]["order"] == {"description": "Order.", **GIVEN}
+    assert told["submit_return"]["parameters"]["properties"]["order"] == {"description": "Order.", **ARGUMENT}
     assert "x-opaque" not in str(bound)
 
 

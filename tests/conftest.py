@@ -29,6 +29,7 @@ from app.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from observers import Observer
 from prompts import card
+from tests.support.prompt_order import order_faults
 
 
 class Chat:
@@ -118,10 +119,11 @@ def told(text: str) -> str:
 
 @pytest.fixture
 def chat(tmp_path: Path) -> AsyncIterator[Chat] | Any:
-    """A new conversation; lines of the script that nobody spoke fail the test."""
+    """A new conversation; lines that nobody spoke fail the test, and prompts that a strict chat template refuses."""
     talk = Chat(tmp_path / "dialogs.db")
     yield talk
     assert talk.script.left() == {}
+    assert [faults for asked in talk.script.asked if (faults := order_faults(asked.messages))] == []
 
 
 @pytest.fixture

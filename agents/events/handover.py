@@ -1,4 +1,4 @@
-"""Who holds the conversation: the events of decisions on it, of hand-overs, of dialogs that begin and end."""
+"""The events of decisions on who speaks, of hand-overs, and of dialogs that begin and end."""
 
 from dataclasses import dataclass
 from typing import ClassVar

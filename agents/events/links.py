@@ -15,8 +15,8 @@ def is_web(url: str) -> bool:
 
 
 def linked(data: object) -> list[Mapping[str, Any]]:
-    """Return what has an address in plain data, however deep."""
+    """Return the objects in plain data that have a `url`, at any depth."""
     if isinstance(data, Mapping):
         own = [data] if data.get("url") else []
-        return own + [found for value in data.values() for found in linked(value)]
-    return [found for value in data for found in linked(value)] if isinstance(data, list | tuple) else []
+        return own + [inner for value in data.values() for inner in linked(value)]
+    return [inner for value in data for inner in linked(value)] if isinstance(data, list | tuple) else []

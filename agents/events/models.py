@@ -1,4 +1,4 @@
-"""What asking a model came to: its events."""
+"""The events of model calls."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class ModelEnd(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Replied(Event):
-    """What came of asking a role's models, for the record of the turn (`agents.replay.record`); no door is shown it.
+    """The reply of a role's models, for the record of the turn (`agents.replay.record`); doors do not get it.
 
     Without a reply the draft was thrown away or, with `trouble`, none could be had.
     """

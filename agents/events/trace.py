@@ -1,4 +1,4 @@
-"""The lines of a trace: what of a turn's events is told to who reads along."""
+"""A trace: the events of a turn as lines for a developer."""
 
 from collections.abc import Iterable
 
@@ -9,8 +9,8 @@ from agents.events.views import View
 
 def trace(events: Iterable[Event]) -> str:
     """Return the lines of a trace: what was said, who took over and why, what tools did."""
-    told = (TurnStart, Handover, ToolEnd, Interrupt, Error, View)
-    lines = [str(event) for event in events if isinstance(event, told) or _matters(event)]
+    kinds = (TurnStart, Handover, ToolEnd, Interrupt, Error, View)
+    lines = [str(event) for event in events if isinstance(event, kinds) or _matters(event)]
     return "\n".join(lines)
 
 

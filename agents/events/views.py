@@ -22,7 +22,7 @@ LONGEST_DOCUMENT = 200_000
 
 @dataclass(frozen=True, kw_only=True)
 class View(Event):
-    """Something for the screen. Raises ValueError when it is made of what no screen should show."""
+    """Something for the screen. Raises ValueError when a text is too long or a link leads elsewhere than to the web."""
 
     type: ClassVar[str] = "view"
     kind: ClassVar[str] = ""
@@ -39,11 +39,11 @@ class View(Event):
         return f"view: {self.kind} {self.title}".rstrip()
 
     def text(self) -> str:
-        """Return the view in plain words, for a door that cannot draw it."""
+        """Return the view as plain text, for a door that cannot draw it."""
         return self.title
 
     def numbered(self) -> list[str]:
-        """Return what the user may call by its number, "2. red hat", each in a line, in the order it is shown."""
+        """Return the lines that a user may refer to by number ("2. red hat"), in the order they are shown."""
         return []
 
     def plain(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class View(Event):
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing on a card list; `id` is for buttons and never shown; `number` (0: its place) is what it goes by."""
+    """One entry of a card list. `id` is for buttons and never shown; the user sees `number`, or with 0 its place."""
 
     label: str
     detail: str = ""
@@ -186,7 +186,7 @@ def read_view(body: Mapping[str, object]) -> View:
     try:
         return TypeAdapter(kind).validate_python(fields)
     except ValidationError as wrong:
-        problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong.errors())
+        problems = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
         raise ValueError(f"not a {kind.kind} view: {problems}") from None
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from agents.events import Event
 
 ASKING = "help link"
-"""Who asks a model for a link, in events; no speaker is called so."""
+"""The speaker of a link's model calls in events; no real speaker has this name."""
 LONGEST_QUESTION = 500
 LONGEST_ANSWER = 1500
 """Characters."""
@@ -26,22 +26,22 @@ class HelpRequest:
     thread: str = ""
     key: str = ""
     emit: Callable[[Event], None] = field(default=lambda _: None, compare=False, repr=False)
-    """Where is told what asking takes: the calls of models."""
+    """Takes the events of the model calls that answering needs."""
 
 
 class Link(Protocol):
-    """One who may know."""
+    """A source that may have the answer."""
 
     @property
     def name(self) -> str:
         """The name of the setting, and of the mark on the answers."""
 
     async def answer(self, question: HelpRequest) -> str | None:
-        """Return what is known, as plain text; None when nothing is. May raise: then the next link is asked."""
+        """Return the answer as plain text; None when the link has none. May raise: then the next link is asked."""
 
 
 def plain(text: str, longest: int) -> str:
     """Return a text that was not written here without control and format characters, cut to so many characters."""
-    kept = "".join(char for char in text if char == "\n" or char.isspace() or unicodedata.category(char)[0] != "C")
-    short = _LINES.sub("\n\n", _SPACES.sub(" ", kept)).strip()
+    printable = "".join(char for char in text if char == "\n" or char.isspace() or unicodedata.category(char)[0] != "C")
+    short = _LINES.sub("\n\n", _SPACES.sub(" ", printable)).strip()
     return short if len(short) <= longest else f"{short[: longest - 1].rstrip()}…"

@@ -1,4 +1,4 @@
-"""The chain of help: links are asked in turn until one knows; what it says is marked with where it is from."""
+"""The chain of help: links are asked in turn until one has an answer, which is shown with its source."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ class HelpChain:
         self.timeout = timeout
 
     async def ask(self, question: HelpRequest) -> str:
-        """Return what the first link that knows says, marked; or that nobody knows. Never raises."""
+        """Return the first answer with its source, or a sentence that there is none. Never raises."""
         text = plain(question.text, LONGEST_QUESTION)
         asked = replace(question, text=text)
         for link in self.links if text else ():

@@ -1,4 +1,4 @@
-"""The webhook of another assistant as a link; `docs/help.md` describes what is asked and answered."""
+"""The webhook of another assistant as a link; `docs/help.md` describes its requests and answers."""
 
 import hashlib
 import hmac
@@ -6,7 +6,6 @@ import json
 import ssl
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 import httpx
 
@@ -18,7 +17,7 @@ LARGEST = 64 * 1024
 
 
 class WebhookFault(ValueError):
-    """The webhook answered something else than an answer; the next link is asked."""
+    """The webhook's response holds no answer; the next link is asked."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,10 @@ async def _body(response: httpx.Response) -> bytes:
 
 def _read(body: bytes) -> str | None:
     try:
-        said: Any = json.loads(body)
+        data: object = json.loads(body)
     except (ValueError, RecursionError):
         raise WebhookFault("not JSON") from None
-    answer = said.get("answer", False) if isinstance(said, dict) else False
+    answer = data.get("answer", False) if isinstance(data, dict) else False
     if answer is None or isinstance(answer, str):
         return answer
     raise WebhookFault("no answer in it")

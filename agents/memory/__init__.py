@@ -1,4 +1,4 @@
-"""What outlives a turn: checkpoints, items, inbox, transcript, reminders, notes, done writes: one SQLite file."""
+"""The SQLite file: checkpoints, long-term items, inbox, transcript, reminders, notes and done writes."""
 
 import sqlite3
 import time
@@ -29,7 +29,7 @@ class Memory:
     """The parts of one database."""
 
     path: Path
-    """The database's file; what else is kept lies beside it."""
+    """The database file; the lock file and the history of the prompt lie beside it."""
     saver: Saver
     store: Store
     transcript: Transcript
@@ -47,17 +47,17 @@ class Memory:
         """
         async with self.locks.hold(thread):
             config: RunnableConfig = {"configurable": {"thread_id": thread}}
-            known = await self.transcript.last(thread) or await self.saver.aget_tuple(config)
+            messages = await self.transcript.last(thread) or await self.saver.aget_tuple(config)
             alone = await self.transcript.only_here(thread)
             # In LangGraph's server a thread leaves nothing else here.
-            noted, written = await self.notes.erase(thread), await self.ledger.erase(thread, alone)
-            if not (known or noted or written):
+            notes, writes = await self.notes.erase(thread), await self.ledger.erase(thread, alone)
+            if not (messages or notes or writes):
                 return False
             for user in alone:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
             await self.saver.adelete_thread(thread)
-            # Last, since it is what a forget that was killed half-way is known by.
+            # Last: by its transcript a thread is found again whose removal was killed half-way.
             await self.transcript.erase(thread)
             await self._scrub()
         return True
@@ -92,7 +92,7 @@ async def open_memory(url: str, now: Callable[[], float] = time.time) -> AsyncIt
 
 def _prepare(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # What people said is nobody else's to read; SQLite gives its log the mode of its file.
+    # Nobody else may read what people said; SQLite gives its log the mode of its file.
     path.touch(0o600)
     # A file that cannot be opened is found here: after a failed opening aiosqlite's thread lives on for a
     # moment, and may meet an event loop that is closed.

@@ -1,4 +1,4 @@
-"""The checkpointer: LangGraph's own for SQLite, mended where it loses turns, grows or trusts its rows."""
+"""The checkpointer: LangGraph's own for SQLite, changed to lose no turn, not to grow and to run no stored code."""
 
 import asyncio
 import json
@@ -56,7 +56,7 @@ ROUNDS = 4
 
 
 class Saver(AsyncSqliteSaver):
-    """Keep the checkpoint of each thread that was written last, and only that one.
+    """Keep only the checkpoint of each thread that was written last.
 
     The stock saver keeps them all, which grows without bound, and takes the highest id for the latest. Ids
     come from the clock: a process whose clock is behind answers a turn and the next turn no longer knows it.
@@ -90,7 +90,7 @@ class Saver(AsyncSqliteSaver):
             await self.conn.execute(KEEP_LATEST)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint of a thread with its pending writes; with an id in `config` only if it is that one."""
+        """Return the checkpoint of a thread with its pending writes; an id in `config` must be its id."""
         await self.setup()
         place = _place(config)
         rows = await self.conn.read(partial(_read, place, get_checkpoint_id(config)))
@@ -127,7 +127,7 @@ class Saver(AsyncSqliteSaver):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Save what a task wrote, all of it or nothing; nothing is needed if the step's checkpoint follows at once."""
+        """Save the writes of a task in one transaction; skip it if the step's checkpoint follows at once."""
         await self.setup()
         place, checkpoint_id = _place(config), get_checkpoint_id(config)
         # The checkpoint holds what the tasks of its step wrote, and `KEEP_LATEST` deletes the rows. Of most steps,

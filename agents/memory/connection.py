@@ -1,4 +1,4 @@
-"""Connections to the one SQLite file, and transactions on them that leave nothing half done."""
+"""Connections to the SQLite file, and transactions that are done completely or not at all."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ PRAGMA wal_autocheckpoint={WAL_PAGES};
 """
 
 
-def _whole(work: Work[T], connection: sqlite3.Connection) -> T:
+def _checked(work: Work[T], connection: sqlite3.Connection) -> T:
     outcome = work(connection)
     # A cursor that is dropped in another thread resets its statement, which this one may be running again by then.
     if isinstance(outcome, sqlite3.Cursor):
@@ -40,7 +40,7 @@ def _whole(work: Work[T], connection: sqlite3.Connection) -> T:
 
 
 class _Transaction(Generic[T]):
-    """Work to be done in a transaction, in the connection's thread; undone when nobody waits for it any more."""
+    """A transaction in the connection's thread; it is undone when nobody waits for it any more."""
 
     def __init__(self, connection: sqlite3.Connection, work: Work[T]) -> None:
         self.connection, self.work = connection, work
@@ -52,7 +52,7 @@ class _Transaction(Generic[T]):
         try:
             # Immediate: see `writing`.
             self.connection.execute("BEGIN IMMEDIATE")
-            outcome = _whole(self.work, self.connection)
+            outcome = _checked(self.work, self.connection)
             if self.is_dropped:
                 self.connection.rollback()
             else:
@@ -64,17 +64,17 @@ class _Transaction(Generic[T]):
 
 
 class Connection(aiosqlite.Connection):
-    """A connection whose thread is given a piece of work whole: a trip there costs more than most statements."""
+    """A connection that runs several statements in one trip to its thread: a trip costs more than most statements."""
 
     async def read(self, work: Work[T]) -> T:
-        """Return what `work` finds; it must not write."""
-        outcome: T = await self._execute(_whole, work, self._conn)  # type: ignore[no-untyped-call]
+        """Return what `work` returns; it must not write."""
+        outcome: T = await self._execute(_checked, work, self._conn)  # type: ignore[no-untyped-call]
         return outcome
 
     async def write(self, work: Work[T]) -> T:
         """Do `work` in a transaction: all of it or, on any error or cancellation, nothing.
 
-        Where one of several trips must not come between others, they hold a lock; this needs none.
+        Several trips that belong together need a lock; this is one trip.
         """
         transaction = _Transaction(self._conn, work)
         try:

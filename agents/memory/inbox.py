@@ -1,4 +1,4 @@
-"""What inbox and transcript are made of, and the statements of one transaction on them.
+"""The rows of inbox and transcript, and the transactions on them.
 
 The functions run in the thread of a connection, inside a transaction that is begun and ended for them.
 """
@@ -117,8 +117,8 @@ def close(
 
 def tell(thread: str, line: TranscriptLine, connection: sqlite3.Connection) -> TranscriptLine:
     """Append a line to the turn that was last, if it is not there."""
-    if known := lines_of(connection, thread, line.message_id, limit=1):
-        return known[0]
+    if lines := lines_of(connection, thread, line.message_id, limit=1):
+        return lines[0]
     (turn,) = connection.execute(LAST_TURN, (thread,)).fetchone()
     line = replace(line, turn=turn)
     append(connection, thread, line)

@@ -17,17 +17,17 @@ from agents.memory.ledger_table import LedgerTable, Write
 from agents.memory.locks import ThreadLocks
 
 WAIT = 30
-"""Seconds to wait for somebody else who is at the same write."""
+"""Seconds to wait for another turn that does the same write."""
 Perform = Callable[[], Awaitable[str | None]]
 Ready = Callable[[], Awaitable[None]]
 
 
 class Doubtful(Exception):
-    """The write was begun and cut off: it is not known whether it took effect."""
+    """The write was begun and cut off, so nobody can tell whether it took effect."""
 
 
 class Busy(Exception):
-    """Somebody else is at the same write, and it takes long."""
+    """Another turn has been doing the same write for too long."""
 
 
 class Ledger:
@@ -44,17 +44,17 @@ class Ledger:
         ready: Ready,
         harmless: tuple[type[Exception], ...] = (),
     ) -> str | None:
-        """Do a write unless it is done, and return its outcome, which `perform` gives; None is not remembered.
+        """Do a write unless it is done; return the outcome that `perform` returns. An outcome of None is not stored.
 
         `ready` is awaited before, and may raise. The `harmless` errors of `perform` say that nothing was written.
 
         Raises:
-            Doubtful: it was cut off before, and who asks for it has not been told so.
-            Busy: somebody else is at it for more than `WAIT` seconds.
+            Doubtful: the write was cut off before, and the model that asks has not been told so.
+            Busy: another turn has been doing it for more than `WAIT` seconds.
         """
         async with self._alone(write.key):
-            if kept := await self._entries.outcome(write):
-                return kept
+            if former := await self._entries.outcome(write):
+                return former
             if write.how == "transaction":
                 return await self._together(write, ready, perform)
             await ready()
@@ -90,9 +90,9 @@ class Ledger:
             raise
 
     def mark(self) -> str:
-        """Return what tells the write that runs from the same one of another time.
+        """Return the mark of the write that runs, for a service that must do a repeated request only once.
 
-        It is the same for every try, also after a crash, and another one once the write counts as a new one.
+        Every try of a write has the same mark, also after a crash. A write that counts as a new one has a new mark.
         """
         return _MARK.get()
 
@@ -112,7 +112,7 @@ class Ledger:
             yield
 
     async def _claimed(self, write: Write, perform: Perform, harmless: tuple[type[Exception], ...]) -> str | None:
-        """Do a write whose effect is elsewhere: what is cut off between claim and outcome is in doubt."""
+        """Do a write whose effect is elsewhere; if it is cut off between claim and outcome, it is in doubt."""
         if not await self._entries.claim(write):
             raise Doubtful
         try:

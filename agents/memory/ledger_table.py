@@ -13,8 +13,8 @@ import aiosqlite
 from agents.memory.connection import connect, writing
 from agents.memory.inbox import clean
 
-# An entry holds for the message by which the write was asked for, and until `until_ms` for every other one. `told`
-# says, by thread, in answer to which reply of a model it was told that nobody knows whether the write took effect.
+# An entry holds for the message that asked for the write, and until `until_ms` for every other message. `told` has for
+# each thread the reply of a model that was answered: nobody knows whether the write took effect.
 TABLE = """
 CREATE TABLE IF NOT EXISTS ledger (
     key TEXT PRIMARY KEY, thread TEXT NOT NULL, user TEXT NOT NULL, message TEXT, outcome TEXT,
@@ -34,16 +34,16 @@ TELL = "UPDATE ledger SET told = json_patch(told, ?) WHERE key = ?"
 OUTLIVED = "DELETE FROM ledger WHERE thread = ? AND message <> ? AND until_ms <= ?"
 OLD = "DELETE FROM ledger WHERE max(until_ms, at_ms) <= ?"
 LEFT_MS = 30 * 24 * 3600 * 1000
-"""How long what holds no more is left for its own message, whose turn a crash may have cut off."""
+"""How long an entry that has run out is left for its own message, whose turn a crash may have cut off."""
 SWEEP_MS = 3600 * 1000
-"""How often a process looks for it; it reads the whole table."""
+"""How often a process deletes such entries; it reads the whole table."""
 How = Literal["once", "again", "transaction"]
 """A write that was cut off: is not repeated unasked; may be done again; has left nothing, and is done again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Write:
-    """One write: what it is known by, for whom it is done, and by which reply to which message it was asked for."""
+    """One write: its key, the user it is done for, and the message and the model's reply that asked for it."""
 
     key: str
     thread: str
@@ -52,7 +52,7 @@ class Write:
     reply: str
     how: How = "once"
     lasts: float = 0
-    """For how many seconds a later message that asks for it asks for the same write; 0: no later one does."""
+    """Seconds during which a later message that asks for it asks for the same write; with 0 it asks for a new one."""
 
 
 class LedgerTable:
@@ -96,37 +96,38 @@ class LedgerTable:
             return next((row[0] for row in await self._holding("outcome", write)), None)
 
     async def claim(self, write: Write) -> bool:
-        """Enter that a write is begun; return False if it was begun before, and that was not told to who asks.
+        """Enter that a write is begun; return False if it was begun before and the model that asks does not know it.
 
-        That it was told is noted then: asked for once more, by another reply in the same thread, it is begun anew.
+        The model is then told, and that is noted: when another reply in the same thread asks again, the write is begun
+        anew.
         """
         async with self.writing():
-            for (told,) in await self._holding("told", write):
-                if json.loads(told).get(write.thread, write.reply) == write.reply:
+            for (replies,) in await self._holding("told", write):
+                if json.loads(replies).get(write.thread, write.reply) == write.reply:
                     await self._tell(write)
                     return False
             await self.enter(write, None)
         return True
 
     async def begin(self, write: Write) -> tuple[int, bool]:
-        """Enter that a write is begun, unless it was before; return when it was first, in Unix ms, and if it is now."""
+        """Enter that a write is begun, unless it was before; return when it first was (Unix ms), and if that is now."""
         async with self.writing():
             for (at_ms,) in await self._holding("at_ms", write):
                 return int(at_ms), False
             return await self.enter(write, None), True
 
     async def tell(self, write: Write) -> None:
-        """Enter that who asked is told that nobody knows whether the write took effect."""
+        """Enter that the model that asked is told: nobody knows whether the write took effect."""
         async with self.writing():
             await self._tell(write)
 
     async def keep(self, write: Write, outcome: str) -> None:
-        """Enter what came of a write."""
+        """Enter the outcome of a write."""
         async with self.writing():
             await self.enter(write, outcome)
 
     async def enter(self, write: Write, outcome: str | None) -> int:
-        """Enter a write within `writing`, and drop what is of no use any more; return the time in Unix ms."""
+        """Enter a write within `writing`, and delete entries of no further use; return the time in Unix ms."""
         at_ms = self._ms()
         until_ms = at_ms + round(write.lasts * 1000) if write.lasts else 0
         row = write.key, write.thread, write.user, write.message, outcome, "{}", at_ms, until_ms

@@ -44,12 +44,12 @@ async def zone_of_user(store: BaseStore | None, user: str) -> ZoneInfo:
 
 def machine_zone() -> ZoneInfo:
     """Return the machine's time zone, UTC if it does not say which."""
-    known = _known()
+    zones = _zones()
     names = (os.environ.get("TZ", "").removeprefix(":"), str(LOCAL_TIME.resolve()).rpartition("zoneinfo/")[2])
-    return ZoneInfo(next((name for name in names if name in known), "UTC"))
+    return ZoneInfo(next((name for name in names if name in zones), "UTC"))
 
 
 @cache
-def _known() -> frozenset[str]:
+def _zones() -> frozenset[str]:
     # The list is made by a walk through 600 files, which takes longer than the rest of a turn's bookkeeping.
     return frozenset(available_timezones())

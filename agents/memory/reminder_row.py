@@ -1,4 +1,4 @@
-"""One reminder: what its row holds, and the moment it stands for."""
+"""A reminder as a row of its table."""
 
 from dataclasses import dataclass
 from datetime import datetime

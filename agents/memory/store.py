@@ -11,7 +11,7 @@ from langgraph.store.base import Item, PutOp, SearchItem, TTLConfig
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 from langgraph.store.sqlite.base import SqliteIndexConfig
 
-from agents.memory.connection import Connection, connect, writing
+from agents.memory.connection import Connection, Row, connect, writing
 
 PAGE = 1000
 ITEM = "SELECT value, created_at, updated_at FROM store WHERE prefix = ? AND key = ?"
@@ -74,21 +74,22 @@ class Store(AsyncSqliteStore):
     ) -> list[SearchItem]:
         """Return the items in a namespace and below it; without conditions, in one trip to the database."""
         if query or filter or self.ttl_config or not namespace_prefix:
-            asked: dict[str, Any] = {"query": query, "filter": filter, "limit": limit, "offset": offset}
-            return await super().asearch(namespace_prefix, **asked, refresh_ttl=refresh_ttl)
+            return await super().asearch(
+                namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refresh_ttl
+            )
         rows = await self._rows(ITEMS, ".".join(namespace_prefix), limit, offset)
         return [SearchItem(tuple(row[0].split(".")), row[1], json.loads(row[2]), row[3], row[4]) for row in rows]
 
     async def erase(self, namespace: tuple[str, ...]) -> int:
         """Delete every item in `namespace` and below it; return how many."""
         count = 0
-        while found := await self._page(namespace):
-            await self.abatch([PutOp(item.namespace, item.key, None) for item in found])
-            count += len(found)
+        while items := await self.asearch(namespace, limit=PAGE):
+            await self.abatch([PutOp(item.namespace, item.key, None) for item in items])
+            count += len(items)
         return count
 
-    async def _rows(self, sql: str, *values: str | int) -> list[Any]:
-        # A batch that is being written must not be seen before it is whole.
+    async def _rows(self, sql: str, *values: str | int) -> list[Row]:
+        # A reader must not see a batch that is written in part.
         async with self.lock:
             return await self.conn.read(lambda connection: connection.execute(sql, values).fetchall())
 
@@ -98,14 +99,11 @@ class Store(AsyncSqliteStore):
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def _page(self, namespace: tuple[str, ...]) -> list[SearchItem]:
-        return await self.asearch(namespace, limit=PAGE)
-
     async def _create(self) -> None:
         # The stock set-up, killed between a migration and the note of it, fails at every later start.
         async with writing(self.conn):
-            known = "SELECT 1 FROM sqlite_master WHERE name = 'store_migrations'"
-            if list(await self.conn.execute_fetchall(known)):
+            table = "SELECT 1 FROM sqlite_master WHERE name = 'store_migrations'"
+            if list(await self.conn.execute_fetchall(table)):
                 return
             await self.conn.execute("CREATE TABLE store_migrations (v INTEGER PRIMARY KEY)")
             for version, sql in enumerate(self.MIGRATIONS):

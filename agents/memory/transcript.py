@@ -40,13 +40,13 @@ class Transcript:
 
     async def entry(self, thread: str, message_id: str) -> InboxEntry | None:
         """Return a message of the inbox."""
-        found = await self._letters(ONE, clean(thread), clean(message_id))
-        return found[0] if found else None
+        entries = await self._letters(ONE, clean(thread), clean(message_id))
+        return entries[0] if entries else None
 
     async def last(self, thread: str) -> InboxEntry | None:
         """Return the message of the thread that was received last."""
-        found = await self._letters("ORDER BY id DESC LIMIT 1", clean(thread))
-        return found[0] if found else None
+        entries = await self._letters("ORDER BY id DESC LIMIT 1", clean(thread))
+        return entries[0] if entries else None
 
     async def open_entries(self, thread: str) -> list[InboxEntry]:
         """Return the messages of the thread that were never closed, oldest first."""
@@ -62,11 +62,11 @@ class Transcript:
         """
         lines = [replace(line, text=clean(line.text), turn=turn, message_id=letter.message_id) for line in lines]
         closed = replace(letter, status=status, turn=turn)
-        kept = None if record is None or turn > RECORDED else clean(record)
-        await self._connection.write(lambda connection: inbox.close(connection, closed, lines, kept))
+        stored = None if record is None or turn > RECORDED else clean(record)
+        await self._connection.write(lambda connection: inbox.close(connection, closed, lines, stored))
 
     async def tell(self, thread: str, line: TranscriptLine) -> TranscriptLine:
-        """Append what was said unasked, in the turn that was last, and return it; do nothing if its id is there."""
+        """Append a line that nobody asked for to the last turn, and return it; do nothing if its id is there."""
         line = replace(line, text=clean(line.text), message_id=clean(line.message_id))
         return await self._connection.write(partial(inbox.tell, clean(thread), line))
 

@@ -37,7 +37,7 @@ class TypedFile:
                 _write(file, [*_entries(file), (thread, text)][-MOST:])
 
     def forget(self, thread: str) -> None:
-        """Take away what was typed in a thread."""
+        """Delete what was typed in a thread."""
         if self.path.exists():
             with _alone(self.path) as file:
                 _write(file, [(name, text) for name, text in _entries(file) if name != thread])

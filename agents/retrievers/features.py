@@ -10,19 +10,19 @@ from agents.text.stems import stems, words
 Vector = dict[str, float]
 NGRAMS = (2, 3)
 STEM_WEIGHT = 2.0
-"""What a whole word counts beside a piece of one."""
+"""The weight of a word, where a piece of a word has 1."""
 
 
 def features(text: str) -> Counter[str]:
     """Count the features of a text; stems begin with "=", so that none is taken for an n-gram."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for word in words(text):
-        found.update(_pieces(word))
+        counts.update(_pieces(word))
     # Latin letters are stemmed as English and Cyrillic ones as Russian, whatever the language of the text.
     row = stems(text, "en")
-    found.update(f"={stem}" for stem in row)
-    found.update(f"={one} {two}" for one, two in zip(["", *row], [*row, ""], strict=True) if row)
-    return found
+    counts.update(f"={stem}" for stem in row)
+    counts.update(f"={first} {second}" for first, second in zip(["", *row], [*row, ""], strict=True) if row)
+    return counts
 
 
 # The same words come again and again in examples; their pieces are then also the same objects, found sooner.
@@ -46,9 +46,9 @@ class Space:
 
     def vector(self, text: Counter[str]) -> Vector:
         """Return a vector of length one, without those parts that none of the texts has."""
-        whole = {name: self._weight(name, count) for name, count in text.items()}
-        length = math.sqrt(sum(weight * weight for weight in whole.values()))
-        return {name: weight / length for name, weight in whole.items() if name in self._rarity}
+        weights = {name: self._weight(name, count) for name, count in text.items()}
+        length = math.sqrt(sum(weight * weight for weight in weights.values()))
+        return {name: weight / length for name, weight in weights.items() if name in self._rarity}
 
     def _weight(self, name: str, count: int) -> float:
         weight = (1 + math.log(count)) * self._rarity.get(name, self._unseen)

@@ -38,7 +38,7 @@ class Linear:
 
     def __init__(self, classes: int, examples: Sequence[tuple[Vector, int]]) -> None:
         rows = _means(classes, examples)
-        telling = {name: found for name, found in _by_feature(rows).items() if len(found) <= TELLING}
+        telling = {name: weights for name, weights in _by_feature(rows).items() if len(weights) <= TELLING}
         for row in rows:
             row.update({name: weight * SHARPNESS for name, weight in row.items()})
         chance = random.Random(len(examples))
@@ -74,9 +74,9 @@ def _learn(rows: Sequence[Row], vector: Vector, near: Sequence[int], far: Sequen
     numbers = (*near, *far)
     weights = [[*map(rows[number].get, names, _NOUGHT)] for number in numbers]
     odds = [sum(map(mul, values, row)) for row in weights]
-    odds[len(near) :] = [one + many for one in odds[len(near) :]]
+    odds[len(near) :] = [value + many for value in odds[len(near) :]]
     highest = max(odds)
-    shares = [math.exp(one - highest) for one in odds]
+    shares = [math.exp(value - highest) for value in odds]
     total = sum(shares)
     for place, number in enumerate(numbers):
         gap = (place == 0) - shares[place] / total
@@ -100,11 +100,11 @@ def _means(classes: int, examples: Sequence[tuple[Vector, int]]) -> list[Row]:
 
 def _by_feature(rows: Sequence[Row]) -> dict[str, dict[int, float]]:
     """Return for each feature the classes that have it, and its weight in them."""
-    found: defaultdict[str, dict[int, float]] = defaultdict(dict)
+    weights: defaultdict[str, dict[int, float]] = defaultdict(dict)
     for number, row in enumerate(rows):
         for name, weight in row.items():
-            found[name][number] = weight
-    return dict(found)
+            weights[name][number] = weight
+    return dict(weights)
 
 
 def _nearest(telling: Mapping[str, Mapping[int, float]], vector: Vector, right: int) -> list[int]:

@@ -31,7 +31,7 @@ class Shortcuts:
             word for lang in languages() for filler in table("words", lang)["fillers"] for word in _stems(filler)
         }
         self._marked = [card for card in cards if card.shortcut]
-        self._said = {card.name: self._fillers.union(*map(_stems, card.whole_phrases())) for card in self._marked}
+        self._stems_of = {card.name: self._fillers.union(*map(_stems, card.whole_phrases())) for card in self._marked}
         self._askers: defaultdict[Words, set[str]] = defaultdict(set)
         for card in cards:
             for phrase in card.whole_phrases():
@@ -44,17 +44,17 @@ class Shortcuts:
     def said(self, request: str) -> str | None:
         """Return the tool of which an example says the same and of no other; at once."""
         asking = self._askers.get(self._words(request), set()) if self._words(request) else set()
-        return next(iter(asking)) if len(asking) == 1 and asking <= self._said.keys() else None
+        return next(iter(asking)) if len(asking) == 1 and asking <= self._stems_of.keys() else None
 
     def may_be_meant(self, request: str) -> bool:
         """Tell whether `meant` could find a tool, at once."""
         words = self._words(request)
-        return bool(words) and any(known.issuperset(words) for known in self._said.values())
+        return bool(words) and any(stems.issuperset(words) for stems in self._stems_of.values())
 
     def meant(self, request: str) -> str | None:
         """Return the tool that is far likelier than all others and has a like example; the first time takes seconds."""
         [best] = self._ranker.rank(request, 1)
-        is_known = self._said.get(best.name, set()).issuperset(self._words(request))
+        is_known = self._stems_of.get(best.name, set()).issuperset(self._words(request))
         return best.name if is_known and best.share >= SURE and self._close(request, best.name) else None
 
     @cached_property
@@ -76,8 +76,8 @@ class Shortcuts:
         return self._ranker.space.vector(features(text))
 
 
-def _product(one: Vector, other: Vector) -> float:
-    return sum(value * other.get(name, 0.0) for name, value in one.items())
+def _product(vector: Vector, other: Vector) -> float:
+    return sum(value * other.get(name, 0.0) for name, value in vector.items())
 
 
 def _stems(text: str) -> list[str]:

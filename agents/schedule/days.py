@@ -1,11 +1,10 @@
 """The days that a text may mean, the nearest first."""
 
 from calendar import monthrange
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, timedelta
-from typing import Any
 
-from agents.schedule.lexicon import Amount
+from agents.schedule.lexicon import Amount, Values
 
 KINDS = ("day", "next_weekday", "next", "monthday", "date", "weekday")
 """The kinds of pieces that name a day; a weekday may stand beside another one."""
@@ -13,28 +12,29 @@ FAR = 24
 """Months, and years, within which a day must come."""
 
 
-def days_of(kind: str, said: Mapping[str, Any], today: date) -> Iterator[date]:
+def days_of(kind: str, values: Values, today: date) -> Iterator[date]:
     """Yield the days that a piece may mean, from `today` on; none when there is no such day."""
     match kind:
         case "day":
-            yield today + timedelta(days=int(said["day"]))
+            yield today + timedelta(days=int(values["day"]))
         case "weekday" | "next_weekday":
-            ahead = (int(said["weekday"]) - today.isoweekday()) % 7
+            ahead = (int(values["weekday"]) - today.isoweekday()) % 7
             if kind == "next_weekday":
-                yield today + timedelta(days=7 - today.isoweekday() + int(said["weekday"]))
+                yield today + timedelta(days=7 - today.isoweekday() + int(values["weekday"]))
             else:
                 yield today + timedelta(days=ahead)
                 yield today + timedelta(days=ahead + 7)
         case "next":
-            yield _next(said.get("unit", "week"), today)
+            yield _next(values.get("unit", "week"), today)
         case "monthday":
             months = (after(today.replace(day=1), Amount(months=ahead)) for ahead in range(FAR))
-            day = int(said.get("nth") or said["monthday"])
-            yield from (found for month in months if (found := _day_of(month, day)) and found >= today)
+            day = int(values.get("nth") or values["monthday"])
+            yield from (dated for month in months if (dated := _day_of(month, day)) and dated >= today)
         case "date":
-            years = [int(said["year"])] if "year" in said else range(today.year, today.year + FAR)
-            month, day = int(said.get("month") or said["month_number"]), int(said["monthday"])
-            yield from (found for year in years if (found := _day_of(date(year, month, 1), day)) and found >= today)
+            years = [int(values["year"])] if "year" in values else range(today.year, today.year + FAR)
+            month, day = int(values.get("month") or values["month_number"]), int(values["monthday"])
+            dates = (_day_of(date(year, month, 1), day) for year in years)
+            yield from (dated for dated in dates if dated and dated >= today)
 
 
 def after(day: date, amount: Amount) -> date:

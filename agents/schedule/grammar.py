@@ -1,12 +1,10 @@
-"""Find what a text says of time: pieces such as a day, a clock time, a repetition."""
+"""Find the pieces of a text that speak of time: a day, a clock time, a repetition."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-from agents.schedule.lexicon import alternatives, words
+from agents.schedule.lexicon import Pieces, alternatives, words
 from prompts import table
 
 PLACE = re.compile(r"\{(\w+)\}")
@@ -14,11 +12,11 @@ PLACE = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Reading:
-    """What was found in a text: for each kind of piece its values, and the words that are no piece."""
+    """The pieces of a text that speak of time, and the words that are no piece."""
 
-    pieces: Mapping[str, Mapping[str, Any]]
+    pieces: Pieces
     rest: str
-    """The words left over, as they were written; none that mean nothing beside a time."""
+    """The other words, as they were written, without those that mean nothing beside a time."""
     places: tuple[tuple[int, int], ...]
     """Where in the text the pieces begin and end, in order."""
 
@@ -32,20 +30,20 @@ class _Piece:
 
 
 def read(text: str, lang: str) -> Reading | None:
-    """Return what `text` says of time; None when it says nothing, contradicts itself or names what is not."""
+    """Return what `text` says of time; None when it says nothing or contradicts itself, or a value does not exist."""
     plain = text.lower().replace("ё", "е").replace("\N{NO-BREAK SPACE}", " ").replace("’", "'")
     if len(plain) != len(text):
         return None
     chosen: list[_Piece] = []
-    for piece in sorted(_found(plain, lang), key=lambda piece: piece.start - piece.end):
+    for piece in sorted(_pieces(plain, lang), key=lambda piece: piece.start - piece.end):
         if all(piece.end <= other.start or other.end <= piece.start for other in chosen):
             chosen.append(piece)
     if not chosen or len({piece.kind for piece in chosen}) < len(chosen):
         return None
-    known = words(lang)
+    lexicon = words(lang)
     try:
         pieces = {
-            piece.kind: {name: known.value(name, found) for name, found in piece.texts.items()} for piece in chosen
+            piece.kind: {name: lexicon.value(name, text) for name, text in piece.texts.items()} for piece in chosen
         }
     except ValueError:
         return None
@@ -53,9 +51,9 @@ def read(text: str, lang: str) -> Reading | None:
     return Reading(pieces, _rest(text, chosen, lang), tuple((piece.start, piece.end) for piece in chosen))
 
 
-def _found(plain: str, lang: str) -> list[_Piece]:
+def _pieces(plain: str, lang: str) -> list[_Piece]:
     return [
-        _Piece(kind, *match.span(), {name: found for name, found in match.groupdict().items() if found})
+        _Piece(kind, *match.span(), {name: text for name, text in match.groupdict().items() if text})
         for kind, pattern in _patterns(lang)
         for match in pattern.finditer(plain)
     ]
@@ -76,6 +74,6 @@ def _patterns(lang: str) -> list[tuple[str, re.Pattern[str]]]:
 
 def _compiled(pattern: str, lang: str) -> re.Pattern[str]:
     parts = PLACE.split(alternatives([pattern]))
-    known = words(lang)
-    filled = [f"(?P<{part}>{known.pattern(part)})" if place % 2 else part for place, part in enumerate(parts)]
+    lexicon = words(lang)
+    filled = [f"(?P<{part}>{lexicon.pattern(part)})" if place % 2 else part for place, part in enumerate(parts)]
     return re.compile(rf"(?<!\w)(?:{''.join(filled)})(?!\w)")

@@ -1,6 +1,7 @@
 """The words of a language for time: `prompts/<lang>/schedule.toml`, as regular expressions and as numbers."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,6 +12,12 @@ DIGITS = r"\d{1,2}(?!\d)"
 ALONE = r"(?<!\w)"
 LAST_WITH_OTHER_MEANINGS = 10
 """Up to this number its words may mean something else ("that one"), and stay as they are."""
+
+
+Values = Mapping[str, Any]
+"""The values of a piece of text, by placeholder: a key of a word list, a number, numbers of days, or an `Amount`."""
+Pieces = Mapping[str, Values]
+"""The values of the pieces of a text, by kind of piece."""
 
 
 @dataclass(frozen=True)
@@ -30,22 +37,22 @@ class Amount:
 
 
 class Words:
-    """Find words of time in a text, and tell what they stand for."""
+    """The words of a language for time: their regular expressions and their values."""
 
     def __init__(self, lang: str) -> None:
         self._words: dict[str, dict[str, list[str]]] = table("schedule", lang)["words"]
-        one = f"(?:{self._any('tens')}[ -]{self._any('number')}|{self._any('tens')}|{self._any('number')})"
+        spelled = f"(?:{self._any('tens')}[ -]{self._any('number')}|{self._any('tens')}|{self._any('number')})"
         nth = f"(?:(?:{self._any('tens')}[ -])?{self._any('nth')}|{DIGITS.replace('(?!', '(?:st|nd|rd|th|-?го)(?!')})"
         joined = f"(?:, ?(?:{self._any('joiner')} )?| {self._any('joiner')} )"
         half = f"(?: {self._any('and_half')})?"
-        count = rf"(?:\d+(?:[.,]\d+)?|{self._any('count')}|{one})"
-        self._spelled = re.compile(f"(?:{self._any('tens')}[ -])?{self._any('nth')}|{one}")
+        count = rf"(?:\d+(?:[.,]\d+)?|{self._any('count')}|{spelled})"
+        self._spelled = re.compile(f"(?:{self._any('tens')}[ -])?{self._any('nth')}|{spelled}")
         self._span = f"(?:{count}{half} ?{self._any('unit')}{half}|{self._any('whole')})"
         self._places = {
             "amount": f"{self._span}(?:(?:{joined}| ){self._span})*",
-            "hour": f"(?:{DIGITS}|{one})",
-            "minute": rf"(?:[0-5]\d(?!\d)|{one})",
-            "minutes": f"(?:{DIGITS}|{one})",
+            "hour": f"(?:{DIGITS}|{spelled})",
+            "minute": rf"(?:[0-5]\d(?!\d)|{spelled})",
+            "minutes": f"(?:{DIGITS}|{spelled})",
             "nth": nth,
             # "полдевятого" is one word, so this one may stand right behind letters.
             "hour_nth": self._any("nth").removeprefix(ALONE),
@@ -67,12 +74,11 @@ class Words:
             ValueError: it stands for nothing.
         """
         if name == "amount":
-            spans = (self._amount(found[0]) for found in re.finditer(self._span, text))
-            return sum(spans, Amount())
+            return sum((self._amount(span[0]) for span in re.finditer(self._span, text)), Amount())
         if name in ("weekday_list", "weekdays_list"):
             kind = name.removesuffix("_list")
-            found = re.finditer(self._any(kind), text)
-            return [int(day) for one in found for day in self._key(kind, one[0])]
+            names = re.finditer(self._any(kind), text)
+            return [int(day) for name in names for day in self._key(kind, name[0])]
         if name == "dayset":
             return [int(day) for day in self._key(name, text)]
         if name in ("unit", "adverb", "half", "part", "parts"):
@@ -93,23 +99,22 @@ class Words:
         return bool(re.fullmatch(self._any("filler"), word))
 
     def _amount(self, span: str) -> Amount:
-        if whole := self._find("whole", span):
-            count, _, unit = whole.partition(" ")
+        if amount := self._find("whole", span):
+            count, _, unit = amount.partition(" ")
             return _measured(float(count), unit)
         half = self._any("and_half")
         halves = len(re.findall(half, span)) / 2
-        found = re.fullmatch(f"(.*?) ?({self._any('unit')})", re.sub(f" {half}", "", span))
-        assert found is not None  # it was found as a span
-        known = self._find("count", found[1])
-        number = float(known) if known else float(self._number(found[1], "number"))
-        return _measured(number + halves, self._key("unit", found[2]))
+        match = re.fullmatch(f"(.*?) ?({self._any('unit')})", re.sub(f" {half}", "", span))
+        assert match is not None  # the span consists of these
+        number = float(self._find("count", match[1]) or self._number(match[1], "number"))
+        return _measured(number + halves, self._key("unit", match[2]))
 
     def _number(self, text: str, section: str) -> float:
         if digits := re.match(r"\d+(?:[.,]\d+)?", text):
             number = float(digits[0].replace(",", "."))
             return int(number) if number.is_integer() else number
-        if (known := self._find(section, text) or self._find("number", text)) is not None:
-            return int(known)
+        if (key := self._find(section, text) or self._find("number", text)) is not None:
+            return int(key)
         tens, _, rest = text.replace("-", " ").partition(" ")
         return int(self._key("tens", tens)) + (self._number(rest, section) if rest else 0)
 
@@ -137,7 +142,7 @@ def words(lang: str) -> Words:
 
 
 def alternatives(forms: list[str]) -> str:
-    """Return one regular expression for several, with groups that capture nothing; one that fails for none."""
+    """Join regular expressions into one whose groups capture nothing; it matches nothing if there are none."""
     return "|".join(re.sub(r"(?<!\\)\((?!\?)", "(?:", form) for form in forms) or "(?!)"
 
 

@@ -7,9 +7,9 @@ from agents.schedule import Moment, later, on_the_clock, recurrence
 from agents.schedule.days import KINDS as DAYS
 from agents.schedule.days import after, days_of
 from agents.schedule.grammar import read
-from agents.schedule.lexicon import Amount
+from agents.schedule.lexicon import Amount, Pieces
 from agents.schedule.time_of_day import KINDS as TIMES
-from agents.schedule.time_of_day import Clock, Pieces, clock_of
+from agents.schedule.time_of_day import Clock, clock_of
 
 
 def moment(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Moment | None:
@@ -53,14 +53,14 @@ def _after(amount: Amount, clock: Clock | None, now: datetime, zone: ZoneInfo) -
 
 
 def _once(pieces: Pieces, days: list[str], clock: Clock | None, now: datetime, zone: ZoneInfo) -> Moment | None:
-    wanted, today = clock or Clock(), now.date()
+    time, today = clock or Clock(), now.date()
     if not days:
-        candidates = [wanted.on(after(today, Amount(days=ahead)), zone) for ahead in range(2)]
+        candidates = [time.on(after(today, Amount(days=ahead)), zone) for ahead in range(2)]
     else:
-        candidates = [wanted.on(day, zone) for day in days_of(days[0], pieces[days[0]], today)]
-    if wanted.is_vague and days == ["day"]:
+        candidates = [time.on(day, zone) for day in days_of(days[0], pieces[days[0]], today)]
+    if time.is_vague and days == ["day"]:
         # "Today at eight", said at ten, is in the evening.
-        candidates += [wanted.afternoon().on(day, zone) for day in days_of("day", pieces["day"], today)]
+        candidates += [time.afternoon().on(day, zone) for day in days_of("day", pieces["day"], today)]
     if len(days) == 2:
         # "Friday the 13th" is a 13th that is a Friday.
         candidates = [at for at in candidates if at.isoweekday() == int(pieces["weekday"]["weekday"])]

@@ -1,12 +1,10 @@
 """The repetition that a text names, as an RFC 5545 rule."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from agents.schedule import STEPS, Moment, Repeat, later
-from agents.schedule.lexicon import Amount
-from agents.schedule.time_of_day import Clock, Pieces
+from agents.schedule.lexicon import Amount, Pieces, Values
+from agents.schedule.time_of_day import Clock
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 KINDS = {"every", "every_other", "weekly", "fortnightly", "monthly", "monthly_weekday", "daily"}
@@ -14,7 +12,7 @@ ADDED = {"weekday", "monthday", "date"}
 """Pieces that say on which day of its period a repetition comes."""
 SHORTEST = 60
 """Seconds that must lie between two occurrences."""
-UNITS: dict[Any, Amount] = {
+UNITS: dict[str, Amount] = {
     "second": Amount(seconds=1),
     "minute": Amount(seconds=60),
     "hour": Amount(seconds=3600),
@@ -49,8 +47,8 @@ def first(rule: str, clock: Clock, now: datetime) -> Moment:
 
 def _period(pieces: Pieces) -> Amount:
     if "every" in pieces:
-        said = pieces["every"]
-        return said.get("amount") or UNITS[said.get("unit") or said["adverb"]]
+        values = pieces["every"]
+        return values.get("amount") or UNITS[values.get("unit") or values["adverb"]]
     if "every_other" in pieces:
         return UNITS[pieces["every_other"]["unit"]].times(2)
     if "fortnightly" in pieces:
@@ -94,13 +92,13 @@ def _monthly(months: int, pieces: Pieces, now: datetime) -> str:
     if "monthly_weekday" in pieces:
         nth = pieces["monthly_weekday"]
         return f"FREQ=MONTHLY;INTERVAL={months};BYDAY={int(nth['nth'])}{WEEKDAYS[int(nth['weekday']) - 1]}"
-    said: Mapping[str, Any] = pieces.get("monthly") or pieces.get("monthday") or pieces.get("date") or {}
-    day = int(said.get("nth") or said.get("monthday") or now.day)
+    values: Values = pieces.get("monthly") or pieces.get("monthday") or pieces.get("date") or {}
+    day = int(values.get("nth") or values.get("monthday") or now.day)
     if day != -1 and not 1 <= day <= 31:
         raise ValueError(f"no month has a day {day}")
     days = _last_of(day)
     if months % 12 == 0:
-        month = int(said.get("month") or said.get("month_number") or now.month)
+        month = int(values.get("month") or values.get("month_number") or now.month)
         return f"FREQ=YEARLY;INTERVAL={months // 12};BYMONTH={month};{days}"
     if "date" in pieces:
         raise ValueError("a date belongs to years")

@@ -1,14 +1,13 @@
 """Move a moment as people say it: "ten minutes later", "at ten instead", "на пятницу"."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from agents.schedule import STEPS, Moment, Repeat, later, on_the_clock, recurrence
 from agents.schedule.days import KINDS as DAYS
 from agents.schedule.days import after
 from agents.schedule.grammar import read
-from agents.schedule.lexicon import Amount
+from agents.schedule.lexicon import Amount, Pieces, Values
 from agents.schedule.parser import meant, moment
 from agents.schedule.time_of_day import KINDS as TIMES
 from agents.schedule.time_of_day import clock_of
@@ -19,10 +18,10 @@ def moved(text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment) -
 
     Returns None when the text names no moment to come.
     """
-    found = read(text, lang)
-    if found is None or found.rest:
+    reading = read(text, lang)
+    if reading is None or reading.rest:
         return moment(text, lang, now, zone)
-    pieces, now = dict(found.pieces), now.astimezone(zone)
+    pieces, now = dict(reading.pieces), now.astimezone(zone)
     former = Moment(former.at.astimezone(zone), former.repeat)
     try:
         if "shift" in pieces:
@@ -53,9 +52,9 @@ def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
     return Moment(repeat.following(now) if at > now else at, repeat)
 
 
-def _amount(said: Any) -> Amount:
-    amount: Amount = said.get("amount") or recurrence.UNITS[said["unit"]]
-    return amount.times(int(said["direction"]))
+def _amount(shift: Values) -> Amount:
+    amount: Amount = shift.get("amount") or recurrence.UNITS[shift["unit"]]
+    return amount.times(int(shift["direction"]))
 
 
 def _shifted(amount: Amount, former: Moment, now: datetime, zone: ZoneInfo) -> Moment | None:
@@ -75,7 +74,7 @@ def _shifted(amount: Amount, former: Moment, now: datetime, zone: ZoneInfo) -> M
     return Moment(repeat.following(now), repeat)
 
 
-def _at_another_time(pieces: dict[str, Any], former: Moment, now: datetime, zone: ZoneInfo) -> Moment | None:
+def _at_another_time(pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo) -> Moment | None:
     clock = clock_of(pieces)
     assert clock is not None  # there are pieces, and all of them name a time
     if former.repeat is not None and former.repeat.parts["FREQ"] not in STEPS:
@@ -84,9 +83,9 @@ def _at_another_time(pieces: dict[str, Any], former: Moment, now: datetime, zone
     return Moment(at) if at > now.astimezone(UTC) and former.repeat is None else meant(pieces, now, zone)
 
 
-def _goes_by_days(pieces: dict[str, Any]) -> bool:
+def _goes_by_days(pieces: Pieces) -> bool:
     if not pieces.keys() & recurrence.KINDS:
         return False
-    said = pieces.get("every", pieces.get("every_other", {}))
-    amount = said.get("amount") or recurrence.UNITS.get(said.get("unit") or said.get("adverb"), Amount())
+    values = pieces.get("every", pieces.get("every_other", {}))
+    amount = values.get("amount") or recurrence.UNITS.get(values.get("unit") or values.get("adverb", ""), Amount())
     return not amount.seconds

@@ -1,14 +1,12 @@
 """The time of day that a text names."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from agents.schedule import on_the_clock
+from agents.schedule.lexicon import Pieces, Values
 
-Pieces = Mapping[str, Mapping[str, Any]]
 PARTS = {"morning": 9, "afternoon": 15, "evening": 19, "night": 22}
 """The hour at which a part of the day is meant when no hour is named."""
 MORNING = PARTS["morning"]
@@ -46,11 +44,11 @@ def clock_of(pieces: Pieces) -> Clock | None:
         raise ValueError("two times of day")
     if not named:
         return Clock(PARTS[part]) if part else None
-    said = dict(pieces[named[0]])
-    if "named" in said:
-        return Clock(int(said["named"]))
-    part = said.get("half") or said.get("part") or part
-    hour, minute = _hour_and_minute(named[0], said)
+    values = pieces[named[0]]
+    if "named" in values:
+        return Clock(int(values["named"]))
+    part = values.get("half") or values.get("part") or part
+    hour, minute = _hour_and_minute(named[0], values)
     if not 0 <= hour <= 23 or not 0 <= minute <= 59:
         raise ValueError(f"there is no {hour}:{minute}")
     if part:
@@ -58,11 +56,11 @@ def clock_of(pieces: Pieces) -> Clock | None:
     return Clock(hour, minute, is_vague=1 <= hour <= 11)
 
 
-def _hour_and_minute(kind: str, said: Mapping[str, Any]) -> tuple[int, int]:
-    hour = int(said.get("hour") or said.get("oclock") or said.get("hour_nth") or 0)
+def _hour_and_minute(kind: str, values: Values) -> tuple[int, int]:
+    hour = int(values.get("hour") or values.get("oclock") or values.get("hour_nth") or 0)
     if kind == "clock":
-        return hour, int(said.get("minute", 0))
-    minutes = int(said.get("quarter") or said.get("minutes") or 30)
+        return hour, int(values.get("minute", 0))
+    minutes = int(values.get("quarter") or values.get("minutes") or 30)
     if not 1 <= hour <= 24 or not 1 <= minutes <= 59:
         raise ValueError(f"there is no {minutes} beside {hour}")
     if kind == "past":

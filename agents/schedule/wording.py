@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from string import Template
-from typing import Any
 
 from agents.schedule import Moment, Repeat
 from agents.schedule.recurrence import WEEKDAYS
@@ -49,5 +48,5 @@ def _worded_rule(repeat: Repeat, lang: str) -> str:
     return _say(key, lang, count=count, days=listed, place=place, day=day, month=parts.get("BYMONTH", ""))
 
 
-def _say(key: str, lang: str, **variables: Any) -> str:
+def _say(key: str, lang: str, **variables: object) -> str:
     return Template(table("schedule", lang)["wording"][key]).substitute(variables)

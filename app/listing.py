@@ -57,7 +57,7 @@ def note_lines(notes: Sequence[Note]) -> list[str]:
 def tool_lines(cards: Sequence[ToolCard]) -> list[str]:
     """Return the tools, one a line, below a headline."""
     head = ("TOOL", "OF", "KIND", "EFFECT", "EXAMPLES")
-    rows = ((card.name, _fact(card.owners), card.kind, card.effect, _fact([*card.examples])) for card in cards)
+    rows = ((card.name, _fact(card.owners), card.kind, card.traits.effect, _fact([*card.examples])) for card in cards)
     return columns([head, *rows])
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable
@@ -13,14 +13,7 @@ from agents.errors import ModelUnavailable
 from agents.events import Event, ToolEnd, ToolStart
 from agents.models.failures import FAILURES, diagnose
 from agents.models.message_order import in_order
-
-
-class About(TypedDict):
-    """What the events of a tool call have in common."""
-
-    tool: str
-    args: dict[str, object]
-    id: str
+from agents.toolkit.rescue import CallFacts, call_facts
 
 
 @dataclass
@@ -31,7 +24,7 @@ class AgentCall:
     emit: Callable[[Event], None]
     hear: Callable[[str], None]
     """Takes the pieces of the answer."""
-    _calls: dict[str, About] = field(default_factory=dict)
+    _calls: dict[str, CallFacts] = field(default_factory=dict)
     """The tool calls that were announced, by id."""
     _here: Context = field(default_factory=Context)
     """The context of our graph, in which events are sent."""
@@ -76,10 +69,10 @@ class AgentCall:
         """Send the events of a message's tool calls, or of a tool's result."""
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
-                about: About = {"tool": call["name"], "args": call["args"], "id": call["id"] or ""}
-                self._calls[about["id"]] = about
-                self._here.run(self.emit, ToolStart(speaker=self.speaker, **about))
+                facts = call_facts(self.speaker, call)
+                self._calls[facts["id"]] = facts
+                self._here.run(self.emit, ToolStart(**facts))
         elif isinstance(message, ToolMessage) and message.tool_call_id in self._calls:
-            about = self._calls[message.tool_call_id]
+            facts = self._calls[message.tool_call_id]
             ok = message.status != "error"
-            self._here.run(self.emit, ToolEnd(speaker=self.speaker, **about, ok=ok, object=message.text))
+            self._here.run(self.emit, ToolEnd(**facts, ok=ok, object=message.text))

@@ -11,6 +11,7 @@ from jmespath.exceptions import JMESPathError
 
 from agents.events.links import is_web
 from agents.events.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, View, read_view
+from agents.questions import one_line
 from agents.remote.http_client import NoAnswer
 from agents.remote.result_spec import Cards, Options, TableView, ViewSpec
 from agents.remote.tool_spec import ToolSpec
@@ -103,9 +104,9 @@ def _asked(tool: ToolSpec, options: Options, data: object, lang: str) -> Answer:
 def _candidates(options: Options, rows: Sequence[object]) -> list[Option]:
     return [
         Option(
-            label=_line(fill(options.label, row)),
+            label=one_line(fill(options.label, row))[:LONGEST_LABEL],
             value=row,
-            detail=_line(fill(options.detail, row)),
+            detail=one_line(fill(options.detail, row))[:LONGEST_LABEL],
             id=fill(options.id, row),
             facts={name: fact for name, path in options.facts.items() if _is_fact(fact := find(path, row))},
         )
@@ -127,10 +128,6 @@ def _rows(each: str, data: object) -> Sequence[object]:
 def _cell(part: str, template: str, row: object) -> str:
     text = fill(template, row)[:LONGEST_FIELD]
     return "" if part == "url" and not is_web(text) else text
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())[:LONGEST_LABEL]
 
 
 def _value(path: str, data: object) -> object:

@@ -1,8 +1,6 @@
 """Make a tool of what a file says of it and of what calls it, the same for services and MCP servers."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel
@@ -14,6 +12,7 @@ from agents.remote.http_client import NoAnswer
 from agents.remote.parameter_spec import form_of
 from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import text_in
+from agents.talk import Json
 from agents.toolkit.card_texts import Texts, with_texts
 from agents.toolkit.result import Answer, Refused
 from agents.toolkit.traits import DAY, Traits, with_traits
@@ -23,23 +22,21 @@ LONGEST_REASON = 500
 """Characters of a refusal that a model is told."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Signature:
-    """What a tool looks like to a model."""
-
-    name: str
-    description: str
-    arguments: type[BaseModel] | dict[str, Any]
-    result: Schema | None
-
-
-def made(spec: ToolSpec, signature: Signature, call: Callable[..., Awaitable[Answer]]) -> BaseTool:
-    """Return the tool that `call` does the work of."""
+def made(
+    spec: ToolSpec,
+    call: Callable[..., Awaitable[Answer]],
+    *,
+    name: str,
+    description: str,
+    arguments: type[BaseModel] | Json,
+    result: Schema | None,
+) -> BaseTool:
+    """Return a tool that runs `call`; a model sees its name, description, arguments and result schema."""
     tool = StructuredTool.from_function(
         coroutine=call,
-        name=signature.name,
-        description=signature.description,
-        args_schema=signature.arguments,
+        name=name,
+        description=description,
+        args_schema=arguments,
         infer_schema=False,
         response_format="content_and_artifact",
     )
@@ -50,8 +47,8 @@ def made(spec: ToolSpec, signature: Signature, call: Callable[..., Awaitable[Ans
         key=spec.key,
         again_after=spec.again_after.time if spec.again_after else DAY,
         repeatable=bool(spec.key),
-        result=signature.result,
-        form=form_of(f"{signature.name}_form", spec.form) if spec.form else None,
+        result=result,
+        form=form_of(f"{name}_form", spec.form) if spec.form else None,
         view=spec.view.kind if spec.view else "",
         permission=spec.permission,
         volatile=True,

@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 from ssrfguard import Resolver
 
 from agents.remote.answer import answer_of
-from agents.remote.factory import Signature, made, notice, refusal
+from agents.remote.factory import made, notice, refusal
 from agents.remote.http_client import NoAnswer, exchange
 from agents.remote.http_file import FromContext, HttpFile, HttpTool
 from agents.remote.http_request import Request, header_value, request_of, trusted_values
@@ -74,10 +74,11 @@ def _tool(tool: HttpTool, file: HttpFile, connections: Connections) -> BaseTool:
         LOG.warning("tool %s: %s answered %d", tool.name, name, reply.status)
         raise refusal(tool, tool.name, unseen(reply.body), str(reply.status), lang)
 
-    signature = Signature(
+    return made(
+        tool,
+        call,
         name=tool.name,
         description=text_in(tool.description, FALLBACK),
         arguments=arguments(tool.name, tool.parameters),
         result=tool.result.schema_,
     )
-    return made(tool, signature, call)

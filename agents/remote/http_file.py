@@ -97,8 +97,7 @@ class HttpTool(ToolSpec):
         in_path = [name for name, parameter in self.parameters.items() if parameter.in_ == "path"]
         if sorted(set(placeholders)) != sorted(in_path) or re.search(r"[{}]", PLACEHOLDER.sub("", self.path)):
             raise ValueError("the placeholders of `path` and the parameters with `in: path` are not the same")
-        own = {name for name, parameter in self.parameters.items() if parameter.is_the_models}
-        if unknown := sorted(set(self.key) - own):
+        if unknown := sorted(set(self.key) - set(self.parameters)):
             raise ValueError(f"`key` names what the model does not give: {', '.join(unknown)}")
         if self.retries and self.writes and not self.key:
             raise ValueError("a write without a `key` is tried once: leave `retries` out")

@@ -6,11 +6,11 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from agents.remote.http_file import PLACEHOLDER, HttpTool, Service
 from agents.remote.yaml_file import Trusted
+from agents.talk import Json
 from agents.toolkit.result import Failed, Misused
 from agents.toolkit.runtime import Runtime
 from prompts import phrase
@@ -101,8 +101,8 @@ def _listed(value: object) -> str | list[str]:
     return [_plain(entry) for entry in value] if isinstance(value, list) else _plain(value)
 
 
-def _nested(values: Mapping[str, object]) -> dict[str, Any]:
-    body: dict[str, Any] = {}
+def _nested(values: Mapping[str, object]) -> Json:
+    body: Json = {}
     for name, value in values.items():
         *outer, last = name.split(".")
         place = body

@@ -2,9 +2,9 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, cast
+from typing import cast
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langchain_mcp_adapters.interceptors import MCPToolCallRequest
@@ -14,7 +14,7 @@ from mcp.types import CallToolResult, Tool
 
 from agents.errors import ConfigError
 from agents.remote.answer import answer_of
-from agents.remote.factory import Signature, made, notice, refusal
+from agents.remote.factory import made, notice, refusal
 from agents.remote.http_client import NoAnswer, is_shallow
 from agents.remote.http_request import trusted_values
 from agents.remote.mcp_file import McpFile, ServerTool
@@ -22,6 +22,7 @@ from agents.remote.mcp_schema import arguments, check_fits, is_wrapped, result
 from agents.remote.mcp_session import HeldServer, ServerLost
 from agents.remote.secrets import Mask, masks
 from agents.remote.yaml_file import Offer, fault
+from agents.talk import Json
 from agents.toolkit.result import LONGEST, Answer, Failed
 from agents.toolkit.runtime import Runtime
 from prompts import FALLBACK
@@ -87,13 +88,14 @@ def _tool(held: HeldServer, tool: Tool, spec: ServerTool, known_masks: tuple[Mas
         except ServerLost:
             raise Failed(notice(spec, lang)) from None
 
-    signature = Signature(
+    return made(
+        spec,
+        call,
         name=name,
         description=spec.description.get(FALLBACK) or inner.description[:LONGEST_DESCRIPTION] or name,
         arguments=arguments(tool, spec),
         result=result(tool, spec),
     )
-    return made(spec, signature, call)
 
 
 def _adapted(held: HeldServer, tool: Tool, *, again: bool) -> StructuredTool:
@@ -115,7 +117,7 @@ def _parsed(text: str) -> object:
     return data if isinstance(data, dict | list) and is_shallow(data) else None
 
 
-def _words(content: Any) -> str:
+def _words(content: str | Sequence[Json]) -> str:
     """Return the texts of a result; of pictures and files, their kind."""
     if isinstance(content, str):
         return content

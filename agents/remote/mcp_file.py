@@ -39,13 +39,6 @@ class ServerTool(ToolSpec):
         """Whether the model may give an argument; which ones there are its server knows."""
         return True
 
-    @model_validator(mode="after")
-    def _key_fits(self) -> "ServerTool":
-        hidden = {name for name, parameter in self.parameters.items() if not parameter.is_the_models}
-        if taken := sorted(set(self.key) & hidden):
-            raise ValueError(f"`key` names what the model does not give: {', '.join(taken)}")
-        return self
-
 
 class ServerSpec(Part):
     """One server: a command that speaks over its standard streams, or an address (streamable HTTP)."""

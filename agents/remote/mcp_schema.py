@@ -9,6 +9,7 @@ from agents.identifiers import MARK
 from agents.identifiers.json_schema import Schema
 from agents.remote.mcp_file import OWN, ServerTool
 from agents.remote.yaml_file import fault
+from agents.talk import Json
 
 
 def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:
@@ -34,17 +35,16 @@ def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:
         raise fault(file, f"{where}.result.opaque", f"the server names no field {', '.join(unknown)} in its results")
 
 
-def arguments(tool: Tool, spec: ServerTool) -> dict[str, Any]:
+def arguments(tool: Tool, spec: ServerTool) -> Json:
     """Return the schema of what the model gives: without what the system sets, identifiers marked."""
     schema = tool.inputSchema
-    hidden = {name for name, parameter in spec.parameters.items() if not parameter.is_the_models}
-    shown = {name: body for name, body in schema.get("properties", {}).items() if name not in hidden}
+    shown = {name: body for name, body in schema.get("properties", {}).items() if name not in spec.hidden}
     for name, parameter in spec.parameters.items():
         if name in shown:
             described = {"description": parameter.description} if parameter.description else {}
             mark = {MARK: parameter.opaque} if parameter.opaque else {}
             shown[name] = {**shown[name], **described, **mark}
-    required = [name for name in schema.get("required", []) if name not in hidden]
+    required = [name for name in schema.get("required", []) if name not in spec.hidden]
     return {**schema, "type": "object", "properties": shown, "required": required}
 
 

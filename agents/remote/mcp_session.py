@@ -99,11 +99,15 @@ class HeldServer:
         Raises:
             ServerLost: there was no answer.
         """
+
+        async def request(session: ClientSession) -> CallToolResult:
+            return await session.call_tool(tool, dict(args))
+
         if not again:
             # A session that died since the last call shall be found out before the one try there is.
             await self._ask(ClientSession.send_ping, limit=PATIENCE)
         try:
-            return await (self._ask if again else self._once)(partial(_call, tool, args), limit=self.timeout)
+            return await (self._ask if again else self._once)(request, limit=self.timeout)
         except ServerLost as lost:
             LOG.warning("MCP server %s: %s", self.name, lost)
             raise
@@ -175,7 +179,3 @@ async def _is_there(held: Session) -> bool:
 
 async def _page(cursor: str | None, session: ClientSession) -> ListToolsResult:
     return await session.list_tools(cursor=cursor)
-
-
-async def _call(tool: str, args: Mapping[str, object], session: ClientSession) -> CallToolResult:
-    return await session.call_tool(tool, dict(args))

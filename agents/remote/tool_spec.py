@@ -60,15 +60,21 @@ class ToolSpec(Part):
         """Whether the model gives an argument, by which there may be less to choose from."""
         return any(parameter.is_the_models for parameter in self.parameters.values())
 
+    @property
+    def hidden(self) -> Mapping[str, ParameterSpec]:
+        """The parameters that the system sets, by name; no model sees them."""
+        return {name: spec for name, spec in self.parameters.items() if not spec.is_the_models}
+
     def set_values(self, trusted: Mapping[Trusted, str]) -> dict[str, object]:
         """Return the values that no model sees, by parameter; `trusted` is what the system says of the turn."""
-        hidden = {name: spec for name, spec in self.parameters.items() if not spec.is_the_models}
-        return {name: trusted[spec.trusted] if spec.trusted else spec.fixed for name, spec in hidden.items()}
+        return {name: trusted[spec.trusted] if spec.trusted else spec.fixed for name, spec in self.hidden.items()}
 
     @model_validator(mode="after")
     def _kind_fits(self) -> "ToolSpec":
         if self.key and not self.writes:
             raise ValueError("only a write has a `key`")
+        if taken := sorted(self.hidden.keys() & set(self.key)):
+            raise ValueError(f"`key` names what the model does not give: {', '.join(taken)}")
         if self.again_after and not self.key:
             raise ValueError("only a write with a `key` has `again_after`")
         if (self.kind == "selector") != (self.options is not None):

@@ -1,21 +1,23 @@
 """Tool cards: all there is to review of a tool, from its code (signature, traits) and its texts (`prompts/`)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from langchain_core.tools import BaseTool
 
 from agents.identifiers import shown
 from agents.identifiers.json_schema import Schema
 from agents.speaker import Speaker, Speakers
+from agents.talk import Json
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.card_texts import own_texts, texts_of
 from agents.toolkit.guard import parameters
 from agents.toolkit.handover_tools import hand_back
 from agents.toolkit.result import schema_of
-from agents.toolkit.traits import traits_of
+from agents.toolkit.traits import Traits, traits_of
 
+PLAIN_TRAITS = ("repeatable", "transaction", "permission", "view", "volatile", "shortcut", "always")
+"""Traits that stand on a card as they are."""
 HAND_OVER = "hand-over"
 """The kind of a tool that is not run: it passes the conversation on."""
 
@@ -30,17 +32,8 @@ class ToolCard:
     source: str
     """Where a remote tool is described; empty for a function here."""
     kind: str
-    effect: str
-    key: Sequence[str]
-    again_after_s: int
-    """Seconds after which the same key means a new write; 0 without a key."""
-    repeatable: bool
-    transaction: bool
-    permission: str
-    view: str
-    volatile: bool
-    shortcut: bool
-    always: bool
+    """The kind of its traits, or `HAND_OVER`."""
+    traits: Traits
     descriptions: Mapping[str, str]
     """By language: what a model is told."""
     examples: Mapping[str, Sequence[str]]
@@ -50,9 +43,23 @@ class ToolCard:
     result: Schema
     """The JSON schema of what comes back; empty for a sentence."""
 
-    def plain(self) -> dict[str, Any]:
-        """Return the card as a JSON object."""
-        return asdict(self)
+    def plain(self) -> Json:
+        """Return the card as a JSON object; `again_after_s` is in seconds, and 0 without a key."""
+        traits = self.traits
+        return {
+            "name": self.name,
+            "owners": self.owners,
+            "source": self.source,
+            "kind": self.kind,
+            "effect": traits.effect,
+            "key": [*traits.key],
+            "again_after_s": round(traits.again_after.total_seconds()) if traits.key else 0,
+            **{name: getattr(traits, name) for name in PLAIN_TRAITS},
+            "descriptions": self.descriptions,
+            "examples": self.examples,
+            "parameters": self.parameters,
+            "result": self.result,
+        }
 
 
 def cards(speakers: Speakers, languages: Sequence[str]) -> list[ToolCard]:
@@ -83,16 +90,7 @@ def _card(owned: Sequence[tuple[Speaker, BaseTool]], languages: Sequence[str], *
         owners=[owner.name for owner, _ in owned],
         source=own_texts(tool).source,
         kind=HAND_OVER if passing else traits.kind,
-        effect=traits.effect,
-        key=[*traits.key],
-        again_after_s=round(traits.again_after.total_seconds()) if traits.key else 0,
-        repeatable=traits.repeatable,
-        transaction=traits.transaction,
-        permission=traits.permission,
-        view=traits.view,
-        volatile=traits.volatile,
-        shortcut=traits.shortcut,
-        always=traits.always,
+        traits=traits,
         descriptions={lang: description or tool.description for lang, (description, _) in texts.items()},
         examples={lang: [*examples] for lang, (_, examples) in texts.items() if examples},
         parameters=_together([shown(parameters(tool), is_argument=True) for _, tool in owned]),
@@ -100,7 +98,7 @@ def _card(owned: Sequence[tuple[Speaker, BaseTool]], languages: Sequence[str], *
     )
 
 
-def _together(schemas: Sequence[Schema]) -> dict[str, Any]:
+def _together(schemas: Sequence[Schema]) -> Schema:
     """Return a schema with the properties of all; what one of them does without is not required."""
     merged = {name: value for name, value in schemas[0].items() if name not in ("title", "description")}
     properties = {name: value for schema in schemas for name, value in schema.get("properties", {}).items()}

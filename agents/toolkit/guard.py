@@ -1,17 +1,17 @@
 """What stands between the model's arguments and a tool: nothing forged, nothing unknown, nothing forbidden."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from pydantic import BaseModel, ValidationError
 
-from agents.context import Context
+from agents.context import Context, ToolState
 from agents.identifiers import AliasError, Aliases
 from agents.questions import CHOICE
-from agents.state import Heard
+from agents.talk import Json
 from agents.toolkit.result import Misused, Refused
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits_of
@@ -34,11 +34,12 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
         allowed = ", ".join(schema.get("properties", {})) or "-"
         raise Misused(phrase("tool_forged", lang, names=", ".join(forged), allowed=allowed))
     traits = traits_of(tool)
-    context: Context = cast(Context, request.runtime.context)
+    context = cast(Context, request.runtime.context)
     if traits.permission and traits.permission not in context.permissions:
         raise Refused(phrase("tool_forbidden", lang, tool=tool.name))
+    aliases: Aliases = request.state["aliases"]
     try:
-        args = _aliases(request).restore(call["args"], schema, said_by_user(request.state))
+        args = aliases.restore(call["args"], schema, said_by_user(request.state))
     except AliasError as wrong:
         numbers, identifier = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)[:LONGEST_GIVEN]
         raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=identifier, known=numbers)) from None
@@ -56,13 +57,13 @@ async def check_state(request: ToolCallRequest, tool: BaseTool, args: Mapping[st
         raise Refused(problem)
 
 
-def parameters(tool: BaseTool) -> dict[str, Any]:
+def parameters(tool: BaseTool) -> Json:
     """Return the JSON schema of what the model may give a tool; trusted parameters are not in it."""
     schema = tool.tool_call_schema
     return dict(schema) if isinstance(schema, dict) else cast(type[BaseModel], schema).model_json_schema()
 
 
-def accepted(tool: BaseTool, args: dict[str, Any]) -> dict[str, Any] | None:
+def accepted(tool: BaseTool, args: Json) -> Json | None:
     """Return the arguments as the tool takes them, as plain data; None if it does not, and will say why itself."""
     schema = tool.tool_call_schema
     if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
@@ -73,13 +74,8 @@ def accepted(tool: BaseTool, args: dict[str, Any]) -> dict[str, Any] | None:
         return None
 
 
-def said_by_user(state: Mapping[str, Any]) -> list[str]:
+def said_by_user(state: ToolState) -> list[str]:
     """Return what the user wrote, as far as the speaker remembers; what a button says was written by a tool."""
-    heard: Heard = state["heard"]
+    heard = state["heard"]
     now = [] if heard["source"] == CHOICE else [heard["text"] or ""]
     return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]
-
-
-def _aliases(request: ToolCallRequest) -> Aliases:
-    aliases: Aliases = request.state["aliases"]
-    return aliases

@@ -6,20 +6,20 @@ The way out of an unknown tool, of a tool that fails, and of arguments that are 
 
 import logging
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from agents.context import emitter
+from agents.context import ToolState, emitter
 from agents.events import ToolEnd, ToolStart
 from agents.help import LONGEST_QUESTION, plain
 from agents.notes import notes, notes_of
+from agents.talk import Json
 from agents.text.phrases import mentions, small_words
 from agents.text.stems import stems
 from agents.toolkit.assistant_help import assistant_help
@@ -33,6 +33,20 @@ LONGEST_ANSWER = 600
 FEW_WORDS = 3
 """A message of fewer words that say something is not clear by itself."""
 LOG = logging.getLogger(__name__)
+
+
+class CallFacts(TypedDict):
+    """What the events of a tool call have in common."""
+
+    speaker: str
+    tool: str
+    args: Json
+    id: str
+
+
+def call_facts(speaker: str, call: ToolCall) -> CallFacts:
+    """Return what the events of a call have in common."""
+    return {"speaker": speaker, "tool": call["name"], "args": call["args"], "id": call["id"] or ""}
 
 
 def trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> ToolMessage:
@@ -64,15 +78,14 @@ class Rescue:
         if not query or not _ends_in_help(message, request.state):
             return
         call = ToolCall(name=self.help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
-        call_facts: dict[str, Any] = {"speaker": self.speaker, "tool": call["name"], "args": call["args"]}
-        call_facts["id"] = f"{call['id']}-help"
+        facts = call_facts(self.speaker, {**call, "id": f"{call['id']}-help"})
         emit = emitter(request.runtime)
-        emit(ToolStart(**call_facts))
+        emit(ToolStart(**facts))
         begun = time.perf_counter()
         text = await self._text(request.override(tool_call=call, tool=self.help), execute)
         ms = round((time.perf_counter() - begun) * 1000)
         shown = text or phrase("tool_failed", lang, tool=call["name"])
-        emit(ToolEnd(**call_facts, ok=bool(text), object=shown, ms=ms))
+        emit(ToolEnd(**facts, ok=bool(text), object=shown, ms=ms))
         if text:
             message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
             notes_of(message)["rescued"] = text
@@ -86,7 +99,7 @@ class Rescue:
         return plain(answer.text, LONGEST_ANSWER) if isinstance(answer, ToolMessage) else ""
 
 
-def standalone(state: Mapping[str, Any]) -> str:
+def standalone(state: ToolState) -> str:
     """Return what the user asks in words that can be understood without the conversation, or nearly so.
 
     A message that points at something ("and that one?") or says little is told with the
@@ -111,7 +124,7 @@ def _wish(message: AnyMessage) -> str:
     return notes_of(message).get("brief") or "" if isinstance(message, SystemMessage) else ""
 
 
-def _ends_in_help(message: ToolMessage, state: Mapping[str, Any]) -> bool:
+def _ends_in_help(message: ToolMessage, state: ToolState) -> bool:
     kind = notes_of(message).get("trouble")
     if kind in (None, "refused") or (kind == "failed" and message.name == assistant_help.name):
         return False
@@ -121,7 +134,7 @@ def _ends_in_help(message: ToolMessage, state: Mapping[str, Any]) -> bool:
     return kind != "arguments" or (bool(before) and notes_of(before[-1]).get("trouble") == "arguments")
 
 
-def _this_turn(state: Mapping[str, Any]) -> list[ToolMessage]:
+def _this_turn(state: ToolState) -> list[ToolMessage]:
     """Return the answers of tools since the user or the speaker last said something, but for the present reply's."""
 
     def is_working(message: AnyMessage) -> bool:

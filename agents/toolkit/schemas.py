@@ -1,19 +1,19 @@
 """Tools as a model is told of them: their JSON schemas, described in the language of the turn."""
 
 from inspect import cleandoc
-from typing import Any
 
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agents.identifiers import shown
+from agents.talk import Json
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.result import schema_of
 from agents.toolkit.signature import notation
 from agents.toolkit.traits import traits_of
 from prompts import phrase
 
-Schema = dict[str, Any]
+Schema = Json
 """A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
@@ -23,7 +22,7 @@ from agents.identifiers import Aliases
 from agents.speaker import Speaker
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.guard import guarded
-from agents.toolkit.rescue import Rescue, Trouble, trouble
+from agents.toolkit.rescue import Rescue, Trouble, call_facts, trouble
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
 from agents.toolkit.traits import traits_of
 from agents.toolkit.wrap import wrapped
@@ -47,20 +46,15 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
 
     async def watch(request: ToolCallRequest, execute: Execute) -> ToolReply:
         call, emit = request.tool_call, emitter(request.runtime)
-        call_facts: dict[str, Any] = {
-            "speaker": speaker.name,
-            "tool": call["name"],
-            "args": call["args"],
-            "id": call["id"],
-        }
-        emit(ToolStart(**call_facts))
+        facts = call_facts(speaker.name, call)
+        emit(ToolStart(**facts))
         begun = time.perf_counter()
         answer = await _answer(request, execute, by_name)
         message = _message(answer, call["id"])
         outcome: ToolResult = message.artifact
         ms = round((time.perf_counter() - begun) * 1000)
         if outcome.question is None:
-            emit(ToolEnd(**call_facts, ok=message.status != "error", object=message.text, ms=ms))
+            emit(ToolEnd(**facts, ok=message.status != "error", object=message.text, ms=ms))
             await rescue(request, message, execute)
         if isinstance(outcome.view, Notice):
             emit(outcome.view)
@@ -115,14 +109,15 @@ def _present(message: ToolMessage, tool: BaseTool, aliases: Aliases) -> None:
         message.content = written(message.content)
 
 
-def _parsed(message: ToolMessage, tool: BaseTool) -> Any:
+def _parsed(message: ToolMessage, tool: BaseTool) -> object:
     """Return the object that a tool wrote as JSON itself; None if it gives sentences."""
     if traits_of(tool).result is None:
         return None
     try:
-        return json.loads(message.text)
+        data: object = json.loads(message.text)
     except ValueError:
         return None
+    return data
 
 
 def _near(name: str, names: Collection[str]) -> list[str]:

@@ -59,7 +59,7 @@ async def _try(options: Namespace, settings: Settings, speakers: Speakers) -> in
     if card.kind == HAND_OVER:
         raise UsageError(say("tools.hands_over", settings.app_lang, tool=tool.name))
     args = typed(options.pairs, tool)
-    if card.effect == "write" and not options.yes:
+    if card.traits.effect == "write" and not options.yes:
         raise UsageError(say("tools.writes", settings.app_lang, tool=tool.name))
     trial = Trial(tool=tool, speaker=speaker, args=args, user=options.user, lang=lang)
     with log_on_stderr(detailed=True, content=settings.log_content):
@@ -112,7 +112,7 @@ def _known(name: str, owned: Owned, lang: str) -> Sequence[tuple[Speaker, BaseTo
 
 
 def _short(card: ToolCard) -> dict[str, object]:
-    about = {"name": card.name, "owners": card.owners, "kind": card.kind, "effect": card.effect}
+    about = {"name": card.name, "owners": card.owners, "kind": card.kind, "effect": card.traits.effect}
     return {**about, "languages": list(card.examples)}
 
 

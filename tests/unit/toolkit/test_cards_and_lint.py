@@ -70,7 +70,7 @@ def test_what_there_is_has_no_fault() -> None:
 def test_a_card_is_code_and_texts() -> None:
     """A card says whose the tool is, how it may be used, what it takes, and what people say who want it."""
     found = card_of("export_profile", discover()[0])
-    assert (found.owners, found.kind, found.effect) == (["profile"], "general", "read")
+    assert (found.owners, found.kind, found.traits.effect) == (["profile"], "general", "read")
     assert list(found.parameters["properties"]) == ["format"]
     assert found.descriptions["en"].startswith("Give the user their profile")
     assert "export my profile as {format}" in found.examples["en"]
@@ -84,10 +84,10 @@ def test_a_card_shows_what_a_model_sees() -> None:
     kinds = [one["type"] for one in back.parameters["properties"]["order"]["anyOf"]]
     assert kinds == ["integer", "string"]
     assert set(back.parameters["properties"]) == {"order", "reason"}
-    assert (back.effect, back.key) == ("write", ["order"])
+    assert (back.traits.effect, [*back.traits.key]) == ("write", ["order"])
     find = card_of("find_orders", speakers)
     assert find.result["items"]["properties"]["id"]["type"] == "integer"
-    assert find.view == "cards"
+    assert find.traits.view == "cards"
 
 
 def test_everybody_has_help_and_a_way_out() -> None:

@@ -1,6 +1,7 @@
 """Count what the conversation costs: model calls, prompt characters, and how much of a prompt repeats the last one.
 
-`python -m benchmarks.counts --turns 30`; with `--sizes` every call and what its prompt is made of.
+`python -m benchmarks.counts --turns 30`; with `--sizes` every call and what its prompt is made of; with
+`--keep-context` as if former user messages kept what held when they came.
 """
 
 import asyncio
@@ -11,12 +12,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agents.models import message_order
 from agents.models.script import Asked
 from benchmarks.conversation import TURNS, script
 from benchmarks.performing import Player, perform, stage
 from benchmarks.report import Row, arguments, show
 
 OBSERVER = "observer"
+CACHED = 0.1
+"""The price of a character that a provider serves from its cache, beside one that it reads anew."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,11 @@ class Calls:
             same += _shared(last[call.role], call.prefix)
             last[call.role] = call.prefix
         return same
+
+    @property
+    def cost(self) -> float:
+        """Return the price of all prompts, in characters that are read anew: a repeated one costs a tenth."""
+        return self.characters - (1 - CACHED) * self.repeated
 
     def by(self, *roles: str) -> "Calls":
         """Return the calls of these roles."""
@@ -96,7 +105,8 @@ def summary(calls: Calls) -> list[Row]:
 def _row(name: str, calls: Calls) -> Row:
     parts = [made_of(call) for call in calls.asked]
     sums = {key: sum(part[key] for part in parts) for key in parts[0]}
-    return {"role": name, "calls": len(parts), **sums, "repeated %": 100 * calls.repeated / calls.characters}
+    share = {"repeated %": 100 * calls.repeated / calls.characters}
+    return {"role": name, "calls": len(parts), **sums, **share, "at cached price": round(calls.cost)}
 
 
 def main() -> None:
@@ -104,7 +114,9 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--sizes", action="store_true", help="list every call")
+    parser.add_argument("--keep-context", action="store_true", help="let former messages keep their context blocks")
     chosen = parser.parse_args()
+    message_order.KEEP_CONTEXT = chosen.keep_context
     with tempfile.TemporaryDirectory() as folder:
         calls = count(chosen.turns, Path(folder))
     pairs = zip(calls.turns, calls.asked, strict=True)

@@ -16,6 +16,9 @@ from agents.models.context_block import context_block, undelimited
 from agents.notes import notes_of
 from prompts import FALLBACK, phrase
 
+KEEP_CONTEXT = False
+"""Whether former user messages keep their context blocks. It costs the same (docs/decisions.md); without is shorter."""
+
 
 def in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the messages with their roles in turns: the first one, a system message, stays the only one of its kind.
@@ -48,8 +51,9 @@ def _delimited(messages: Sequence[AnyMessage]) -> Iterable[AnyMessage]:
             if message.text:
                 yield HumanMessage(context_block([message.text]))
         elif isinstance(message, HumanMessage):
-            block = context_block(notes_of(message).get("context", [])) if place == newest else ""
-            text = "\n\n".join(part for part in (block, undelimited(message.text)) if part)
+            parts = notes_of(message).get("context", []) if KEEP_CONTEXT or place == newest else []
+            block = context_block(parts)
+            text = "\n\n".join(each for each in (block, undelimited(message.text)) if each)
             yield message.model_copy(update={"content": text})
         elif isinstance(message, ToolMessage):
             yield message.model_copy(update={"content": undelimited(message.text)})

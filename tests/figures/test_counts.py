@@ -15,8 +15,6 @@ from prompts import languages
 MOST_CALLS = 42
 MOST_WATCHED = 0.5
 MOST_CHARACTERS = 50_000
-CACHED = 0.1
-"""The price of a character that a provider serves from its cache, beside one that it reads anew."""
 MOST_CONSTANT = 6_000
 LEAST_REPEATED = 0.8
 LONG, FIRST = 500, 100
@@ -62,7 +60,7 @@ def test_observers_are_asked_less_than_every_second_turn(usual: Calls) -> None:
 
 def test_thirty_turns_cost_what_50000_characters_cost(usual: Calls) -> None:
     """All prompts of all roles together, observers included; what repeats the last prompt costs a tenth."""
-    assert usual.characters - (1 - CACHED) * usual.repeated <= MOST_CHARACTERS, sizes(usual)
+    assert usual.cost <= MOST_CHARACTERS, sizes(usual)
 
 
 @pytest.mark.parametrize("lang", languages())

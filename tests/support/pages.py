@@ -4,6 +4,7 @@ A sentence that begins with a path in backticks and ends with a colon names the 
 A code block marked `console` is a session:
 
     $ make chat                     a new thread; `APP_LANG=ru make chat` in Russian
+                                    and below it, if the page says so, what is shown first
     > what the user types           and below it what the page says is shown
     $ python -m app check           any other command, and its output
 
@@ -61,7 +62,7 @@ def steps(text: str) -> Iterator[Step]:
             arguments: tuple[str, ...] = ()
             if chat := re.fullmatch(r"\$ (?:APP_LANG=(\w+) )?make chat", line):
                 thread, lang = next(threads), chat[1] or "en"
-                arguments, expected = ("chat", "--thread", thread), [ELLIPSIS]
+                arguments, expected = ("chat", "--thread", thread), expected or [ELLIPSIS]
             elif line.startswith("> "):
                 arguments = ("ask", line[2:], "--thread", thread)
             elif line.startswith("$ python -m app "):

@@ -1,5 +1,7 @@
 """The supervisor's part: hand each wish to whom it belongs, use its own tools, say honestly what it is."""
 
+from langchain_core.messages import AIMessage, HumanMessage
+
 from agents.models.rules.arguments import NeedsListing, Plan
 from agents.models.rules.lists import spelled
 from agents.models.rules.matches import first_match
@@ -65,7 +67,7 @@ def _with_remarks(now: Situation, plan: Plan, text: str) -> Move:
 
 
 def _opening(now: Situation) -> Move:
-    if now.messages:
+    if any(isinstance(message, AIMessage | HumanMessage) for message in now.messages):
         return Move(joined(sentence("again", now.lang), abilities(now)))
     first = next(iter(now.helpers), None)
     parts = [sentence("greeting", now.lang), sentence("who", now.lang), sentence("connect", now.lang), abilities(now)]

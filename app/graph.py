@@ -1,4 +1,4 @@
-"""The whole wiring on one screen: one flat graph, true to its drawing.
+"""The wiring of the conversation: one flat graph.
 
 Every speaker is two nodes, `<name>` and `<name>.tools`; every observer one node for each of its checks.
 """
@@ -35,13 +35,13 @@ Graph = CompiledStateGraph[State, Context, Any, Any]
 
 
 class Wiring:
-    """The edges: where the conversation goes after each node. Coroutines, since LangGraph runs others in threads."""
+    """Choose the next nodes after each node. The methods are coroutines, since LangGraph runs others in threads."""
 
     def __init__(self, scenes: Scenes, observers: Mapping[str, Observer], settling: Settling) -> None:
         self.speakers, self.scenes, self.observers, self.settling = scenes.speakers, scenes, observers, settling
 
     async def after_route(self, state: State) -> list[str]:
-        """To the observers, with or without the dialog beside them; else straight to the listener."""
+        """Go to the observers, and at the same time to the dialog if it drafts; without observers to the listener."""
         listener = state["listener"]
         if listener is None:
             return ["shortcut" if state.get("shortcut") else "ask" if state.get("pending") else END]
@@ -49,14 +49,14 @@ class Wiring:
         return [*asked, listener] if state["drafting"] or not asked else asked
 
     async def after_judging(self, state: State) -> list[str]:
-        """To the supervisor on a switch; else the dialog's draft counts, or it is asked now."""
+        """Go to the supervisor on a switch; else on with the dialog's draft, or to the dialog if it has not drafted."""
         listener = state["listener"] or SUPERVISOR
         if listener == SUPERVISOR or not state["drafting"]:
             return [listener]
         return self.after_reply(self.speakers[listener], state)
 
     def after_speaking(self, speaker: Speaker) -> Callable[[State], Awaitable[list[str]]]:
-        """To the verdict if one is awaited, else on with the reply."""
+        """Go to the verdict if the draft needs one, else on with the reply."""
 
         async def after(state: State) -> list[str]:
             return ["verdict"] if state["asked"] and state["drafting"] else self.after_reply(speaker, state)
@@ -64,7 +64,7 @@ class Wiring:
         return after
 
     def after_reply(self, speaker: Speaker, state: State) -> list[str]:
-        """To the tools that were called; after an answer to the observers' post-checks, or to `settle`."""
+        """Go to the tools that were called; after an answer to the post-checks, to `settle`, or to the end."""
         last = state["talks"][speaker.name]["messages"][-1]
         if isinstance(last, AIMessage) and last.tool_calls:
             return [f"{speaker.name}.tools"]
@@ -74,7 +74,7 @@ class Wiring:
         return checks or (["settle"] if self.settling.due(state) else [END])
 
     async def after_tools(self, state: State) -> list[str]:
-        """To the user if a tool waits for them; to `settle` if a dialog ended with an answer; else to the holder."""
+        """Go to `ask` if a tool waits for the user, to `settle` if a dialog ended by an answer, else to the holder."""
         if state.get("pending"):
             return ["ask"]
         verdict = state.get("verdict")
@@ -83,19 +83,19 @@ class Wiring:
         return [holder_of(state)]
 
     async def after_asking(self, state: State) -> list[str]:
-        """To the next question, or back to the speaker whose tool asked."""
+        """Go to the next question, or back to the speaker whose tool asked."""
         return ["ask" if state.get("pending") else holder_of(state)]
 
     async def after_shortcut(self, state: State) -> list[str]:
-        """To the speaker that leads, if the result needs a model's words; else back to an open question."""
+        """Go to the speaker that leads if the result needs a model's words, else back to an open question."""
         return [state["listener"] or ("ask" if state.get("pending") else END)]
 
     async def after_settling(self, state: State) -> list[str]:
-        """To the next wish's dialog, if there is one."""
+        """Go to the dialog of the next wish, if there is one."""
         return [state["listener"] or END]
 
     def _post_checks(self, speaker: Speaker, state: State) -> list[str]:
-        """Return the observers' nodes that look at an answer; of none that has nothing to say."""
+        """Return the nodes of the observers whose `when` is true for an answer."""
         observers = [name for name in speaker.observers if self.observers[name].post_check]
         if not observers:
             return []
@@ -157,6 +157,6 @@ def build_graph(
 
 
 def _looks(speaker: Speaker, observers: Mapping[str, Observer]) -> list[str]:
-    """Return the nodes that look at a speaker's answers while the user reads."""
+    """Return the nodes that run on a speaker's answer while the user reads it."""
     checks = [f"{name}.post_check" for name in speaker.observers if observers[name].post_check]
     return [*checks, f"{speaker.name}.summary"] if speaker.history == "summarise" else checks

@@ -1,4 +1,4 @@
-"""What the assistant knows of threads, as lines to read."""
+"""Format threads, states, notes, tools and reports as lines of text."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

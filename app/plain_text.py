@@ -1,4 +1,4 @@
-"""Numbers of lists in Markdown, which counts them anew: people call things by the numbers they see."""
+"""Texts that are safe to show: without terminal control, the numbers of Markdown lists kept as they are."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -83,7 +83,7 @@ class Settings(BaseSettings):
 
     @property
     def has_remote_tools(self) -> bool:
-        """Whether there are tools that are no functions here."""
+        """Whether files of remote tools are set."""
         return bool(self.remote_tools or self.mcp_servers)
 
     def models(self, override: str | None = None) -> Models:

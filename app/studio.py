@@ -54,7 +54,7 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     settings = read_settings()
     check_help(settings)
     speakers, watching = discover()
-    check_tools(speakers, whole=not settings.has_remote_tools)
+    check_tools(speakers, complete=not settings.has_remote_tools)
     async with AsyncExitStack() as stack:
         memory: Memory | None = None
         if runtime.execution_runtime:
@@ -96,7 +96,7 @@ def _turn(conversation: Graph, settings: Settings, memory: Memory | None) -> Cal
         outcome = await conversation.ainvoke(
             {"heard": heard, "lang": lang}, {"recursion_limit": STEPS}, context=context
         )
-        messages = [AIMessage(said["text"], name=said["speaker"]) for said in outcome["said"]]
+        messages = [AIMessage(line["text"], name=line["speaker"]) for line in outcome["said"]]
         return {"messages": messages, "lang": outcome["lang"]}
 
     return turn

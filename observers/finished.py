@@ -15,8 +15,8 @@ def when(scene: Scene) -> bool:
 
 async def check(scene: Scene) -> Verdict:
     """Ask the model whether this dialog is over."""
-    known = ", ".join(f"{name}: {value}" for name, value in scene.form.items()) or "-"
-    answer = await scene.ask(description=scene.description, reply=scene.reply or "-", known=known)
+    values = ", ".join(f"{name}: {value}" for name, value in scene.form.items()) or "-"
+    answer = await scene.ask(description=scene.description, reply=scene.reply or "-", known=values)
     over = answer.strip().strip("`\"'.").casefold() == "yes"
     return Verdict("finished", reason="the dialog has reached its goal") if over else STAY
 

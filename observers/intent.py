@@ -16,10 +16,10 @@ def when(scene: Scene) -> bool:
 async def post_check(scene: Scene) -> Verdict:
     """Ask the model for the intent in the user's own words, and remember it."""
     try:
-        found = json.loads(await scene.ask(reply=scene.reply or "-"))
+        answer = json.loads(await scene.ask(reply=scene.reply or "-"))
     except json.JSONDecodeError:
         return STAY
-    intent = found.get("intent") if isinstance(found, dict) else None
+    intent = answer.get("intent") if isinstance(answer, dict) else None
     if isinstance(intent, str) and intent.strip():
         await scene.remember("facts", "professional_intent", {"text": intent.strip()[:500]})
     return STAY

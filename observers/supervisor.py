@@ -6,7 +6,7 @@ from observers import Observer
 
 
 async def pre_check(scene: Scene) -> Verdict:
-    """Ask the model where the user's message belongs; what it does not name plainly stays."""
+    """Ask the model where the user's message belongs; on any other answer the dialog stays."""
     answer = await scene.ask(
         description=scene.description,
         helpers="\n".join(f"- {name}: {text}" for name, text in scene.helpers.items()) or "-",

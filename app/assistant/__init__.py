@@ -1,4 +1,4 @@
-"""The one way in for every door: `Assistant.play` takes a user message through the graph, once."""
+"""The entry for every door: `Assistant.play` takes a user message through the graph, once."""
 
 import uuid
 from collections.abc import AsyncGenerator, Mapping
@@ -28,14 +28,14 @@ class Turn:
     thread: str
     text: str | None
     user: str | None = None
-    """Who wrote it; None in a thread that belongs to one user, who then has its name."""
+    """The id of the user who wrote it; None if the thread belongs to one user and has that user's id."""
     lang: str | None = None
     """The language to answer in; None leaves it to the thread."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """The same id again repeats the outcome and does nothing twice."""
+    """A turn with the same id repeats the stored outcome and does nothing twice."""
     source: str = "message"
     device: str = ""
-    """What the user speaks to: "terminal", "telegram"."""
+    """The door through which the user speaks: "terminal", "telegram"."""
 
     @property
     def owner(self) -> str:
@@ -102,9 +102,9 @@ class Assistant:
         ]
 
     async def tell(self, thread: str, text: str, id: str) -> Message:
-        """Say something unasked and return it, also when this id was told before; it is written down once.
+        """Store a message that answers nothing, once per `id`, and return it.
 
-        The caller holds the thread (`memory.locks.hold`). The next speaker of the thread knows of it.
+        The caller holds the thread (`memory.locks.hold`). The next speaker of the thread reads it.
         """
         line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": UNASKED})
         stored = await self.memory.transcript.tell(thread, line)
@@ -138,13 +138,13 @@ class Assistant:
         }
 
     async def question(self, thread: str) -> Interrupt | None:
-        """Return what a tool has asked the user of a thread and nobody has answered."""
+        """Return the open question of a tool to the user of a thread; None if there is none."""
         values = await self._values(thread)
         pending = values.get("pending")
         return ask(pending[0], values["lang"]) if pending else None
 
     async def fits(self, thread: str, text: str) -> bool:
-        """Tell whether a tool waits for the user and the text, given as a `CHOICE`, is an answer."""
+        """Tell whether a tool waits for the user and the text, sent as a `CHOICE`, answers it."""
         values = await self._values(thread)
         pending = values.get("pending")
         return fits(pending[0], text, values["lang"]) if pending else False

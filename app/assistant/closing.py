@@ -1,4 +1,4 @@
-"""Write down what came of a message: answered, stopped by the user, or failed."""
+"""Store the outcome of a message: answered, stopped by the user, or failed."""
 
 import logging
 from typing import Literal, cast
@@ -26,28 +26,28 @@ LOG = logging.getLogger(__name__)
 
 
 class Closing:
-    """Close messages: the transcript and the outcome in one transaction, the thread ready for the next."""
+    """Store transcript and outcome of a message in one transaction, and leave the thread ready for the next one."""
 
     def __init__(self, graph: Graph, memory: Memory, lang: str) -> None:
         self.graph, self.memory, self.lang = graph, memory, lang
 
-    async def close(self, run: Run, entry: InboxEntry, given: Update | None) -> Message | Error | None:
-        """Write down what came of a message; return what the user is shown of that beside the answers."""
+    async def close(self, run: Run, entry: InboxEntry, message_update: Update | None) -> Message | Error | None:
+        """Store the outcome of a message; return the event that ends it: a stopped message, an error, or None."""
         if run.failure is not None:
             return await self._failed(run, entry, run.failure)
         if run.stopped and not run.ended:
-            return await self._stopped(run, entry, given or {})
+            return await self._stopped(run, entry, message_update or {})
         await self._store(run, entry, "done")
         return None
 
-    async def _stopped(self, run: Run, entry: InboxEntry, given: Update) -> Message:
-        """Leave the thread as if the answer had ended where the user stopped it; what was shown is kept."""
+    async def _stopped(self, run: Run, entry: InboxEntry, message_update: Update) -> Message:
+        """Write the state as if the answer had ended where the user stopped it, with what was shown."""
         state = cast(State, (await self.graph.aget_state(run.config)).values)
         begun = state.get("heard", {}).get("id") == entry.message_id
-        missed = given.get("talks", {})
+        missed = message_update.get("talks", {})
         if not begun:
             talks = merge_talks(state.get("talks", {}), missed)
-            state = cast(State, {**state, **given, "talks": talks})
+            state = cast(State, {**state, **message_update, "talks": talks})
         speaker = run.speaker or state.get("dialog") or SUPERVISOR
         talk = state.get("talks", {}).get(speaker, {})
         heard = heard_message(state["heard"], talk)
@@ -62,10 +62,10 @@ class Closing:
             "turn": run.turn,
         }
         caught_up = {name: {"messages": state["talks"][name]["messages"]} for name in missed}
-        update = {**given, **over, "talks": {**caught_up, speaker: {"messages": messages}}}
+        update = {**message_update, **over, "talks": {**caught_up, speaker: {"messages": messages}}}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
         message = Message(speaker=speaker, text=run.shown, interrupted=True)
-        run.said.append(message)
+        run.messages.append(message)
         run.recording.note(message)
         await self._store(run, entry, "interrupted")
         return message
@@ -88,7 +88,7 @@ class Closing:
     ) -> None:
         now = now_ms()
         lines = []
-        for message in run.said:
+        for message in run.messages:
             stopped = {"interrupted": True, "interrupt_timestamp": now} if message.interrupted else {}
             original = {"original": message.original} if message.original else {}
             metadata = {"source": "llm" if entry.text is not None else "greeting", **stopped, **original}

@@ -1,4 +1,4 @@
-"""The clock: tells users what they wanted to be reminded of, when it is time, once each."""
+"""The clock: rings each reminder once, when it is due."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ GRACE_MS = 60_000
 RETRY = 30.0
 """Seconds until a reminder that could not be delivered is tried again."""
 AWAY = 3600.0
-"""Seconds until a user who could not be reached is tried again, unless they are heard of before."""
+"""Seconds until a user who could not be reached is tried again, unless they write before."""
 
 
 class Unreachable(Exception):
@@ -46,12 +46,12 @@ Deliver = Callable[[Ring], Awaitable[None]]
 
 
 class Clock:
-    """Ring what is due: of one `user` or of all, in the threads of a GLOB pattern.
+    """Ring the reminders that are due: those of one `user` or of all, in the threads of a GLOB pattern.
 
     A reminder rings when its thread is free, so that a turn that deletes or changes it is over by then.
     It counts as rung when `deliver` has returned: after a crash in between the same ring is delivered again.
-    Of a repetition that was missed several times the first is told. The time is that of `memory.reminders.now`,
-    of which `speed` seconds go by in a second.
+    A repetition that was missed several times is told once. The clock reads `memory.reminders.now`, whose time runs
+    `speed` times as fast as real time.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Clock:
         """By thread, what tells that its user can be reached again."""
 
     def reached(self, thread: str) -> None:
-        """Ring what waits for the user of a thread, who was just heard of."""
+        """Ring the waiting reminders of a thread whose user has just written."""
         if waiting := self._away.pop(thread, None):
             waiting.set()
 

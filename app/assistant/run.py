@@ -18,15 +18,15 @@ from app.graph import Graph
 from app.tasks import cancel
 
 STEPS = 40
-"""Supersteps a turn may take, some eighteen rounds of tools; one that needs more is going round in circles."""
+"""Supersteps that a turn may take: about eighteen rounds of tools. A turn that needs more is in a loop."""
 GRACE = 1.0
-"""Seconds that a run may take to end by itself when it is stopped with its answer already given."""
+"""Seconds that a run may take to end by itself when it is stopped after its complete answer."""
 INTERRUPT = "__interrupt__"
 """The key under which LangGraph reports, among the values of the state, that it waits."""
 
 
 class Stamp:
-    """Write on the events of a `play` where they belong: thread, turn, and their number in it."""
+    """Write thread, turn and sequence number on the events of a `play`."""
 
     def __init__(self, thread: str) -> None:
         self._thread, self._seq = thread, 0
@@ -49,7 +49,7 @@ class Run:
         self.state = cast(State, snapshot.values)
         self.turn: int = self.state.get("turn", 0) + (0 if is_resumed else 1)
         lines = self.state.get("said", []) if is_resumed else []
-        self.said = [Message(speaker=line["speaker"], text=line["text"]) for line in lines]
+        self.messages = [Message(speaker=line["speaker"], text=line["text"]) for line in lines]
         self.shown = ""
         """The text shown since the last complete message."""
         self.speaker: str | None = None
@@ -69,14 +69,14 @@ class Run:
         """The graph's configuration for the thread."""
         return config_of(self.context.thread)
 
-    async def events(self, given: Update | None) -> AsyncGenerator[Event, None]:
-        """Run the graph on `given` (None: go on where it was left) and yield its events.
+    async def events(self, update: Update | None) -> AsyncGenerator[Event, None]:
+        """Run the graph on `update` (None: go on where it was left) and yield its events.
 
-        Ends without a word when the run is stopped or fails; `stopped` and `failure` tell.
+        Ends without an exception when the run is stopped or fails; see `stopped` and `failure`.
         """
         if self.stopped:
             return
-        self._task = asyncio.create_task(self._drive(given))
+        self._task = asyncio.create_task(self._drive(update))
         try:
             while (event := await self._events.get()) is not None:
                 self._note(event)
@@ -91,7 +91,7 @@ class Run:
             await cancel([self._task])
 
     def stop(self) -> None:
-        """Stop the run; what was shown so far stays, and an answer that was given in full may be put away."""
+        """Stop the run. What was shown stays; after a complete answer the run has `GRACE` seconds to end by itself."""
         self.stopped = True
         if self._task is None:
             return
@@ -100,10 +100,10 @@ class Run:
         else:
             self._task.cancel()
 
-    async def _drive(self, given: Update | None) -> None:
+    async def _drive(self, update: Update | None) -> None:
         try:
             stream = self.graph.astream(
-                given,
+                update,
                 {**self.config, "recursion_limit": STEPS},
                 context=self.context,
                 stream_mode="values",
@@ -121,7 +121,7 @@ class Run:
             case Token():
                 self.shown, self.speaker = self.shown + event.text, event.speaker
             case Message():
-                self.said.append(event)
+                self.messages.append(event)
                 self.shown, self.speaker, self._answered = "", None, True
             case ModelStart():
                 self.model_calls += 1
@@ -133,7 +133,7 @@ class Run:
                 self._go_on()
 
     def _go_on(self) -> None:
-        """Note that after an answer more is being made; a run that was told to stop does so here."""
+        """Note that the turn goes on after an answer. A run that was told to stop is cancelled here."""
         self._answered = False
         if self.stopped and self._task is not None:
             self._task.cancel()

@@ -1,4 +1,4 @@
-"""What a new message puts into the state, with what the state has missed: lines said unasked, a lost turn."""
+"""The state update of a new message, with what the state lacks: unasked messages, the message of a failed turn."""
 
 import logging
 from collections.abc import Sequence
@@ -22,29 +22,29 @@ REMEMBERED = 20
 """Lines of a transcript from which a lost state is rebuilt."""
 
 
-def given_by(entry: InboxEntry, lang: str, snapshot: StateSnapshot, lines: Sequence[TranscriptLine]) -> Update:
-    """Return what a message puts into the state; also the message before it, if that failed unheard.
+def update_for(entry: InboxEntry, lang: str, snapshot: StateSnapshot, lines: Sequence[TranscriptLine]) -> Update:
+    """Return the state update of a message; it includes the message before it, if no model has read that one.
 
     `lines` are the last ones of the transcript.
     """
     state = cast(State, snapshot.values)
-    given: Update = {"heard": {"id": entry.message_id, "text": entry.text, "source": entry.source}, "lang": lang}
+    update: Update = {"heard": {"id": entry.message_id, "text": entry.text, "source": entry.source}, "lang": lang}
     unasked = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
     answered = lines[: len(lines) - len(unasked)]
     if snapshot.tasks and not snapshot.interrupts and "heard" in state:
         holder = state.get("dialog") or SUPERVISOR
         unheard = heard_message(state["heard"], state.get("talks", {}).get(holder, {}))
-        return {**given, "talks": _caught_up(state, unasked, unheard)}
+        return {**update, "talks": _caught_up(state, unasked, unheard)}
     if answered and answered[-1].message_id != state.get("heard", {}).get("id"):
         LOG.warning("thread %s: its state is older than its transcript; rebuilt", entry.thread)
-        return {**given, **from_transcript(lines)}
-    return {**given, "talks": _caught_up(state, unasked)}
+        return {**update, **from_transcript(lines)}
+    return {**update, "talks": _caught_up(state, unasked)}
 
 
 def _caught_up(
     state: State, unasked: Sequence[TranscriptLine], unheard: AnyMessage | None = None
 ) -> dict[str, TalkUpdate]:
-    """Return what the supervisor and the holder of the conversation have missed: what was said unasked."""
+    """Return the unasked messages that the supervisor and the holder of the conversation have not seen."""
     talks, holder = state.get("talks", {}), state.get("dialog") or SUPERVISOR
     missed: dict[str, TalkUpdate] = {}
     for name in dict.fromkeys((SUPERVISOR, holder)):

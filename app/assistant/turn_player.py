@@ -24,7 +24,7 @@ from agents.verdict import Ballot, Verdict, read_votes
 from app.assistant.closing import Closing
 from app.assistant.language import Languages
 from app.assistant.run import Run, Stamp, config_of
-from app.assistant.turn_input import REMEMBERED, given_by
+from app.assistant.turn_input import REMEMBERED, update_for
 from app.graph import Graph
 from app.permissions import NOBODY_MAY, Permissions
 
@@ -74,15 +74,15 @@ class TurnPlayer:
         run = Run(self.graph, context, snapshot, is_resumed=is_resumed)
         self._runs[entry.thread] = run
         try:
-            given = await self._given(entry, snapshot, lang or preferences.lang) if progress is Progress.NEW else None
-            run.recording.begin((given or run.state)["lang"], resumed=is_resumed)
-            for event in (TurnStart(text=entry.text, source=entry.source), *_as_shown(run.said, run.state)):
+            update = await self._update(entry, snapshot, lang or preferences.lang) if progress is Progress.NEW else None
+            run.recording.begin((update or run.state)["lang"], resumed=is_resumed)
+            for event in (TurnStart(text=entry.text, source=entry.source), *_as_shown(run.messages, run.state)):
                 yield stamp(event, run.turn)
             if progress is not Progress.ENDED:
-                async with aclosing(run.events(given)) as events:
+                async with aclosing(run.events(update)) as events:
                     async for event in events:
                         yield stamp(event, run.turn)
-            if last := await self._closing.close(run, entry, given):
+            if last := await self._closing.close(run, entry, update):
                 yield stamp(last, run.turn)
         finally:
             del self._runs[entry.thread]
@@ -112,11 +112,11 @@ class TurnPlayer:
             ballot=Ballot(_votes(snapshot)),
         )
 
-    async def _given(self, entry: InboxEntry, snapshot: StateSnapshot, lang: str | None) -> Update:
+    async def _update(self, entry: InboxEntry, snapshot: StateSnapshot, lang: str | None) -> Update:
         """Return what a new message puts into the state."""
         chosen = self.languages.choose(entry, lang, snapshot.values.get("lang"))
         lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
-        return given_by(entry, chosen, snapshot, lines)
+        return update_for(entry, chosen, snapshot, lines)
 
 
 def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:

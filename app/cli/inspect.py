@@ -1,4 +1,4 @@
-"""What is stored and what is discovered, for its operator: commands that do one thing and print it."""
+"""Commands for the operator that print what is stored or discovered: threads, state, history, notes, check."""
 
 import sys
 from argparse import Namespace
@@ -76,7 +76,7 @@ async def check(options: Namespace, settings: Settings) -> int:
         try:
             absent: list[ConfigError] = []
             async with with_remote_tools(settings, discover()[0], absent.append) as speakers:
-                result = report(settings, speakers, whole=not absent)
+                result = report(settings, speakers, complete=not absent)
             result["faults"] += map(str, absent)
         except ConfigError as wrong:
             result["faults"].append(str(wrong))

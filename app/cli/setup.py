@@ -47,14 +47,14 @@ async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) 
     """
     words = partial(_say, settings.app_lang)
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    given = Choice(options.model or "", options.base_url or "", key)
+    preset = Choice(options.model or "", options.base_url or "", key)
     if options.yes or ask or sys.stdin.isatty():
         ask = ask or _typed
     else:
         raise UsageError(words("cannot_ask"))
     if options.yes and not options.model:
         raise UsageError(words("need_model"))
-    choice = given if options.yes else await _choose(given, ask, words)
+    choice = preset if options.yes else await _choose(preset, ask, words)
     _tell(words("trying", model=choice.model))
     outcome = await verdict(choice.model, choice.base_url or None, choice.key, settings.model_timeout)
     _tell(words(outcome))
@@ -70,11 +70,11 @@ async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) 
     return 0
 
 
-async def _choose(given: Choice, ask: Ask, words: Say) -> Choice:
-    """Offer the servers of this machine, unless an address was given; else ask for everything."""
+async def _choose(preset: Choice, ask: Ask, words: Say) -> Choice:
+    """Offer the servers of this machine, unless an address is preset; else ask for everything."""
     models: list[str] = []
     # A key that is set already goes to whichever endpoint is set later; it is tried as it will be used.
-    base_url, key = given.base_url, given.key
+    base_url, key = preset.base_url, preset.key
     if not base_url:
         _tell(words("looking", places=", ".join(name for name, _ in PLACES)))
         servers = await servers_here()
@@ -89,7 +89,7 @@ async def _choose(given: Choice, ask: Ask, words: Say) -> Choice:
         base_url = (await ask(words("ask_url"), False)).strip()
     if not models:
         key = (await ask(words("ask_key"), True)).strip() or key
-    return Choice(given.model or await _model(models, ask, words), base_url, key)
+    return Choice(preset.model or await _model(models, ask, words), base_url, key)
 
 
 async def _number(most: int, ask: Ask, words: Say) -> int:

@@ -1,4 +1,4 @@
-"""Where results go: to stdout alone, whatever else a tool or a dialog prints on the way."""
+"""Results go to stdout, and with `--json` nothing else does: other prints are sent to stderr."""
 
 import json
 import sys
@@ -8,12 +8,12 @@ from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from typing import TextIO
 
-_KEPT: ContextVar[TextIO | None] = ContextVar("kept", default=None)
+_RESULTS: ContextVar[TextIO | None] = ContextVar("results", default=None)
 
 
 def stdout() -> TextIO:
     """Return the stream for what a command was asked for."""
-    return _KEPT.get() or sys.stdout
+    return _RESULTS.get() or sys.stdout
 
 
 def print_result(options: Namespace, result: object, lines: Sequence[str]) -> int:
@@ -29,9 +29,9 @@ def results_alone() -> Iterator[None]:
 
     It holds for the whole process, so it must not begin while something else is running.
     """
-    token = _KEPT.set(sys.stdout)
+    token = _RESULTS.set(sys.stdout)
     try:
         with redirect_stdout(sys.stderr):
             yield
     finally:
-        _KEPT.reset(token)
+        _RESULTS.reset(token)

@@ -21,16 +21,16 @@ def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, Any]:
     """
     schema = parameters(tool)
     fields = schema.get("properties", {})
-    given: dict[str, Any] = {}
+    args: dict[str, Any] = {}
     for pair in pairs:
         name, separator, raw = pair.partition("=")
-        if not separator or name in given:
+        if not separator or name in args:
             raise UsageError(f"write each argument once, as name=value; found {pair!r}")
         if name not in fields:
             raise UsageError(f"{tool.name} takes no {name!r}; it takes: {', '.join(fields) or 'nothing'}")
-        given[name] = _value(name, raw, fields[name], schema)
-    _check(tool, given, schema)
-    return given
+        args[name] = _value(name, raw, fields[name], schema)
+    _check(tool, args, schema)
+    return args
 
 
 def _value(name: str, raw: str, field: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
@@ -52,14 +52,14 @@ def _branches(schema: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return schema.get("anyOf") or schema.get("oneOf") or [schema]
 
 
-def _check(tool: BaseTool, given: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+def _check(tool: BaseTool, args: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     """Hold the arguments against the schema; what only a JSON schema says is for the tool to refuse."""
-    if missing := [name for name in schema.get("required", ()) if name not in given]:
+    if missing := [name for name in schema.get("required", ()) if name not in args]:
         raise UsageError(f"{tool.name} needs {', '.join(missing)}")
     model = tool.tool_call_schema
     if isinstance(model, type) and issubclass(model, BaseModel):
         try:
-            model.model_validate(given)
+            model.model_validate(args)
         except ValidationError as wrong:
             problems = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in wrong.errors())
             raise UsageError("; ".join(problems)) from None

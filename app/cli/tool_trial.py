@@ -88,10 +88,10 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
             help=await make_help(settings, memory.store, memory.notes),
             device=TERMINAL,
         )
-        given = await _state(trial, memory)
+        state = await _state(trial, memory)
         events: list[Event] = []
         listening = replace(context, sink=events.append)
-        values = await graph.compile(store=memory.store).ainvoke(given, context=listening)
+        values = await graph.compile(store=memory.store).ainvoke(state, context=listening)
     return _finding(events, cast(State, values))
 
 

@@ -46,8 +46,8 @@ async def show(options: Namespace, settings: Settings) -> int:
 
 async def try_(options: Namespace, settings: Settings) -> int:
     """Run a tool for real and print what came of it; return 1 if it failed."""
-    async with _everyone(settings, options.name) as (speakers, whole):
-        check_tools(speakers, whole=whole)
+    async with _everyone(settings, options.name) as (speakers, complete):
+        check_tools(speakers, complete=complete)
         return await _try(options, settings, speakers)
 
 

@@ -37,7 +37,7 @@ def trace_test(play: Play, day: str = "") -> str:
         whose = ", ".join(f"{who}={_literal(tools)}" for who, tools in play.strangers.items())
         body.append(f"{INDENT}chat.borrows({whose})\n")
     if play.answers:
-        answers = {tool: [_literal(answer) for answer in found] for tool, found in play.answers.items()}
+        answers = {tool: [_literal(answer) for answer in results] for tool, results in play.answers.items()}
         body.append(_call("chat.finds", answers))
     body += [_stretch(list(turns), lang) for lang, turns in groupby(play.turns, key=lambda turn: turn.lang)]
     source = head + "\n".join(body)
@@ -59,8 +59,8 @@ def _stretch(turns: Sequence[Record], lang: str) -> str:
         heard = f"user: {turn.text}" if turn.text is not None else "user says nothing"
         lines += "\n".join(filter(None, [heard, turn.trace])).split("\n")
     shown = "\n".join(f"{INDENT * 2}{_in_block(line)}" if line.strip() else "" for line in lines)
-    said = [_literal(turn.text) for turn in turns] + [f"lang={_literal(lang)}"]
-    arguments = "".join(f"{INDENT * 2}{argument},\n" for argument in said)
+    texts = [_literal(turn.text) for turn in turns] + [f"lang={_literal(lang)}"]
+    arguments = "".join(f"{INDENT * 2}{argument},\n" for argument in texts)
     return f'{INDENT}assert told("""\n{shown}\n{INDENT}""") == await chat.says(\n{arguments}{INDENT})\n'
 
 

@@ -39,7 +39,7 @@ async def open_assistant(
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
-    check_tools(speakers, whole=not settings.has_remote_tools)
+    check_tools(speakers, complete=not settings.has_remote_tools)
     models = settings.models(model)
     check_help(settings)
     unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
@@ -65,12 +65,12 @@ def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
     return Speakers(supervisor, {name: dialog.named(name) for name, dialog in named.items()}), watching
 
 
-def check_tools(speakers: Speakers, *, whole: bool = True) -> None:
-    """Hold every tool and its card against the rules; `whole`: all tools there are.
+def check_tools(speakers: Speakers, *, complete: bool = True) -> None:
+    """Check every tool and its card; `complete` says that the speakers have all their tools.
 
     Raises:
         ContractError: one is broken; names the file or the tool.
     """
-    if problems := faults(speakers, languages(), complete=whole):
-        more = f" (and {len(problems) - 1} more: python -m app check)" if len(problems) > 1 else ""
-        raise ContractError(f"{problems[0]}{more}")
+    if problems := faults(speakers, languages(), complete=complete):
+        others = f" (and {len(problems) - 1} more: python -m app check)" if len(problems) > 1 else ""
+        raise ContractError(f"{problems[0]}{others}")

@@ -1,4 +1,4 @@
-"""The chain of help as the settings want it; faults in them are told at start."""
+"""Build the chain of help from the settings; a wrong setting stops the start."""
 
 import secrets
 
@@ -31,7 +31,7 @@ async def make_help(settings: Settings, store: BaseStore, notes: Notes) -> HelpC
 
 
 def check_help(settings: Settings) -> None:
-    """Hold the settings of the links together.
+    """Check that the links have the settings that they need.
 
     Raises:
         ConfigError: a link lacks what it needs.
@@ -75,7 +75,7 @@ def model_link(settings: Settings) -> OtherModel:
 
 
 async def _salt(store: BaseStore) -> bytes:
-    """Return what makes threads' names opaque; always the same for a database, and known to nobody else."""
+    """Return the salt for hashes of thread ids: a secret of the database that never changes."""
     item = await store.aget(SALT, "salt")
     if item is None:
         await store.aput(SALT, "salt", {"salt": secrets.token_hex(16)})

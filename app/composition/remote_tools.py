@@ -1,4 +1,4 @@
-"""Tools that are no functions here: read their files, open what they need, hand them to their speakers."""
+"""Remote tools: read their files, open their connections, add them to their speakers."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -49,19 +49,19 @@ async def with_remote_tools(
                     name, "services", {n: s.headers for n, s in described.services.items()}, environment
                 )
                 lines = await stack.enter_async_context(open_connections(described, secrets))
-                speakers = reduce(partial(_given, name), http_tools(described, lines), speakers)
+                speakers = reduce(partial(_with_tool, name), http_tools(described, lines), speakers)
         if settings.mcp_servers:
             mcp = _mcp()
             for name, listed in read_files("MCP_SERVERS", settings.mcp_servers, McpFile):
                 templates = {n: s.env or s.headers for n, s in listed.servers.items()}
                 secrets = secrets_of(name, "servers", templates, environment)
                 offers = await stack.enter_async_context(mcp.open_servers(name, listed, secrets, absent))
-                speakers = reduce(partial(_given, name), offers, speakers)
+                speakers = reduce(partial(_with_tool, name), offers, speakers)
         yield speakers
 
 
-def _given(file: str, speakers: Speakers, offer: Offer) -> Speakers:
-    """Return the speakers, one of them with one tool more."""
+def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
+    """Return the speakers, one of them with the offered tool added."""
     everyone = [speakers.supervisor, *speakers.dialogs.values()]
     if offer.speaker not in (names := [speaker.name for speaker in everyone]):
         problem = f"there is no {offer.speaker!r}; there are {', '.join(names)}"

@@ -13,10 +13,10 @@ from app.settings import Settings
 from prompts import PromptError, languages, translated
 
 
-def report(settings: Settings, speakers: Speakers | None = None, *, whole: bool = False) -> dict[str, Any]:
+def report(settings: Settings, speakers: Speakers | None = None, *, complete: bool = False) -> dict[str, Any]:
     """Return everything discovered, as plain data.
 
-    `speakers` are those with their remote tools, if these have been opened; `whole`: all of them.
+    `speakers` are those with their remote tools, if these have been opened; `complete` says that all of them are there.
     """
     problems: list[str] = []
     models: dict[str, str] = {}
@@ -36,7 +36,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, whole: bool 
         nothing: dict[str, Any] = {"dialogs": [], "observers": [], "tools": []}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
     speakers = speakers or discovered
-    problems += faults(speakers, languages(), complete=whole or not settings.has_remote_tools)
+    problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {
         "dialogs": [_dialog(dialog) for dialog in speakers.dialogs.values()],

@@ -1,4 +1,4 @@
-"""What a Telegram message says, and whether it is meant for the assistant."""
+"""Read a Telegram message: where it comes from, and which text of it is addressed to the bot."""
 
 from telegram import MaybeInaccessibleMessage, Message, User
 from telegram.constants import ChatType
@@ -21,9 +21,9 @@ def place_of(message: MaybeInaccessibleMessage, user: User) -> Place:
 
 
 def addressed(message: Message, name: str) -> str | None:
-    """Return what is said to the bot of this name, without the name; None if it is not meant.
+    """Return the text that is addressed to the bot `name`, without the name; None if there is none.
 
-    In a group it is meant by its name, by a reply to it, and by a command that it has.
+    In a group a message addresses the bot by its name, by a reply to the bot, or by one of its commands.
     """
     text = message.text or message.caption or ""
     mention = f"@{name}".lower()

@@ -1,4 +1,4 @@
-"""The Telegram library, made fit for a service: no update deafens it, and its logs keep silent."""
+"""A Telegram bot for a service: it skips updates that it cannot read, and the library's logs are off."""
 
 import asyncio
 import logging
@@ -48,7 +48,7 @@ class ServiceBot(Bot):
         allowed_updates: Sequence[str] | None = None,
         **options: object,
     ) -> tuple[Update, ...]:
-        """Return the updates that can be read; the library's own would fail on the whole batch, for ever."""
+        """Return the updates that can be read; the library's method fails on the whole batch if one cannot."""
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         asked = {"offset": offset, "timeout": int(seconds), "allowed_updates": allowed_updates}
         try:

@@ -1,4 +1,4 @@
-"""Questions as buttons: one for each option or page, and what a tap on it says."""
+"""Questions as buttons: one for each option or link, and the answer that a tap on it stands for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a Telegram chat meets: turns that are played and shown, and messages that nobody asked for."""
+"""The door of the Telegram chats: it plays turns and shows them, and sends messages that answer nothing."""
 
 import asyncio
 import logging
@@ -22,17 +22,17 @@ TYPING_EVERY = 4.0
 
 
 class TelegramDoor:
-    """Carry turns to the assistant, and its answers to the chats; `lang` is spoken where nothing else is known."""
+    """Carry turns to the assistant and its answers to the chats; `lang` serves chats whose language is unknown."""
 
     def __init__(self, assistant: Assistant, sender: Sender, *, lang: str) -> None:
         self.assistant, self.sender = assistant, sender
         self.chats = Chats()
         self.reached: Callable[[str], None] = lambda thread: None
-        """Is told of each thread whose user writes."""
+        """Is called with each thread whose user writes."""
         self._lang = lang
 
     async def tell(self, thread: str, text: str) -> bool:
-        """Say something unasked; False if the thread is not of this door, or it does not reach its chat."""
+        """Send a text that answers nothing; False if the thread is not of this door, or the chat is out of reach."""
         chat = chat_of(thread)
         if chat is None:
             return False
@@ -43,7 +43,7 @@ class TelegramDoor:
             return False
 
     async def remind(self, ring: Ring) -> None:
-        """Tell a reminder, and write down that it was told; one that was written down has arrived before.
+        """Send a reminder and store that it was sent; a reminder that is stored is not sent again.
 
         Raises:
             Unreachable: it did not reach the chat.
@@ -62,7 +62,7 @@ class TelegramDoor:
                 self.attend(Place(chat), partial(self.play, chat, turn))
 
     def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something for a chat when what came before is done; say sorry if it fails."""
+        """Do something for a chat after what is queued before it; send an apology if it fails."""
         self.chats.add(place.chat, partial(self._attempt, place, work))
 
     async def lang(self, place: Place) -> str:
@@ -80,7 +80,7 @@ class TelegramDoor:
         await self.sender.say(place.chat, text, is_markdown=False)
 
     async def play(self, chat: int, turn: Turn) -> None:
-        """Play a turn to its end and show it; to its end also when the chat cannot be shown anything any more.
+        """Play a turn to its end and show it, also when the chat is gone before the end.
 
         Raises:
             Gone: the chat cannot be written to.

@@ -1,4 +1,4 @@
-"""Notes for a person, delivered to the operators' chat: in their order, each until Telegram has taken it."""
+"""Deliver notes to the operators' chat, in their order; each is tried until Telegram accepts it."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ class Courier:
         self._is_closing = asyncio.Event()
 
     async def run(self) -> None:
-        """Deliver what waits and what comes, until closed."""
+        """Deliver the notes that wait and those that come, until closed."""
         while not self._is_closing.is_set():
             self._notes.changed.clear()
             await self._pause(await self._round())
@@ -42,7 +42,7 @@ class Courier:
         self._is_closing.set()
 
     async def _round(self) -> float:
-        """Deliver what waits; return the seconds until the next look."""
+        """Deliver the notes that wait; return the seconds until the next look."""
         try:
             for note in await self._notes.waiting():
                 if self._is_closing.is_set():

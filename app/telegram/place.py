@@ -1,4 +1,4 @@
-"""Where a Telegram message comes from: its chat, its sender, and what both are called inside."""
+"""Where a Telegram message comes from: its chat and its sender, and their thread and user ids."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Place:
     chat: int
     message: int = 0
     user: str | None = None
-    """Whose message it is; None for the chat's own."""
+    """The id of the user who wrote it; None in a private chat, whose thread id is also the user id."""
     lang: str | None = None
     """The language of the user's Telegram, if it is one of ours."""
 

@@ -1,4 +1,4 @@
-"""What has to be done for each chat: in order within a chat, side by side between chats."""
+"""Jobs for each chat: in order within a chat, at the same time for different chats."""
 
 import asyncio
 import logging

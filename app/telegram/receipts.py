@@ -1,4 +1,4 @@
-"""Which answers have arrived in a chat whose turn is not over, so that a restart does not send them again."""
+"""Which answers of an unfinished turn were sent to a chat, so that a restart does not send them again."""
 
 import hashlib
 
@@ -45,6 +45,6 @@ class Receipts:
 
 
 def _digest(event: Message | View) -> str:
-    # A view that is told again after a restart is a message in its words.
+    # After a restart a view comes again as a message with the view's words.
     words = event.text() if isinstance(event, View) else event.text
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()

@@ -17,7 +17,7 @@ def retrying(before_sleep: Callable[[BaseException], None], patience: float = in
     """Return what makes a request until it succeeds, or Telegram was out of reach for `patience` seconds.
 
     The time that Telegram asks for is always waited for. `before_sleep` is given the failure. The last failure is
-    raised, and so is any that no wait would mend.
+    raised, and at once any failure that another try cannot mend.
     """
     longer = wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
 

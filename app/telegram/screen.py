@@ -1,4 +1,4 @@
-"""The events of one turn, shown in a Telegram chat; what a chat cannot show comes as text."""
+"""Show the events of a turn in a Telegram chat; a view that a chat cannot show is sent as text."""
 
 from collections.abc import Awaitable, Callable
 
@@ -36,10 +36,10 @@ class ChatScreen:
         """
         question, self._question = self._question, None
         if isinstance(event, Interrupt):
-            # Its words, and whether they have been sent before, are those of the message that follows.
+            # The message that follows has its words, and decides whether they have been sent before.
             self._question = event
         elif isinstance(event, Message) and event.shown and question is None:
-            # The view before it was it.
+            # The view before it showed the same.
             pass
         elif not self._receipts.take(event):
             await self._send(event, question)
@@ -79,7 +79,7 @@ class ChatScreen:
 
 
 def grid(view: Table) -> Page | None:
-    """Return a table in columns of letters of one width; None where a phone would break its lines."""
+    """Return a table in fixed-width columns; None if a phone would break its lines."""
     numbered = (("#", *view.columns), *((str(number), *row) for number, row in enumerate(view.rows, 1)))
     lines = columns(numbered)
     title = f"{clean(view.title)}\n" if view.title else ""

@@ -41,7 +41,7 @@ class Sender:
     async def say(self, chat: int, text: str, *, is_markdown: bool = True, keyboard: Keyboard = None) -> bool:
         """Send a text in as many messages as it takes; the last one carries the buttons.
 
-        Returns False if Telegram was out of reach for too long. What Telegram refuses as it is counts as sent.
+        Returns False if Telegram was out of reach for too long. A text that Telegram refuses counts as sent.
 
         Raises:
             Gone: the chat cannot be written to.
@@ -49,7 +49,7 @@ class Sender:
         return await self.show(chat, pages(text, is_markdown=is_markdown), keyboard)
 
     async def show(self, chat: int, pages: Sequence[Page], keyboard: Keyboard = None) -> bool:
-        """Send pages, the last one with the buttons; what comes of them is as `say` tells.
+        """Send pages, the last one with the buttons; returns the same as `say`.
 
         Raises:
             Gone: the chat cannot be written to.
@@ -70,7 +70,7 @@ class Sender:
             return await self._deliver(chat, send) != "refused"
 
     async def typing(self, chat: int) -> None:
-        """Show that an answer is being made; it is no loss if that does not arrive."""
+        """Show that an answer is being made; a failure of this is ignored."""
         if chat not in self._slowed:
             with suppress(TelegramError):
                 await self._bot.send_chat_action(chat, ChatAction.TYPING)
@@ -79,7 +79,7 @@ class Sender:
         return self._locks.setdefault(chat, asyncio.Lock())
 
     async def _page(self, chat: int, page: Page, keyboard: Keyboard) -> Fate:
-        """Send a page; what Telegram refuses comes without formatting, then without links, then without buttons."""
+        """Send a page; if Telegram refuses it, send it without formatting, then without links, then without buttons."""
         send = partial(self._bot.send_message, chat, page.text, link_preview_options=NO_PREVIEW)
         fate: Fate = "refused"
         tries = [(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard)), ((), None)]

@@ -1,4 +1,4 @@
-"""Taps on buttons: those of a question answer it once, for the one it was put to."""
+"""Taps on buttons: a tap answers its question once, and only from the user who was asked."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +15,7 @@ from prompts import sentence
 
 
 async def take(door: TelegramDoor, place: Place, query: CallbackQuery, tap: Tap, *, is_late: bool = False) -> None:
-    """Store what a tap says as a message of the user, once, and have it answered; a stale one gets a remark.
+    """Store the answer of a tap as a message of the user, once, and play it; a tap that is too late gets a remark.
 
     Raises:
         sqlite3.Error: it could not be stored.
@@ -32,23 +32,23 @@ async def take(door: TelegramDoor, place: Place, query: CallbackQuery, tap: Tap,
         door.attend(place, partial(door.play, place.chat, turn))
         door.chats.start(settle(query))
     elif door.chats.is_busy(place.chat) and not is_late:
-        # Whether it is open shows when the turn that is being played is over.
+        # The turn that is being played may ask this question before it ends.
         door.attend(place, partial(take, door, place, query, tap, is_late=True))
     else:
         door.chats.start(settle(query, sentence("telegram", "too_late", lang)))
 
 
 async def settle(query: CallbackQuery, remark: str | None = None) -> None:
-    """Take the buttons away that were tapped; where Telegram finds that too late, nothing is lost."""
+    """Remove the buttons that were tapped; a refusal by Telegram is ignored."""
     await answer(query, remark)
-    # Of a message that is too old Telegram tells no more than that it was.
+    # Telegram does not give the content of a message that is too old.
     if isinstance(query.message, Message):
         with suppress(TelegramError):
             await query.edit_message_reply_markup()
 
 
 async def answer(query: CallbackQuery, remark: str | None = None) -> None:
-    """Tell Telegram that the tap has arrived, and the user what came of it."""
+    """Tell Telegram that the tap has arrived, and show the user a remark, if there is one."""
     with suppress(TelegramError):
         await query.answer(remark)
 

@@ -1,4 +1,4 @@
-"""What comes from Telegram: let in or refused, stored before it is acknowledged, and put into its chat's queue.
+"""Updates from Telegram: refuse strangers, store each update before it is acknowledged, queue it for its chat.
 
 Edited messages are not asked for: what was answered stays answered, and Telegram also reports edits nobody made.
 """

@@ -1,4 +1,4 @@
-"""What the REPL completes while a tool waits for the user: the answers."""
+"""Complete answers at the prompt while a tool waits for the user."""
 
 from collections.abc import Callable, Iterable
 

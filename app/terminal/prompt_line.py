@@ -1,4 +1,4 @@
-"""The line one types in: its keys, its completion, where it is edited."""
+"""The input line of the REPL: its keys, its completion, its editor."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable
 
@@ -52,7 +52,7 @@ def input_line(
 ) -> PromptSession[str]:
     """Return the line: Enter sends, Alt-Enter or a trailing backslash begins a new line, Ctrl-C interrupts."""
     keys = KeyBindings()
-    # While one searches the history, Enter takes what was found and Ctrl-C goes back.
+    # While one searches the history, Enter takes the match and Ctrl-C goes back.
     keys.add("enter", filter=~is_searching)(_send)
     keys.add("escape", "enter", filter=~is_searching)(_new_line)
     keys.add("c-c", filter=~is_searching)(interrupt)

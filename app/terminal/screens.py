@@ -1,4 +1,4 @@
-"""Events for the eye of a reader: JSON lines for a script, plain text for a pipe, Markdown for a terminal."""
+"""Show events: as JSON lines for a script, as plain text for a pipe, as Markdown for a terminal."""
 
 import asyncio
 import json

@@ -19,7 +19,7 @@ LONGEST = 160
 class TraceTree:
     """Gather the events of a turn and show them as a tree once the turn is over.
 
-    A branch is one who acts: a speaker or an observer. A hand-over begins the branches anew.
+    Each speaker and each observer has a branch. After a hand-over there are new branches.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
@@ -59,7 +59,7 @@ class TraceTree:
                 self._trunk(event)
 
     def close(self) -> None:
-        """Print what there is of a turn that has no end."""
+        """Print the events of a turn that did not end."""
         if not self._is_empty:
             self._print("not ended")
 

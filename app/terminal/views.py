@@ -1,4 +1,4 @@
-"""Views and questions drawn for a terminal: every text cleaned, every link to be seen."""
+"""Draw views and questions for a terminal: every text is cleaned, every link shows its address."""
 
 from collections.abc import Iterable
 
@@ -27,7 +27,7 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "ta
 
 
 def drawn(view: View) -> list[RenderableType]:
-    """Return a view as a terminal shows it; what cannot be drawn is its plain text."""
+    """Return a view as a terminal shows it; a view without a drawing is its plain text."""
     match view:
         case CardList(title=title, entries=entries):
             return [
@@ -127,7 +127,7 @@ def _option(label: str, detail: str) -> Text:
 
 
 def _address(url: str) -> Text:
-    # Not a terminal's own link: what is opened should be what is read.
+    # Not a terminal's own link: that can open another address than the one it shows.
     return Text(clean(url), "underline", overflow="fold")
 
 

@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage
 from agents.models.script import Call, Line, Script
 from app.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import Gate
+from tests.support.user_words import user_words
 
 ANN, BOB, GROUP = 11, 22, -100777
 PLAN = Call("plan_things", {"brief": "to-dos"})
@@ -21,7 +22,8 @@ class Echo(Script):
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
         """Return the last message."""
-        return next((message.text for message in reversed(messages) if message.type == "human"), "Hello, who are you?")
+        words = user_words(messages)
+        return words[-1] if words else "Hello, who are you?"
 
 
 class Holding(Gate):

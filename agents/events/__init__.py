@@ -1,8 +1,8 @@
-"""What happens in a turn: typed events, the only thing that leaves the graph.
+"""The typed events of a turn: all that leaves the graph.
 
 `str(event)` is one line of a trace; `event.plain()` is one JSON object of the outside contract.
-Here are the turn, what is said and asked, and the tools; `agents.events.handover` has who holds the conversation,
-`agents.events.models` what models did, `agents.events.views` what is on the screen, `agents.events.trace` the trace.
+This module has the events of turns, messages, questions and tools; `agents.events.handover` those of decisions and
+hand-overs, `agents.events.models` those of model calls, `agents.events.views` what tools put on the screen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 VERSION = 1
 RETRY = "model_retry"
-"""The code of an `error` after which the model is asked again."""
+"""The code of an `error` event after which the model is asked again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class ToolStart(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ToolEnd(Event):
-    """A tool answered; `object` is what the model is told."""
+    """A tool answered; `object` is the result that the model gets."""
 
     type: ClassVar[str] = "tool.end"
     speaker: str
@@ -128,7 +128,7 @@ class Message(Event):
     interrupted: bool = False
     shown: bool = False
     original: str = ""
-    """What the model said where a view stands for it."""
+    """The words of the model, when a view is shown in their place."""
 
     def __str__(self) -> str:
         return f"{self.speaker}: {self.text}{' ^C' if self.interrupted else ''}"

@@ -90,16 +90,14 @@ class Transcript:
         """Return the users of the thread that have no other thread."""
         return {row[0] for row in await self._rows(ONLY_HERE, clean(thread))}
 
-    async def erase(self, thread: str) -> set[str]:
-        """Delete inbox and transcript of the thread; return its users that have no other thread."""
+    async def erase(self, thread: str) -> None:
+        """Delete inbox and transcript of the thread."""
 
-        def gone(connection: sqlite3.Connection) -> set[str]:
-            alone = {row[0] for row in connection.execute(ONLY_HERE, (clean(thread),))}
+        def delete(connection: sqlite3.Connection) -> None:
             for sql in ERASE:
                 connection.execute(sql, (clean(thread),))
-            return alone
 
-        return await self._connection.write(gone)
+        await self._connection.write(delete)
 
     async def _letters(self, rest: str, *values: str) -> list[InboxEntry]:
         return [InboxEntry(*row) for row in await self._rows(LETTERS + rest, *values)]

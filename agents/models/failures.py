@@ -1,6 +1,6 @@
-"""What a provider's failures mean: whether to ask again, and what to tell whoever runs the application.
+"""Tell what a provider's failure means: whether to ask again, and what an operator should know.
 
-What LangChain's exceptions do not say is asked of one module a provider, such as `openai_failures`.
+Where LangChain's exceptions do not say it, a module for the provider does, such as `openai_failures`.
 """
 
 from langchain_core.exceptions import (
@@ -17,11 +17,11 @@ from agents.models import openai_failures
 PROVIDERS = (openai_failures,)
 FAILURES: tuple[type[Exception], ...] = (ModelError, *(kind for provider in PROVIDERS for kind in provider.FAILURES))
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
-"""What the libraries trip over when a provider sends what is no piece of a reply."""
+"""Errors of the libraries when a provider sends a malformed piece of a reply."""
 
 
 def diagnose(failure: Exception) -> Trouble:
-    """Say what a provider's failure means for whoever runs the application."""
+    """Return the trouble that an operator reads for a provider's failure."""
     if isinstance(failure, ModelAuthenticationError | ModelPermissionDeniedError):
         return "key_refused"
     if isinstance(failure, ContextOverflowError) or any(provider.overflows(failure) for provider in PROVIDERS):

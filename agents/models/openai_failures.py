@@ -1,4 +1,4 @@
-"""What the failures of the OpenAI client mean, beyond what LangChain's own exceptions say."""
+"""Tell failures of the OpenAI client apart where LangChain's own exceptions do not."""
 
 import re
 import traceback
@@ -7,7 +7,7 @@ from openai import APIError, APIStatusError, AsyncStream, OpenAIError
 
 FAILURES = (OpenAIError,)
 OVERFLOW = re.compile(r"context[ _](length|size|window)|too many tokens|number of tokens|too large for model", re.I)
-"""How servers word it, or call it, that the LangChain integration does not know."""
+"""Words of servers for a prompt that is too long, which the LangChain integration does not know."""
 # By its method: the class itself is said to be of the package.
 STREAM = AsyncStream.__aiter__.__module__
 """The module in which the client reads streams."""
@@ -21,7 +21,7 @@ def overflows(failure: Exception) -> bool:
 
 
 def was_streaming(failure: BaseException) -> bool:
-    """Tell whether a stream broke off behind the headers; by its type the failure might be one before them."""
+    """Tell whether a stream broke off after the headers; the type of the failure does not say so."""
     if type(failure) is APIError:
         # Only a stream raises it as it is: an error that is sent in place of a piece.
         return True

@@ -1,1 +1,1 @@
-"""What finds things by how people ask for them; built when the application starts, nothing is downloaded."""
+"""Find tools by requests: a ranker and shortcuts, trained from the tools' cards without any download."""

@@ -12,12 +12,12 @@ from agents.retrievers.features import Vector
 CONSTANT = 0.3
 """A feature that every vector has: by it a class of very different examples can win what fits nowhere else."""
 SHARPNESS = 5.0
-"""What a mean counts for before the first step."""
+"""The factor of the means before the first step."""
 STEP = 2.0
 NEAR, FAR = 10, 10
-"""How many classes are held against the right one: those whose means are most like the example, and any others."""
+"""Numbers of classes to compare with the right one: those with the most similar means, and random others."""
 TELLING = 15
-"""A feature that more classes have says too little to find the near ones by."""
+"""A feature that more classes have is not used to find the near ones."""
 EPOCHS = 2
 VISITS = 4_000
 """Examples looked at while training, in all epochs; of more examples, a part corrects the means of all."""

@@ -12,16 +12,17 @@ from prompts import languages, table
 
 Words = tuple[str, ...]
 SURE = 0.9
-"""How likely the best tool has to be, if the request is for any."""
+"""The least share of the best tool among all tools."""
 CLOSENESS = 0.45
-"""How like one of the tool's whole examples the request has to be; 1 is the same."""
+"""The least similarity of the request to an example of the tool, from 0 to 1."""
 
 
 class Shortcuts:
     """Tells which requests go straight to a tool; all tools compete, and those marked `shortcut` may win.
 
-    Sure is what an example of one tool alone says, fillers aside; or what has no word that the tool's examples
-    lack ("don't stop it" and "stop it at nine" are not "stop it"), resembles one of them, and is hardly for another.
+    A request is for a tool when it says the same as an example of this tool alone, fillers aside. It is also for the
+    tool when it resembles an example, has no word that the tool's examples lack ("don't stop it" and "stop it at nine"
+    are not "stop it"), and the ranker finds no other tool likely.
     """
 
     def __init__(self, cards: Sequence[Card], ranker: ToolRanker | None = None) -> None:

@@ -9,7 +9,7 @@ _SLOT = re.compile(r"\{\w+\}")
 
 @dataclass(frozen=True)
 class Card:
-    """What is known of a tool: its name, and by language what it does and how people ask for it."""
+    """A tool's name and, by language, its description and examples of requests for it."""
 
     name: str
     descriptions: Mapping[str, str] = field(default_factory=dict)

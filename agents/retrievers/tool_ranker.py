@@ -10,16 +10,16 @@ from agents.retrievers.tool_entry import Card
 from agents.text.fulltext import Entry, Index
 
 WORDS = 0.1
-"""What one point of BM25 is worth in log-odds of the linear model."""
+"""The weight of a point of BM25, in log-odds of the linear model."""
 CONTEXT = 0.35
-"""What the context counts beside the request."""
+"""The weight of the context, where the request has 1."""
 LONGEST = 2_000
 """Characters of a request, and of its context, that are looked at."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A tool and how well it fits the request: low scores of the best tools say that none does."""
+    """A tool and how well it fits the request. If the best tools have low scores, none fits."""
 
     name: str
     score: float

@@ -1,7 +1,7 @@
 """Moments: when something shall happen, once or again and again, in a person's time zone.
 
-Wall-clock times keep their place on the clock over a change of daylight saving. One that a change skips comes
-as much later as the clock jumped; one that comes twice is taken at its first coming.
+Wall-clock times stay the same over a change of daylight saving time. A time that the change skips moves by as much
+as the clock jumps; of a time that comes twice the first is taken.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from zoneinfo import ZoneInfo
 from dateutil.rrule import rrulestr
 
 STEPS = {"SECONDLY": 1, "MINUTELY": 60, "HOURLY": 3600}
-"""Seconds of the repetitions that go by elapsed time, not by the clock on the wall."""
+"""Seconds of the frequencies that count elapsed time instead of wall-clock time."""
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """A repetition: an RFC 5545 rule ("FREQ=WEEKLY;BYDAY=MO") and where the clock stands when it comes first.
+    """A repetition: an RFC 5545 rule ("FREQ=WEEKLY;BYDAY=MO") and the wall-clock time of its first occurrence.
 
-    `start` may be a time that daylight saving skips on that day: it is the place on the clock for all others.
+    `start` may be a time that daylight saving time skips on that day: the later occurrences need it.
     """
 
     rule: str

@@ -106,7 +106,7 @@ def _monthly(months: int, pieces: Pieces, now: datetime) -> str:
 
 
 def _last_of(day: int) -> str:
-    """Say "on that day, or on the last one of a month that is too short"."""
+    """Return the part of a rule for a day of the month, or the last day of a shorter month."""
     if day <= 28:
         return f"BYMONTHDAY={day}"
     return f"BYMONTHDAY={','.join(map(str, range(28, day + 1)))};BYSETPOS=-1"

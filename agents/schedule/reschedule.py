@@ -14,7 +14,7 @@ from agents.schedule.time_of_day import clock_of
 
 
 def moved(text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment) -> Moment | None:
-    """Return `former` moved to what `text` says; what it does not say stays: the day, the time, the repetition.
+    """Return `former` moved to the time that `text` names. It keeps the day, time or repetition that `text` leaves out.
 
     Returns None when the text names no moment to come.
     """
@@ -38,9 +38,9 @@ def moved(text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment) -
 
 
 def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
-    """Return a moment as it is for somebody who lives in `zone` now.
+    """Return a moment for a user who has moved to `zone`.
 
-    What repeats by the calendar keeps its place on the clock; what comes once, or by elapsed time, its instant.
+    A repetition by the calendar keeps its wall-clock time; a single moment, or one by elapsed time, keeps its instant.
     """
     at, repeat = former.at.astimezone(zone), former.repeat
     if repeat is None:

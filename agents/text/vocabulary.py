@@ -83,7 +83,7 @@ class Vocabulary:
         """Whether the whole text is one of the phrases of these lists."""
         exact = tuple(self.stems(text))
         short = self.key(text)
-        return any(keys and (exact in keys or short in keys) for keys in (self._keys(name) for name in names))
+        return any(keys and (exact in keys or short in keys) for keys in (_phrase_keys(self, name) for name in names))
 
     def mention(self, text: str, name: str) -> tuple[int, int] | None:
         """Return the span of plain text where a phrase of the list stands; the longest phrase wins."""
@@ -99,9 +99,6 @@ class Vocabulary:
         stems = tuple(self.stems(text))
         starts = (tuple(self.stems(entry)) for entry in self.table["question"])
         return text.rstrip().endswith("?") or any(stems[: len(start)] == start for start in starts)
-
-    def _keys(self, name: str) -> frozenset[tuple[str, ...]]:
-        return _phrase_keys(self, name)
 
 
 @cache
@@ -140,5 +137,5 @@ def _by_letters(text: str, lang: str) -> str:
 
 
 @cache
-def _share_script(one: str, other: str) -> bool:
-    return one == other or letters_of(language(one).letters[:1], other) > 0
+def _share_script(lang: str, other: str) -> bool:
+    return lang == other or letters_of(language(lang).letters[:1], other) > 0

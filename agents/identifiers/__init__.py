@@ -55,9 +55,10 @@ class Aliases:
     def __init__(self, by_kind: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self.by_kind: NumberedIds = {kind: dict(numbers) for kind, numbers in (by_kind or {}).items()}
 
-    def hide(self, data: object, schema: Schema) -> Any:
+    def hide(self, data: object, schema: Schema) -> object:
         """Return data with a number in place of every identifier that the schema marks."""
-        return Swap(schema, MARK, self._number)(data)
+        hidden: object = Swap(schema, MARK, self._number)(data)
+        return hidden
 
     def restore(self, data: object, schema: Schema, user_texts: Sequence[str] = ()) -> Any:
         """Return data with the identifier in place of every number where the schema marks one.

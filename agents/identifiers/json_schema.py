@@ -9,7 +9,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Swap:
-    """Swaps the values that a JSON schema marks, all through data; everything else stays as it is.
+    """Swaps the values that a JSON schema marks, all through data; other values stay as they are.
 
     With the schema `{"properties": {"id": {"x-opaque": "order"}}}` and the mark "x-opaque" the data
     `{"id": "7f9c", "price": 3}` becomes `{"id": swap("order", "7f9c"), "price": 3}`.
@@ -18,7 +18,7 @@ class Swap:
     root: Schema
     mark: str
     """The keyword that marks; its value is the first argument of `swap`."""
-    swap: Callable[[str, Any], object]
+    swap: Callable[[str, object], object]
 
     def __call__(self, data: object, schema: Schema | None = None) -> Any:
         """Return data that follows a schema within the root, or the root itself, with the marked values swapped.
@@ -56,7 +56,7 @@ class Swap:
             return [self(entry, schema) for entry in data]
         return data
 
-    def _members(self, data: Mapping[str, Any], schema: Schema) -> Iterator[tuple[str, Any]]:
+    def _members(self, data: Mapping[str, object], schema: Schema) -> Iterator[tuple[str, object]]:
         """Yield the members of an object; names that the schema does not give itself may be marked."""
         properties, kind = schema.get("properties", {}), name_rule(schema, self.root).get(self.mark)
         # Which pattern a name fits is not asked: patterns may come from outside, and no swapped name fits one.

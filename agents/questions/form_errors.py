@@ -1,4 +1,4 @@
-"""What a user is told of a value that a form does not take, in their language and without a programmer's words."""
+"""Messages to the user about values that a form rejects, in their language and without technical terms."""
 
 from collections.abc import Iterable, Mapping
 

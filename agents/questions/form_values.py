@@ -1,4 +1,4 @@
-"""What a message fills in of a form: JSON, `label: value` lines, or the value itself when only one is wanted."""
+"""Read form values from a message: JSON, `label: value` lines, or the bare value of the only open field."""
 
 from collections.abc import Collection, Mapping
 from enum import Enum
@@ -12,7 +12,7 @@ from agents.text.phrases import is_said
 from agents.text.stems import words
 
 FEW_WORDS = 4
-"""A message of more, not fit for the only field that is wanted, is no attempt to fill it in."""
+"""Words; a longer message that is no value of the only open field is about something else."""
 
 
 def filled(

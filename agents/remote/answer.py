@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import TypeGuard
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -25,7 +25,7 @@ SLOT = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 
 
 def answer_of(tool: ToolSpec, body: object, lang: str, words: str = "") -> Answer:
-    """Return the result that the body of a good answer stands for; `words` are told where it has no data.
+    """Return the result that the body of a good answer holds; `words` are the text for an answer without data.
 
     Raises:
         NoAnswer: the answer is not what the file says it is.
@@ -49,16 +49,17 @@ def answer_of(tool: ToolSpec, body: object, lang: str, words: str = "") -> Answe
     return result(data, view=view)
 
 
-def find(path: str, data: object) -> Any:
+def find(path: str, data: object) -> object:
     """Return what a JMESPath expression finds in data.
 
     Raises:
         NoAnswer: the data is of another shape than the expression needs.
     """
     try:
-        return jmespath.search(path, data)
+        value: object = jmespath.search(path, data)
     except JMESPathError as wrong:
         raise NoAnswer(f"its answer does not fit {path!r} ({type(wrong).__name__})") from None
+    return value
 
 
 def fill(template: str, data: object) -> str:
@@ -67,7 +68,7 @@ def fill(template: str, data: object) -> str:
 
 
 def view_of(spec: ViewSpec, data: object, lang: str) -> View | None:
-    """Return the view of an object; None where the service gave nothing that can be shown."""
+    """Return the view of an object; None if the data cannot be shown."""
     body: dict[str, object] = {"kind": spec.kind}
     if isinstance(spec, Cards):
         parts = ("label", "detail", "url", "id")
@@ -114,7 +115,7 @@ def _candidates(options: Options, rows: Sequence[object]) -> list[Option]:
     ]
 
 
-def _is_fact(value: object) -> bool:
+def _is_fact(value: object) -> TypeGuard[str | float]:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 

@@ -24,7 +24,7 @@ class FromContext(Part):
 
 
 class Service(Part):
-    """One service: where it is, how it is entered, how patient one is with it."""
+    """One service: its address, its headers and its limits."""
 
     url: str
     internal: bool = False
@@ -65,7 +65,7 @@ class HttpTool(ToolSpec):
     speaker: str
     description: ByLanguage
     service: str = ""
-    """May be left out where there is one only."""
+    """The name of its service; optional where the file has one only."""
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
     path: Annotated[str, AfterValidator(_rooted)]
     parameters: Mapping[str, HttpParameter] = {}
@@ -105,7 +105,7 @@ class HttpTool(ToolSpec):
 
 
 class HttpFile(Part):
-    """A whole file."""
+    """The content of a file."""
 
     services: Annotated[Mapping[ToolName, Service], Field(min_length=1)]
     tools: Annotated[list[HttpTool], Field(min_length=1)]

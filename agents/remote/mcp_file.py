@@ -1,4 +1,4 @@
-"""The file of MCP servers: how each is reached, who gets its tools, and what is said of these."""
+"""The file of MCP servers: the address of each, the speaker of its tools, and the texts of the tools."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -70,6 +70,6 @@ class ServerSpec(Part):
 
 
 class McpFile(Part):
-    """A whole file."""
+    """The content of a file."""
 
     servers: Annotated[Mapping[ToolName, ServerSpec], Field(min_length=1)]

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
 import httpx
@@ -23,7 +23,7 @@ GONE = (CONNECTION_CLOSED, 32600)
 """Errors by which the library tells that a session is no more."""
 Connect = Callable[[], AbstractAsyncContextManager[ClientSession]]
 Asked = TypeVar("Asked")
-Request = Callable[[ClientSession], Coroutine[Any, Any, Asked]]
+Request = Callable[[ClientSession], Awaitable[Asked]]
 
 
 class ServerLost(Exception):

@@ -1,4 +1,4 @@
-"""What a remote tool takes: values that the model gives or the system sets, and the model that checks the former."""
+"""The parameters of a remote tool, and the pydantic model that checks the arguments."""
 
 from collections.abc import Mapping
 from types import GenericAlias

@@ -22,7 +22,7 @@ def _expression(text: str) -> str:
     return text
 
 
-def _marked(schema: Any) -> Any:
+def _marked(schema: object) -> object:
     """Return a schema with the mark of opaque identifiers in place of `opaque`."""
     if isinstance(schema, Mapping):
         opaque = isinstance(schema.get("opaque"), str) and "type" in schema

@@ -1,4 +1,4 @@
-"""Keep secrets to ourselves: a service that repeats what it was sent is not quoted."""
+"""Remove secrets from the answers of services, which may repeat the request."""
 
 import base64
 import binascii

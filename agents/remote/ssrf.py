@@ -1,4 +1,4 @@
-"""Which addresses a service may be reached at: its own host, checked when the connection is made, and pinned.
+"""Restrict requests to the host of a service, whose address is checked and pinned when the connection is made.
 
 ssrfguard resolves a name once, checks every answer and connects to what it has checked; userinfo, encoded
 addresses and other schemes, hosts and ports are refused before that, on redirects too.
@@ -7,7 +7,6 @@ addresses and other schemes, hosts and ports are refused before that, on redirec
 import ssl
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -25,7 +24,7 @@ NEAR = AddressTable(
 
 
 def policy_of(url: str, *, internal: bool, redirects: int = 0) -> Policy:
-    """Return what may be reached for the sake of a service at this address.
+    """Return the policy that allows requests to the service at this address alone.
 
     Raises:
         ValueError: the address is no plain http or https one, or in a network that is not allowed.
@@ -55,9 +54,9 @@ def guarded_client(
     headers: Mapping[str, str],
     timeout: float | httpx.Timeout,
     resolver: Resolver | None = None,
-    **more: Any,
+    auth: httpx.Auth | None = None,
 ) -> AsyncClient:
-    """Return a client that reaches nothing else; it takes no proxy and no password from the environment."""
+    """Return a client that is bound to the policy; it takes no proxy and no password from the environment."""
     return AsyncClient(
         policy=policy,
         resolver=resolver,
@@ -66,5 +65,5 @@ def guarded_client(
         follow_redirects=policy.max_redirects > 0,
         trust_env=False,
         verify=ssl.create_default_context(),
-        **more,
+        auth=auth,
     )

@@ -1,4 +1,4 @@
-"""What a file says of a tool: in the same words, whether an HTTP service or an MCP server does its work."""
+"""The description of a tool in a file, the same for HTTP services and MCP servers."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -32,7 +32,7 @@ class Span(Part):
 
 
 class ToolSpec(Part):
-    """One tool: what the model is told of it, what it takes, what comes of the answer."""
+    """One tool: its texts for the model, its parameters, and the use of the answer."""
 
     description: ByLanguage = NO_TEXTS
     examples: Examples = NO_EXAMPLES
@@ -57,7 +57,7 @@ class ToolSpec(Part):
 
     @property
     def can_be_narrowed(self) -> bool:
-        """Whether the model gives an argument, by which there may be less to choose from."""
+        """Whether the model gives an argument, so that it can ask for fewer options."""
         return any(parameter.is_the_models for parameter in self.parameters.values())
 
     @property

@@ -1,4 +1,4 @@
-"""What the files of remote tools have in common: texts by language, secrets by name, and how faults are told."""
+"""The parts that all files of remote tools share: texts by language, secrets by name, and messages of faults."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
 class Part(BaseModel):
-    """A part of a file; what it does not know is a fault."""
+    """A part of a file; an unknown key is a fault."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 

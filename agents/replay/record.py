@@ -1,4 +1,4 @@
-"""What is kept of a turn so that it can be played again: the models' replies and the trace, in their order.
+"""Records of turns that can be played again: the models' replies and the trace, in their order.
 
 The transcript has what was said, so a record does not repeat it; `agents.replay.steps` has the form of each step.
 """

@@ -59,7 +59,7 @@ def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
     """Return a tool that looks the same to the model and gives these answers, one a call; then it raises."""
     left = list(answers)
 
-    async def answer(**_: Any) -> str | tuple[str, ToolResult | None]:
+    async def answer(**_: object) -> str | tuple[str, ToolResult | None]:
         if not left:
             raise LookupError(f"{tool.name} was called once more than it was when this was recorded")
         recording = left.pop(0)

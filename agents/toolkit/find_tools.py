@@ -1,11 +1,11 @@
 """`find_tools` and `call_tool`: how a model reaches tools that are not bound."""
 
 import json
-from typing import Any
 
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool, StructuredTool, tool
 
+from agents.talk import Json
 from agents.toolkit.result import Misused
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.shelf import Shelf, cards_of
@@ -14,13 +14,13 @@ from prompts import phrase
 FIND = "find_tools"
 CALL = "call_tool"
 FINDING = (FIND, CALL)
-"""What a speaker with more tools than can be bound reaches them by; the others do without."""
+"""The tools by which a speaker reaches tools that are not bound; other speakers do not have them."""
 
 
 @tool(CALL)
-def call_tool(name: str, runtime: Runtime, args: dict[str, Any] | None = None) -> str:
+def call_tool(name: str, runtime: Runtime, args: Json | None = None) -> str:
     """Call a tool by its card. name: as on the card. args: its parameters by name."""
-    # What it stands for is run in its place (`meant`); only a call of itself stands for nothing.
+    # `meant` puts the named tool in its place; only a call without a valid name comes here.
     raise Misused(phrase("tool_unknown", runtime.state["lang"], tool=name, known=FIND))
 
 

@@ -1,6 +1,5 @@
-"""What stands between the model's arguments and a tool: nothing forged, nothing unknown, nothing forbidden."""
+"""Check the arguments of a model before its tool runs: names, identifiers, permissions."""
 
-from collections.abc import Mapping
 from typing import cast
 
 from langchain_core.messages import HumanMessage
@@ -25,8 +24,8 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
     """Return the call with real identifiers in place of the model's numbers.
 
     Raises:
-        Misused: an argument is not the model's to set, or is no identifier that it may know.
-        Refused: the user may not do this.
+        Misused: a model may not set an argument, or an identifier is unknown.
+        Refused: the user lacks the permission.
     """
     lang, call = request.state["lang"], request.tool_call
     schema = parameters(tool)
@@ -46,11 +45,11 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
     return request.override(tool_call={**call, "args": args})
 
 
-async def check_state(request: ToolCallRequest, tool: BaseTool, args: Mapping[str, object]) -> None:
-    """Ask whether the state of things allows a write with these arguments, which the tool has accepted.
+async def check_state(request: ToolCallRequest, tool: BaseTool, args: Json) -> None:
+    """Run the tool's own check of a write with these accepted arguments.
 
     Raises:
-        Refused: it does not.
+        Refused: the check found a reason against the write.
     """
     state_check = traits_of(tool).check
     if state_check and (problem := await state_check(args, cast(Runtime, request.runtime))):
@@ -64,7 +63,7 @@ def parameters(tool: BaseTool) -> Json:
 
 
 def accepted(tool: BaseTool, args: Json) -> Json | None:
-    """Return the arguments as the tool takes them, as plain data; None if it does not, and will say why itself."""
+    """Return the checked arguments as plain data; None if they are invalid, which the tool reports when it is run."""
     schema = tool.tool_call_schema
     if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
         return args
@@ -75,7 +74,7 @@ def accepted(tool: BaseTool, args: Json) -> Json | None:
 
 
 def said_by_user(state: ToolState) -> list[str]:
-    """Return what the user wrote, as far as the speaker remembers; what a button says was written by a tool."""
+    """Return the user's texts in the speaker's history and now. The text of a button is left out: a tool wrote it."""
     heard = state["heard"]
     now = [] if heard["source"] == CHOICE else [heard["text"] or ""]
     return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]

@@ -54,7 +54,7 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
         **optional,
     )
 
-    async def fill(runtime: Runtime, **values: object) -> Command[Any]:
+    async def fill(runtime: Runtime, **values: object) -> Command[str]:
         new = {name: value for name, value in values.items() if value is not None}
         filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
         note = phrase(

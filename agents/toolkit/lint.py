@@ -1,4 +1,4 @@
-"""What is wrong with tools and their texts: each fault is a line with file and rule, and stops the start.
+"""Find faults of tools and of their texts. Each fault is a line with file and rule, and stops the start.
 
 A card file is `prompts/<lang>/tools/<tool>.md`: the description, then one example a line behind a dash. Texts that are
 missing are no fault; see `agents.toolkit.missing_texts`.
@@ -102,7 +102,7 @@ def _of_dialog(name: str, lang: str) -> Iterator[str]:
 
 
 def _different(tools: Sequence[BaseTool]) -> list[BaseTool]:
-    """Return tools of one name without those that are the very same."""
+    """Return the tools of one name, each object once."""
     return list({id(tool): tool for tool in tools}.values())
 
 

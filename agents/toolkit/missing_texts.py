@@ -1,4 +1,4 @@
-"""What is missing of the texts of tools and dialogs: warnings of `check`. Nothing stops, other texts are used instead.
+"""Warn of missing texts of tools and dialogs in `check`. The application starts and uses other texts instead.
 
 A tool without a description in a language is described in English, else by its docstring. A tool or dialog without
 examples is found by a language model, but not by the model without a key (`local:rules`).

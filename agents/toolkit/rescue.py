@@ -1,7 +1,7 @@
-"""Help by force: what a failed tool call ends in, whether or not the model would have asked for it.
+"""Ask for help after a failed tool call, whether or not the model asks for it.
 
-The way out of an unknown tool, of a tool that fails, and of arguments that are wrong twice in a row is
-`assistant_help`, asked with a question made of the user's own words; its answer is told with the problem.
+`assistant_help` is called when the tool is unknown, when it fails, and when its arguments are wrong twice in a row.
+The question is made of the user's own words. The model gets the answer with the problem.
 """
 
 import logging

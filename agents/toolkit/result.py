@@ -62,7 +62,7 @@ class Question:
 class ToolResult:
     """The parts of a result."""
 
-    object: Any = None
+    object: object = None
     view: View | None = None
     question: Question | None = None
 
@@ -98,7 +98,7 @@ class TooMany(Exception):
 Answer = tuple[str, ToolResult]
 
 
-def result(object: Any = None, *, message: str | None = None, view: View | None = None) -> Answer:
+def result(object: object = None, *, message: str | None = None, view: View | None = None) -> Answer:
     """Return a result: the model reads the object, else the message, else what the view shows.
 
     An empty list is a result and is read as `[]`.

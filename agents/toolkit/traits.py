@@ -15,13 +15,14 @@ from pydantic import BaseModel
 
 from agents.errors import ContractError
 from agents.identifiers.json_schema import Schema
+from agents.talk import Json
 from agents.toolkit.runtime import Runtime
 
 Kind = Literal["general", "selector", "breaker"]
 Effect = Literal["read", "write"]
 DAY = timedelta(days=1)
 LONGEST = timedelta(days=366)
-StateCheck = Callable[[Mapping[str, Any], Runtime], Awaitable[str | None]]
+StateCheck = Callable[[Json, Runtime], Awaitable[str | None]]
 """A state check before a write: takes the arguments and the runtime, returns what stands in the way.
 
 The arguments are plain data, as the tool accepts them, with its defaults. Of a transaction the check may take part in.

@@ -1,4 +1,4 @@
-"""What is put around a tool's own code: its result is written as JSON, and blocking code runs in a thread.
+"""Wrap a tool's own code: its result is written as JSON, and blocking code runs in a thread.
 
 LangChain writes an object without a JSON form (a model, a date) as Python prints it; no schema finds an identifier
 in that.
@@ -18,7 +18,7 @@ from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES
 from agents.toolkit.result import in_json, plain
 from agents.toolkit.traits import traits_of
 
-Body = Callable[..., Awaitable[Any]]
+Body = Callable[..., Awaitable[object]]
 
 
 def wrapped(tool: BaseTool) -> BaseTool:
@@ -47,7 +47,7 @@ def _of_class(tool: BaseTool) -> BaseTool:
     )
 
 
-def beside(blocking: Callable[..., Any]) -> Body:
+def beside(blocking: Callable[..., object]) -> Body:
     """Return a blocking function as a coroutine: it runs in a daemon thread.
 
     The process would wait at its end for a thread of the loop's executor, even if its call was given up long ago.

@@ -1,9 +1,9 @@
-"""How tools that write are run: done once, and honest about what was cut off; see `agents.memory.ledger`."""
+"""Run each write once, and report a write whose outcome is unknown; see `agents.memory.ledger`."""
 
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import cast
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
@@ -23,7 +23,7 @@ from prompts import phrase
 
 HARMLESS = (Refused, ToolInvocationError, GraphBubbleUp)
 """What a tool that has written nothing raises."""
-ToolReply = ToolMessage | Command[Any]
+ToolReply = ToolMessage | Command[str]
 Execute = Callable[[ToolCallRequest], Awaitable[ToolReply]]
 
 

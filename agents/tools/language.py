@@ -1,6 +1,6 @@
 """The user's settings: the language of the conversation."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
@@ -32,7 +32,7 @@ Language = Annotated[str, AfterValidator(_has_prompts), _LanguageSchema()]
 
 @traits(effect="write", repeatable=True, always=True)
 @tool
-async def change_language(language: Language, runtime: Runtime) -> Command[Any]:
+async def change_language(language: Language, runtime: Runtime) -> Command[str]:
     """Hold the conversation in another language from now on, when the user asks for it."""
     await Preferences(lang=language).save(runtime.store, runtime.context.user)
     answer = ToolMessage(phrase("language_set", language), tool_call_id=runtime.tool_call_id or "")

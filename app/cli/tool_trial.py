@@ -21,6 +21,7 @@ from agents.memory.store import namespace_of
 from agents.nodes.tools import Acting
 from agents.speaker import Speaker, Speakers
 from agents.state import Heard, State
+from agents.talk import Json
 from agents.toolkit.guard import parameters
 from app.composition.help_chain import make_help
 from app.permissions import Permissions
@@ -98,7 +99,7 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
 async def _state(trial: Trial, memory: Memory) -> State:
     """Return a conversation in which the tool has just been called; identifiers are put in as numbers."""
     aliases = Aliases()
-    args = aliases.hide(trial.args, parameters(trial.tool))
+    args = cast(Json, aliases.hide(trial.args, parameters(trial.tool)))
     call = ToolCall(name=trial.tool.name, args=args, id=uuid.uuid4().hex, type="tool_call")
     stored = await memory.store.aget(namespace_of(trial.user, "forms"), trial.speaker.name)
     heard: Heard = {"id": call["id"] or "", "text": None, "source": COMMAND}

@@ -1,7 +1,6 @@
 """Links that may be shown."""
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
 
@@ -14,7 +13,7 @@ def is_web(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and not any(c.isspace() for c in url)
 
 
-def linked(data: object) -> list[Mapping[str, Any]]:
+def linked(data: object) -> list[Mapping[str, str]]:
     """Return the objects in plain data that have a `url`, at any depth."""
     if isinstance(data, Mapping):
         own = [data] if data.get("url") else []

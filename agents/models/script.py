@@ -30,7 +30,7 @@ class Call:
     """A tool call in a script."""
 
     tool: str
-    args: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Wiring:
         return [*asked, listener] if state["drafting"] or not asked else asked
 
     async def after_judging(self, state: State) -> list[str]:
-        """Go to the supervisor on a switch; else on with the dialog's draft, or to the dialog if it has not drafted."""
+        """Go to the speaker that takes over on a switch; else on with the draft, or to the dialog if it has none."""
         listener = state["listener"] or SUPERVISOR
         if listener == SUPERVISOR or not state["drafting"]:
             return [listener]
@@ -111,6 +111,7 @@ def build_graph(
     store: BaseStore | None,
     gate: Gate = untrained_gate,
     tool_mode: Mode = "append",
+    direct_switch: bool = True,
 ) -> Graph:
     """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
     graph = StateGraph(State, context_schema=Context)
@@ -124,7 +125,7 @@ def build_graph(
     checks = sorted({check for nodes in looks.values() for check in nodes})
 
     graph.add_node("route", Routing(watchers, gate, serving.recognise, prompting.scenes))
-    graph.add_node("verdict", Judging(speakers))
+    graph.add_node("verdict", Judging(speakers, direct_switch))
     graph.add_node("settle", settling)
     graph.add_node("ask", Asking(speakers))
     graph.add_node("shortcut", serving)

@@ -33,6 +33,7 @@ class Settings(BaseSettings):
     log_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
     tool_mode: Mode = "append"
+    direct_switch: bool = True
     remote_tools: Path | None = None
     mcp_servers: Path | None = None
     telegram_bot_token: SecretStr | None = None

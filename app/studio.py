@@ -62,7 +62,8 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
             check_tools(speakers)
         # With True its checkpoints live in the thread of the graph around it, and last from turn to turn.
-        conversation = build_graph(speakers, watching, saver=True, store=None, tool_mode=settings.tool_mode)
+        mode, direct = settings.tool_mode, settings.direct_switch
+        conversation = build_graph(speakers, watching, saver=True, store=None, tool_mode=mode, direct_switch=direct)
         graph = StateGraph(ChatState)
         graph.add_node("conversation", _turn(conversation, settings, memory))
         graph.add_edge(START, "conversation")

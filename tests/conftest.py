@@ -75,6 +75,7 @@ class Chat:
         async with open_memory(f"sqlite:///{self.path}", self.now) as memory:
             help = await make_help(self.settings, memory.store, memory.notes)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
+            options["direct_switch"] = self.settings.direct_switch
             yield compose(memory, self.script, self.speakers, self.observers, **options)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
@@ -103,9 +104,12 @@ def compose(
     gate: Gate = untrained_gate,
     help: HelpChain | None = None,
     permissions: Permissions = NOBODY_MAY,
+    direct_switch: bool = True,
 ) -> Assistant:
     """Put an assistant together whose models play a script."""
-    graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store, gate=gate)
+    graph = build_graph(
+        speakers, observers, saver=memory.saver, store=memory.store, gate=gate, direct_switch=direct_switch
+    )
     models = script.models(["supervisor", "observer", *speakers.dialogs])
     languages = Languages("en", ("en", "ru"))
     player = TurnPlayer(graph, memory, models, languages, help or HelpChain(), permissions)

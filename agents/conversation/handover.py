@@ -16,6 +16,8 @@ from prompts import phrase, table
 
 MAX_HOPS = 3
 """Hand-overs in a turn, at most."""
+LONGEST_BRIEF = 1000
+"""Characters of a brief or a wish."""
 MOST_PAUSED = 3
 """Dialogs that wait on the stack, at most; the oldest one is finished for the next."""
 

@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 from agents.context import Context, ToolState
 from agents.conversation import handover
 from agents.conversation.changes import Change, Move, Update, emit, put, sequence
-from agents.conversation.handover import MAX_HOPS
+from agents.conversation.handover import LONGEST_BRIEF, MAX_HOPS
 from agents.conversation.scene import uses
 from agents.conversation.screen import show
 from agents.events import Event
@@ -37,8 +37,6 @@ from agents.toolkit.traits import traits_of
 from agents.verdict import Verdict
 from prompts import phrase
 
-LONGEST_BRIEF = 1000
-"""Characters of a brief or a wish."""
 LONGEST_SUMMARY = 200
 """Characters of a dialog's last words that the supervisor is told."""
 

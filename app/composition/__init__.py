@@ -50,7 +50,14 @@ async def open_assistant(
         if remote:
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
             check_tools(speakers)
-        graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store, tool_mode=settings.tool_mode)
+        graph = build_graph(
+            speakers,
+            watching,
+            saver=memory.saver,
+            store=memory.store,
+            tool_mode=settings.tool_mode,
+            direct_switch=settings.direct_switch,
+        )
         langs = Languages(settings.app_lang, tuple(languages()))
         help = await make_help(settings, memory.store, memory.notes)
         player = TurnPlayer(graph, memory, models, langs, help, Permissions(settings.permissions))

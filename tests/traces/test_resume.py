@@ -87,7 +87,7 @@ async def test_never_closes_the_dialog(chat: Chat) -> None:
 async def test_a_dialog_that_ends_leads_back_to_the_one_before(chat: Chat) -> None:
     """When the second dialog is finished, the first is offered, latest first."""
     chat.expects(
-        supervisor=[BEGIN, Call("plan_things", {"brief": "milk"})],
+        supervisor=[BEGIN],
         profile=["What do you do?"],
         observer=["planner"],
         planner=[["Milk is on the list.", Call("hand_back")]],

@@ -1,5 +1,10 @@
-"""The user changes the subject: observers see it, the supervisor handles the same message, nothing gets lost."""
+"""The user changes the subject: observers see it, the right speaker handles the same message, nothing gets lost."""
 
+from dataclasses import replace
+
+import pytest
+
+from agents.conversation.gate import Guess
 from agents.models.script import Call
 from agents.state import SUPERVISOR
 from tests.conftest import Chat, told
@@ -9,9 +14,9 @@ PLAN = Call("plan_things", {"brief": "wants milk on the list"})
 
 
 async def test_a_switch_is_seen_by_the_observer(chat: Chat) -> None:
-    """The observer hears the switch; the same message reaches the new dialog, and only that one."""
+    """The observer names the dialog, which takes over at once with the same message; the supervisor is not asked."""
     chat.expects(
-        supervisor=[BEGIN, PLAN],
+        supervisor=[BEGIN],
         profile=["What do you do?"],
         observer=["planner"],
         planner=[Call("add_todos", {"items": ["milk"]}), "Milk is on the list."],
@@ -34,10 +39,89 @@ async def test_a_switch_is_seen_by_the_observer(chat: Chat) -> None:
     assert "Forget it, put milk on my list" not in [m.text for m in await chat.messages("profile")]
 
 
+@pytest.mark.parametrize(("lang", "note"), [("en", "plainly belongs to this helper"), ("ru", "явно для этого")])
+async def test_the_supervisor_knows_of_a_switch_it_was_not_asked_about(chat: Chat, lang: str, note: str) -> None:
+    """Its history gets the message, and the hand-over as if it had called the dialog."""
+    chat.gate = lambda scene: Guess(0.9, "surely another subject")
+    chat.expects(supervisor=[BEGIN], profile=["What do you do?"], observer=["planner"], planner=["Milk it is."])
+    await chat.says("Let's get acquainted", "Forget it, milk!", lang=lang)
+
+    *_, heard, call, result = await chat.messages(SUPERVISOR)
+    assert heard.text == "Forget it, milk!"
+    assert [(each["name"], each["args"]) for each in call.tool_calls] == [
+        ("plan_things", {"brief": "Forget it, milk!"})
+    ]
+    assert (result.tool_call_id, note in result.text) == (call.tool_calls[0]["id"], True)
+
+
+async def test_a_switch_takes_three_calls(chat: Chat) -> None:
+    """Observer, dialog, dialog after its tool; where the guess is high no draft is asked for beside the observer."""
+    chat.gate = lambda scene: Guess(0.9, "surely another subject")
+    chat.expects(
+        supervisor=[BEGIN],
+        profile=["What do you do?"],
+        observer=["planner"],
+        planner=[Call("add_todos", {"items": ["milk"]}), "Milk is on the list."],
+    )
+    await chat.says("Let's get acquainted")
+    before = len(chat.script.asked)
+    await chat.says("Milk belongs on the list of things I have to buy this week")
+
+    assert [call.role for call in chat.script.asked[before:]] == ["observer", "planner", "planner"]
+
+
+async def test_the_supervisor_decides_where_the_setting_says_so(chat: Chat) -> None:
+    """With DIRECT_SWITCH off its model is asked after the observer, and may decide otherwise."""
+    chat.settings = chat.settings.model_copy(update={"direct_switch": False})
+    chat.expects(
+        supervisor=[BEGIN, PLAN], profile=["What do you do?"], observer=["planner"], planner=["Milk is on the list."]
+    )
+
+    trace = await chat.says("Let's get acquainted", "Forget it, milk!")
+
+    assert trace.endswith("profile -> supervisor\nsupervisor -> planner\nplanner: Milk is on the list.")
+
+
+async def test_a_dialog_that_never_resumes_ends_when_another_takes_over(chat: Chat) -> None:
+    """The dialog that loses the conversation is finished, not paused, if it is never resumed."""
+    profile = replace(chat.speakers["profile"], resume="never")
+    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "profile": profile})
+    chat.expects(supervisor=[BEGIN], profile=["What do you do?"], observer=["planner"], planner=["Milk it is."])
+    await chat.says("Let's get acquainted", "Forget it, milk!")
+
+    state = await chat.state()
+    assert (state["dialog"], state["paused"]) == ("planner", [])
+
+
+async def test_a_dialog_that_took_over_can_give_the_message_back(chat: Chat) -> None:
+    """The named dialog finds that the message is not its own; then the supervisor is asked after all."""
+    chat.expects(
+        supervisor=[BEGIN, "It is ten."],
+        profile=["What do you do?"],
+        observer=["planner"],
+        planner=[Call("hand_back", {"wish": "asks for the time"})],
+    )
+
+    assert (
+        told("""
+        user: Wait, is it ten?
+        supervisor (observer): switch -> planner
+        profile -> supervisor
+        supervisor -> planner
+        planner (dialog): supervisor
+        planner -> supervisor
+        supervisor: It is ten.
+        supervisor: Shall we go on with your profile?
+    """)
+        == (await chat.says("Let's get acquainted", "Wait, is it ten?")).partition("What do you do?\n")[2]
+    )
+    assert [m.text for m in await chat.messages(SUPERVISOR)].count("Wait, is it ten?") == 1
+
+
 async def test_a_draft_is_thrown_away_on_a_switch(chat: Chat) -> None:
     """What the dialog drafted beside the observer leaves no trace: not on screen, not in its history."""
     chat.expects(
-        supervisor=[BEGIN, PLAN],
+        supervisor=[BEGIN],
         profile=["What do you do?", "You buy milk for a living?"],
         observer=["planner"],
         planner=["Milk it is."],
@@ -118,7 +202,7 @@ async def test_an_observer_that_fails_lets_the_dialog_go_on(chat: Chat) -> None:
 async def test_undo_takes_a_wrong_switch_back(chat: Chat) -> None:
     """ "No, go on" right after a switch gives the message that caused it to the dialog it was taken from."""
     chat.expects(
-        supervisor=[BEGIN, PLAN],
+        supervisor=[BEGIN],
         profile=["What do you do?", "You deliver milk, noted."],
         observer=["planner"],
         planner=["Shall I put milk on the list?"],
@@ -154,7 +238,7 @@ async def test_two_dialogs_can_pass_the_user_on_only_so_often(chat: Chat) -> Non
 async def test_after_an_undo_the_dialog_cannot_pass_the_message_on(chat: Chat) -> None:
     """What the user has taken back stays where it is, even if the dialog would hand it back."""
     chat.expects(
-        supervisor=[BEGIN, PLAN],
+        supervisor=[BEGIN],
         profile=["What do you do?", Call("hand_back", {"wish": "about milk"}), "So, what do you do?"],
         observer=["planner"],
         planner=["Shall I put milk on the list?"],

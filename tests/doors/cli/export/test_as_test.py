@@ -39,7 +39,7 @@ async def test_an_export_is_written_like_a_test_by_hand(chat: Chat) -> None:
 async def test_a_draft_that_was_thrown_away_is_asked_for_again(chat: Chat) -> None:
     """A dialog that drafts beside an observer needs a line, whatever becomes of it."""
     chat.expects(
-        supervisor=[MEET, Call("plan_things", {"brief": "milk"})],
+        supervisor=[MEET],
         profile=["What do you do?", "You buy milk for a living?"],
         observer=["planner"],
         planner=["Milk it is."],

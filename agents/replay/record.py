@@ -22,7 +22,7 @@ LARGEST_VIEW = 4_000
 
 
 class Recording:
-    """Take the events of a run down, as they come."""
+    """Records the events of a run in their order."""
 
     def __init__(self) -> None:
         self._lang, self._resumed = "", False
@@ -167,11 +167,8 @@ def _line(step: Step) -> str | None:
 def _unbroken(steps: Sequence[Step]) -> list[Step]:
     """Return the steps without the failure that ended them."""
     failures = [step for step in steps if isinstance(step, Failed)][-1:]
-    return [step for step in steps if step not in failures and not _is_error(step)]
-
-
-def _is_error(step: Step) -> bool:
-    return isinstance(step, Traced) and step.line.startswith("error ")
+    errors = [step for step in steps if isinstance(step, Traced) and step.line.startswith("error ")]
+    return [step for step in steps if step not in failures and step not in errors]
 
 
 def _json(value: Mapping[str, object]) -> str:

@@ -16,7 +16,7 @@ from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits_of
 from prompts import phrase
 
-LONGEST_GIVEN = 100
+LONGEST_IDENTIFIER = 100
 """Characters of a wrong identifier that the model is told."""
 
 
@@ -40,7 +40,7 @@ async def guarded(request: ToolCallRequest, tool: BaseTool) -> ToolCallRequest:
     try:
         args = aliases.restore(call["args"], schema, said_by_user(request.state))
     except AliasError as wrong:
-        numbers, identifier = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)[:LONGEST_GIVEN]
+        numbers, identifier = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)[:LONGEST_IDENTIFIER]
         raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=identifier, known=numbers)) from None
     return request.override(tool_call={**call, "args": args})
 

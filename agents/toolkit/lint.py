@@ -32,8 +32,9 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
     `complete`: all tools are loaded; else a card may describe a tool that is not loaded now.
     """
     tools = {name: [tool for _, tool in pairs] for name, pairs in owned_tools(speakers).items()}
-    lines = [*_twice(speakers)]
-    lines += [fault for same in tools.values() for tool in _different(same) for fault in _of_tool(tool)]
+    lines = list(_twice(speakers))
+    distinct = {id(tool): tool for same in tools.values() for tool in same}
+    lines += [fault for tool in distinct.values() for fault in _of_tool(tool)]
     for lang in languages:
         for name in carded(lang):
             if complete or name in tools or name in FINDING:
@@ -99,11 +100,6 @@ def _of_dialog(name: str, lang: str) -> Iterator[str]:
         yield f"{wrong}, which no dialog's prompt gets"
     except ValueError:
         yield f"prompts/{lang}/dialogs/{name}.md has a $ that begins no variable: write $$"
-
-
-def _different(tools: Sequence[BaseTool]) -> list[BaseTool]:
-    """Return the tools of one name, each object once."""
-    return list({id(tool): tool for tool in tools}.values())
 
 
 def _of_tool(tool: BaseTool) -> Iterator[str]:

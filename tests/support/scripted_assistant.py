@@ -23,6 +23,7 @@ from app.composition import discover
 from app.composition.help_chain import make_help
 from app.graph import build_graph
 from app.settings import Settings
+from tests.support.user_words import bare
 
 THREAD = "t"
 ROLES = ("supervisor", "profile", "planner", "observer")
@@ -92,8 +93,9 @@ class Planner(Script):
             return "stay"
         if role == "supervisor":
             return Call("plan_things", {"brief": "to-dos"})
-        if last.type == "human" and last.text.startswith("put"):
-            return ["Well.", Call("add_todos", {"items": [last.text]})]
+        words = bare(last.text)
+        if last.type == "human" and words.startswith("put"):
+            return ["Well.", Call("add_todos", {"items": [words]})]
         return "Noted." if last.type == "tool" else "What shall I put down?"
 
 

@@ -59,7 +59,7 @@ async def test_a_tap_chooses_one_of_equals(door: Open, world: BotApi, script: Sc
         await world.until_sent(ANN, 1)
         world.taps(world.sent[0], "2. Red hat")
         assert (await world.until_sent(ANN, 2))[1:] == ["That one."]
-    assert script.asked[-1].messages[-2].text == "the new one"
+    assert "the new one" in [message.text for message in script.asked[-1].messages]
 
 
 async def test_two_taps_answer_once(shop: Open, world: BotApi, script: Script) -> None:

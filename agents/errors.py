@@ -5,13 +5,14 @@ DialogSupervisorError
 ├── ContractError        the developer: a dialog, observer, tool or prompt breaks a rule; raised at start
 ├── UsageError           the caller: this request cannot be carried out as it was put
 ├── BrokenReply          nobody: a reply was cut or garbled; it is asked for again
+├── UselessReply         nobody: a model refuses to answer or never ends; it is not asked again
 └── ModelUnavailable     nobody now: the user reads an apology, the thread stays usable
 """
 
 from typing import Literal
 
-Trouble = Literal["busy", "key_refused", "too_long", "unavailable"]
-"""What a model suffers from; "too_long": it takes less text than it was given."""
+Trouble = Literal["busy", "key_refused", "refused", "too_long", "unavailable"]
+"""What a model suffers from; "refused": it will not answer; "too_long": it takes less text than it was given."""
 
 
 class DialogSupervisorError(Exception):
@@ -32,6 +33,14 @@ class UsageError(DialogSupervisorError, ValueError):
 
 class BrokenReply(DialogSupervisorError):
     """A model's reply ended without a reason or carried arguments that are not JSON."""
+
+
+class UselessReply(DialogSupervisorError):
+    """A model's reply was none, and would be no better a second time."""
+
+    def __init__(self, trouble: Trouble, cause: str) -> None:
+        super().__init__(cause)
+        self.trouble = trouble
 
 
 class ModelUnavailable(DialogSupervisorError):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agents.events import RETRY, Error, Event, Interrupt, TurnEnd
+from agents.events import CUT, RETRY, Error, Event, Interrupt, TurnEnd
 from agents.events.models import ModelEnd
 from agents.questions import CHOICE, mark
 from app.assistant import Assistant, Turn
@@ -112,7 +112,7 @@ class Visit:
             case ModelEnd():
                 self.input_tokens += event.input_tokens
                 self.output_tokens += event.output_tokens
-            case Error(code=code) if code != RETRY:
+            case Error(code=code) if code not in (RETRY, *CUT):
                 self._code = TROUBLE.get(code, FAILED)
             case Interrupt():
                 self.question = event

@@ -11,7 +11,9 @@ from typing import Any, ClassVar
 
 VERSION = 1
 RETRY = "model_retry"
-"""The code of an `error` event after which the model is asked again."""
+"""The code of an `error` that takes back what was shown of an answer: it is asked for again, or was thinking."""
+CUT = ("cut_length", "cut_filter")
+"""The codes of an `error` that says that the answer before it was cut: at the length limit, or by a filter."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,18 @@ class ModelStart(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelThinking(Event):
+    """A model has begun to think before it answers; at most once a call. Doors show it as a sign of progress."""
+
+    type: ClassVar[str] = "model.thinking"
+    speaker: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.speaker}: {self.model} thinks"
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelEnd(Event):
     """A model call ended; `ok` false when it failed or its draft was thrown away."""
 

@@ -1,9 +1,23 @@
 """Chat models by role: who answers for the supervisor, for each dialog and for the observers."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from langchain_core.language_models import BaseChatModel
+
+from agents.models.thinking import ThinkingFilter
+
+HEADLESS = re.compile(r"(?<![a-z0-9])(r1|qwq|thinking)(?![a-z0-9])", re.IGNORECASE)
+"""Names of models whose chat template opens the thinking, so that their text begins inside it."""
+
+
+@dataclass
+class Habits:
+    """What a model's replies have shown of it."""
+
+    is_headless: bool | None = None
+    """Whether its texts begin inside the thinking; None: not seen yet."""
 
 
 @dataclass(frozen=True)
@@ -12,6 +26,20 @@ class Model:
 
     name: str
     chat: BaseChatModel
+    habits: Habits = field(default_factory=Habits, compare=False, repr=False)
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether the model's next text is expected to begin inside the thinking."""
+        seen = self.habits.is_headless
+        return HEADLESS.search(self.name) is not None if seen is None else seen
+
+    def learn(self, text: ThinkingFilter) -> None:
+        """Remember from a whole text where the thinking begins."""
+        if text.unopened:
+            self.habits.is_headless = True
+        elif text.answer and self.is_headless:
+            self.habits.is_headless = text.thought
 
     @property
     def wants_facts(self) -> bool:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from langchain_core.language_models import BaseChatModel
-from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from agents.errors import ConfigError
 from agents.models import Model, Models
+from agents.models.openai_chat import CompatibleChat
 from agents.models.rules import RulesModel
 
 
@@ -52,7 +52,7 @@ def _local(name: str, _: Endpoint) -> BaseChatModel | None:
 def _openai(name: str, endpoint: Endpoint) -> BaseChatModel:
     if endpoint.key is None and endpoint.base_url is None:
         raise ConfigError("openai: models need OPENAI_API_KEY (or OPENAI_BASE_URL of a server without keys) in .env")
-    return ChatOpenAI(
+    return CompatibleChat(
         model=name,
         api_key=endpoint.key or SecretStr("none"),
         base_url=endpoint.base_url,

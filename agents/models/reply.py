@@ -1,10 +1,7 @@
 """Get one reply from a role's models: streamed, checked strictly, asked for again when it breaks."""
 
 import asyncio
-import json
 import logging
-import secrets
-import string
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +9,19 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 
-from agents.errors import BrokenReply, ModelUnavailable, Trouble
+from agents.errors import BrokenReply, ModelUnavailable, Trouble, UselessReply
 from agents.events import Error, Event
-from agents.events.models import ModelEnd, ModelStart, Replied
+from agents.events.models import ModelEnd, ModelStart, ModelThinking, Replied
 from agents.models import Model
 from agents.models.failures import FAILURES, broke, diagnose
 from agents.models.message_order import in_order
+from agents.models.streamed_reply import StreamedReply
 
 TRIES = 3
+LONGEST = 600.0
+"""Seconds a reply may take in all: some streams never end, and a provider's timeout only counts silence."""
+BREATH = 16
+"""Chunks after which everything else in the process has its turn."""
 LOG = logging.getLogger(__name__)
 
 
@@ -30,6 +32,8 @@ class Listener:
     speaker: str
     emit: Callable[[Event], None]
     hear: Callable[[str], None] = lambda _: None
+    take_back: Callable[[], None] = lambda: None
+    """Called when the pieces heard so far turn out to be the model's thinking."""
     role: str = ""
     """Whose models are asked, where that is not the speaker's name."""
 
@@ -77,6 +81,10 @@ async def _first_sound(
             except BrokenReply as broken:
                 LOG.warning("%s sent a broken reply (attempt %d): %s", model.name, attempt + 1, broken)
                 troubles.append("busy")
+            except UselessReply as useless:
+                LOG.warning("%s: %s", model.name, useless)
+                troubles.append(useless.trouble)
+                break
             except FAILURES as failure:
                 LOG.warning("%s failed: %s", model.name, type(failure).__name__)
                 troubles.append(diagnose(failure))
@@ -93,20 +101,31 @@ async def ask(
 
     Raises:
         BrokenReply: the reply is not sound. What the provider raised, if there was none.
+        UselessReply: the model refuses, or does not come to an end.
     """
     runnable = model.chat.bind_tools(tools) if tools else model.chat
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
-    chunks: list[AIMessageChunk] = []
+    streamed = StreamedReply(headless=model.is_headless)
+    chunks, is_thinking_told = 0, False
     try:
         async for chunk in runnable.astream(list(messages) if model.wants_facts else in_order(messages)):
             if not isinstance(chunk, AIMessageChunk):
                 raise BrokenReply(f"unexpected {type(chunk).__name__}")
-            chunks.append(chunk)
-            if chunk.text:
-                listener.hear(chunk.text)
-        # Merged once: a sum after every chunk would check every message anew.
-        message = sound(chunks[0] + chunks[1:] if chunks else None)
+            chunks += 1
+            _hear(streamed, chunk, listener)
+            if streamed.has_thoughts and not is_thinking_told:
+                is_thinking_told = True
+                listener.emit(ModelThinking(speaker=listener.speaker, model=model.name))
+            if time.perf_counter() - begun > LONGEST:
+                raise UselessReply("unavailable", "the reply does not end")
+            if chunks % BREATH == 0:
+                # A stream that always has the next chunk ready would hold up timers, signals and all other chats.
+                await asyncio.sleep(0)
+        if rest := streamed.end():
+            listener.hear(rest)
+        message = streamed.message()
+        model.learn(streamed.text)
     except (Exception, asyncio.CancelledError) as failure:
         listener.emit(_ended(model, listener, begun, None))
         if isinstance(failure, Exception) and broke(failure, begun=bool(chunks)):
@@ -116,45 +135,16 @@ async def ask(
     return message
 
 
-def sound(whole: AIMessageChunk | None) -> AIMessage:
-    """Return a streamed reply as a message, once it is certain that it is complete.
-
-    LangChain repairs cut JSON in streamed tool calls and would run a tool with half its arguments; so
-    the provider must have said why the reply ended, and the raw arguments must be whole JSON objects.
-
-    Raises:
-        BrokenReply: the reply was cut, is empty, or carries arguments that are not a JSON object.
-    """
-    if whole is None or not whole.response_metadata.get("finish_reason"):
-        raise BrokenReply("the stream ended early")
-    if whole.response_metadata["finish_reason"] == "length" and whole.tool_call_chunks:
-        raise BrokenReply("a tool call was cut at the length limit")
-    calls = []
-    for part in whole.tool_call_chunks:
-        try:
-            args = json.loads(part["args"] or "{}")
-        except json.JSONDecodeError:
-            raise BrokenReply(f"arguments of {part['name']!r} are not JSON") from None
-        if not part["name"] or not isinstance(args, dict):
-            raise BrokenReply(f"call of {part['name']!r} is not a name with a JSON object")
-        calls.append({"name": part["name"], "args": args, "id": _call_id()})
-    if not calls and not whole.text.strip():
-        raise BrokenReply("the reply is empty")
-    return AIMessage(
-        whole.text,
-        tool_calls=calls,
-        id=whole.id,
-        additional_kwargs={k: v for k, v in whole.additional_kwargs.items() if k != "tool_calls"},
-        usage_metadata=whole.usage_metadata,
-    )
-
-
-def _call_id() -> str:
-    """Return an id for a tool call in place of the provider's: some leave it out, some give one id again and again.
-
-    The ledger of done work goes by it. Nine letters and digits are the form that every provider takes back.
-    """
-    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
+def _hear(streamed: StreamedReply, chunk: AIMessageChunk, listener: Listener) -> None:
+    """Pass on what may be shown of a chunk; what was shown before turns out to be thinking when only that closes."""
+    before = streamed.text.answer
+    shown = streamed.take(chunk)
+    if len(streamed.text.answer) < len(before) + len(shown):
+        shown = streamed.text.answer
+        if before:
+            listener.take_back()
+    if shown:
+        listener.hear(shown)
 
 
 def _ended(model: Model, listener: Listener, begun: float, message: AIMessage | None) -> ModelEnd:

@@ -5,7 +5,7 @@ templates open the tag in the prompt; the text then begins inside the thinking a
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 TAGS: Sequence[tuple[str, str]] = (
     ("<think>", "</think>"),
@@ -23,12 +23,12 @@ TAGS: Sequence[tuple[str, str]] = (
 MARKS = ("<|start|>assistant", "<|channel|>final<|message|>", "<|return|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>")
 """Marks of an answer that stand around it and belong to nothing."""
 
-_OPENING = {opening.casefold(): closing for opening, closing in TAGS}
+_EVERY_TAG = (*MARKS, *(tag for pair in TAGS for tag in pair))
+_CLOSED_BY = {opening.casefold(): closing.casefold() for opening, closing in TAGS}
 _CLOSING = re.compile("|".join(re.escape(closing) for _, closing in TAGS), re.IGNORECASE)
-_ANY = re.compile(
-    "|".join(re.escape(tag) for pair in TAGS for tag in pair) + "|" + "|".join(map(re.escape, MARKS)), re.I
-)
-_LONGEST = max(len(tag) for tag in (*MARKS, *(tag for pair in TAGS for tag in pair)))
+_TAG = re.compile("|".join(re.escape(tag) for tag in _EVERY_TAG), re.IGNORECASE)
+_BEGINNINGS = {tag.casefold()[:size] for tag in _EVERY_TAG for size in range(1, len(tag) + 1)}
+_LONGEST = max(map(len, _EVERY_TAG))
 
 
 class ThinkingFilter:
@@ -38,84 +38,82 @@ class ThinkingFilter:
     """
 
     def __init__(self, *, headless: bool = False) -> None:
-        self._buffer = ""
-        self._closing: str | None = "" if headless else None
-        """The tag that closes the thinking; empty: any of them; None: the text is the answer."""
-        self._has_shown = False
+        self.answer = ""
+        """The answer so far; it begins anew behind a closing tag without an opening one."""
         self.unopened = False
         """Whether a closing tag without an opening one came: all that was shown before it was thinking."""
         self.thought = False
         """Whether there was any thinking."""
+        self._buffer = ""
+        self._is_headless = headless
+        """Whether the text is inside thinking that it did not open: any closing tag ends it."""
+        self._closing: str | None = None
+        """The tag that ends the thinking that the text opened."""
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether the text is inside the thinking."""
+        return self._is_headless or self._closing is not None
 
     def feed(self, piece: str) -> str:
         """Return what may be shown now that this piece has come."""
         self._buffer += piece
-        return self._shown("".join(self._parts(final=False)))
+        shown = self._read_tags()
+        held = len(self._buffer) if self._is_headless else _possible_tag(self._buffer)
+        ready = len(self._buffer) - held
+        text, self._buffer = self._buffer[:ready], self._buffer[ready:]
+        return shown + self._show(text)
 
     def rest(self) -> str:
         """Return what was still held back at the end of the text.
 
         A headless text that never closed its thinking was an answer from the start.
         """
-        if self._closing == "" and not self.thought:
-            self._closing = None
-        return self._shown("".join(self._parts(final=True)))
+        self._is_headless = False
+        shown = self._read_tags()
+        text, self._buffer = self._buffer, ""
+        return shown + self._show(text)
 
-    @property
-    def is_thinking(self) -> bool:
-        """Whether the text is inside the thinking."""
-        return self._closing is not None
-
-    def _parts(self, *, final: bool) -> Iterator[str]:
-        while self._buffer:
-            tag = (_CLOSING if self._closing == "" else _ANY).search(self._buffer)
-            if tag is None:
-                held = 0 if final else _possible_tag(self._buffer)
-                if self._closing is None:
-                    yield self._buffer[: len(self._buffer) - held]
-                elif self._closing == "":
-                    held = len(self._buffer)
-                if final and self._closing is not None:
-                    self._buffer = ""
-                self._buffer = self._buffer[len(self._buffer) - held :]
-                return
-            if self._closing is None:
-                yield self._buffer[: tag.start()]
+    def _read_tags(self) -> str:
+        """Take the text up to the last whole tag from the buffer; return what may be shown of it."""
+        shown = ""
+        while tag := (_CLOSING if self._is_headless else _TAG).search(self._buffer):
+            shown += self._show(self._buffer[: tag.start()])
             self._buffer = self._buffer[tag.end() :]
             self._pass(tag[0].casefold())
+        return shown
 
     def _pass(self, tag: str) -> None:
         """Go into the thinking, or out of it."""
-        if self._closing is None and tag in _OPENING:
-            self._closing, self.thought = _OPENING[tag].casefold(), True
-        elif self._closing is None and _CLOSING.fullmatch(tag):
+        if self._is_headless:
+            self._is_headless, self.thought = False, True
+        elif self._closing is not None:
+            self._closing = None if tag == self._closing else self._closing
+        elif tag in _CLOSED_BY:
+            self._closing, self.thought = _CLOSED_BY[tag], True
+        elif _CLOSING.fullmatch(tag):
             self.unopened = self.thought = True
-            self._has_shown = False
-        elif self._closing is not None and tag in (self._closing, self._closing or tag):
-            self._closing, self.thought = None, True
+            self.answer = ""
 
-    def _shown(self, text: str) -> str:
-        """Drop the white space between the thinking and the answer."""
-        if not self._has_shown and self.thought:
+    def _show(self, text: str) -> str:
+        """Add text to the answer, unless it is thinking, or white space before the answer; return what was added."""
+        if self.is_thinking:
+            return ""
+        if not self.answer:
             text = text.lstrip()
-        self._has_shown = self._has_shown or bool(text)
+        self.answer += text
         return text
 
 
 def without_thinking(text: str) -> str:
     """Return the answer in a whole text; what stands before a closing tag without an opening one is thinking."""
     reader = ThinkingFilter()
-    answer = ""
-    for piece in (text, None):
-        shown = reader.rest() if piece is None else reader.feed(piece)
-        answer += shown
-    return _CLOSING.split(text)[-1].strip() if reader.unopened else answer
+    reader.feed(text)
+    reader.rest()
+    return reader.answer
 
 
 def _possible_tag(text: str) -> int:
     """Return how many characters at the end may be the beginning of a tag."""
-    tags = [tag.casefold() for tag in (*MARKS, *(tag for pair in TAGS for tag in pair))]
     end = text[-_LONGEST:].casefold()
-    return next(
-        (size for size in range(min(len(end), _LONGEST), 0, -1) if any(t.startswith(end[-size:]) for t in tags)), 0
-    )
+    return next((size for size in range(len(end), 0, -1) if end[-size:] in _BEGINNINGS), 0)

@@ -19,12 +19,14 @@ from agents.events.views import View, stored_view
 from agents.history import cut_harder
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener, reply
+from agents.models.streamed_reply import CUT
 from agents.nodes.agent import AgentCall
 from agents.speaker import Speaker
 from agents.state import State, messages_of, talk_of, with_talk
 from agents.talk import TalkUpdate
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.verdict import STAY, Verdict
+from prompts import phrase
 
 LOG = logging.getLogger(__name__)
 
@@ -42,6 +44,12 @@ class Draft:
             self._waiting.append(text)
         else:
             self.emit(Token(speaker=self.speaker, text=text))
+
+    def take_back(self) -> None:
+        """Drop what came so far: it was the model's thinking."""
+        self._waiting.clear()
+        if not self.held:
+            self.emit(Error(code=RETRY, text=""))
 
     def release(self) -> None:
         """Show what was held back, and from now on everything at once."""
@@ -99,7 +107,7 @@ class Speaking:
         return await self._ask(self._with_messages(state, lost=lost), runtime, draft), lost
 
     async def _ask(self, state: State, runtime: Runtime[Context], draft: Draft) -> AIMessage:
-        listener = Listener(self.speaker.name, draft.emit, draft.hear)
+        listener = Listener(self.speaker.name, draft.emit, draft.hear, draft.take_back)
         messages = self.prompting.messages(self.speaker, state, runtime.context)
         tools = [*self.prompting.tools(self.speaker, state["lang"]), *self.prompting.picked(self.speaker, state)]
         return await reply(runtime.context.models.chain(self.speaker.name), messages, tools, listener)
@@ -126,6 +134,8 @@ class Speaking:
             spoken, events = show(view, self.speaker.name, state, message.text) if shows else NOTHING
         else:
             spoken, events = say(self.speaker.name, message.text) if message.text.strip() else NOTHING
+            if code := message.response_metadata.get(CUT):
+                events = [*events, Error(code=code, text=phrase(code, state["lang"]))]
         return {"verdict": STAY.plain(), **spoken, "talks": {self.speaker.name: written}}, events
 
     def _passes(self, tool: str) -> bool:

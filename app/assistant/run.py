@@ -10,7 +10,7 @@ from langgraph.types import StateSnapshot
 
 from agents.context import Context
 from agents.conversation.changes import Update
-from agents.events import Event, Message, Token, ToolStart
+from agents.events import RETRY, Error, Event, Message, Token, ToolStart
 from agents.events.models import ModelStart, Replied
 from agents.replay.record import Recording
 from agents.state import State
@@ -131,6 +131,8 @@ class Run:
                     self._go_on()
             case ToolStart():
                 self._go_on()
+            case Error(code=code) if code == RETRY:
+                self.shown = ""
 
     def _go_on(self) -> None:
         """Note that the turn goes on after an answer. A run that was told to stop is cancelled here."""

@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from agents.events import RETRY, Error, Event, Interrupt, Message, Token, ToolStart, TurnStart
+from agents.events.models import ModelThinking
 from agents.events.views import Notice, View
 from agents.state import SUPERVISOR
 from app.plain_text import clean
@@ -76,6 +77,8 @@ class LiveMarkdown:
                 self._waits("…")
             case ToolStart(speaker=speaker, tool=tool) if not self._preview:
                 self._waits(f"… {speaker}: {tool}")
+            case ModelThinking() if not self._preview:
+                self._waits(f"… {say('thinking', self.lang)}")
             case Token(speaker=speaker, text=text):
                 self._take(speaker, text)
             case Message(shown=False):

@@ -9,7 +9,7 @@ from rich.tree import Tree
 
 from agents.events import Error, Event, Interrupt, Message, ToolEnd, ToolStart, TurnEnd, TurnStart
 from agents.events.handover import DialogChanged, Handover, Observed
-from agents.events.models import ModelEnd, ModelStart
+from agents.events.models import ModelEnd, ModelStart, ModelThinking
 from agents.events.views import View
 from app.plain_text import clean
 
@@ -45,6 +45,8 @@ class TraceTree:
         match event:
             case ModelStart(speaker=who, model=model):
                 self._start(f"{who} {model}", who, f"asks {model} …")
+            case ModelThinking(speaker=who):
+                self._leaf(who, "thinks")
             case ModelEnd(speaker=who, model=model):
                 self._count(event)
                 self._finish(f"{who} {model}", who, _model_call(event))

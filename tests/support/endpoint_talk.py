@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from agents.events import Error, Event, ToolEnd, TurnEnd
 from agents.events.models import ModelStart
-from agents.models.factory import Endpoint, make_models
+from agents.models import Model
+from agents.models.factory import Endpoint, make_model, make_models
 from app.assistant import Assistant
 from tests.support.scripted_assistant import open_calls, play, stage
 from tests.support.user_words import bare
@@ -37,6 +38,11 @@ async def talk(folder: Path, url: str, *, timeout: float = 10, fallback: str | N
     endpoint = Endpoint(key=SecretStr("key"), base_url=url, timeout=timeout)
     async with stage(folder / "talk.db", make_models("openai:m", {}, fallback, endpoint)) as assistant:
         yield assistant
+
+
+def endpoint_model(url: str, name: str = "m") -> Model:
+    """Return the model "openai:<name>" at `url`."""
+    return make_model(f"openai:{name}", Endpoint(key=SecretStr("key"), base_url=url))
 
 
 def patience(fault: Behavior) -> float:

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
+from app.composition import open_assistant
+from app.settings import Settings
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, THREAD, Planner, script_lines, stage
 
@@ -37,6 +40,27 @@ async def test_the_door_of_the_document_answers(tmp_path: Path) -> None:
     assert turns[1][-1]["dialog"] == "planner"
     assert [event["seq"] for event in turns[1]] == [*range(1, len(turns[1]) + 1)]
     assert shown[-1] == "planner: Noted."
+
+
+@pytest.mark.parametrize(("lang", "answer"), [("en", "I can\n- "), ("ru", "Я могу\n- ")])
+async def test_the_request_of_the_document_is_answered(
+    lang: str, answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The `curl` line gets an answer from the model that needs no key."""
+    monkeypatch.setenv("APP_LANG", lang)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/door.db")
+    names: dict[str, Any] = {"__name__": "http_door"}
+    exec(example(), names)  # the document is ours
+    request = re.search(r"-d '(.*)'", (ROOT / "docs" / "doors.md").read_text("utf-8"))
+    assert request is not None
+    body = json.loads(request[1]) if lang == "en" else {"thread": "ann", "text": "что ты умеешь?"}
+    async with open_assistant(Settings(_env_file=None)) as assistant:
+        server = await names["serve"](assistant, port=0)
+        async with server, httpx.AsyncClient(trust_env=False) as client:
+            response = await client.post(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", json=body)
+
+    events = [json.loads(line) for line in response.text.splitlines()]
+    assert any(answer in event.get("text", "") for event in events if event["type"] == "message"), str(events)
 
 
 def test_the_door_is_short_and_uses_only_public_names() -> None:

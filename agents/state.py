@@ -1,6 +1,6 @@
 """What is remembered of a conversation: plain data and LangChain messages only, so that it can be read strictly."""
 
-from typing import Annotated, TypeVar
+from typing import Annotated, NotRequired, TypeVar
 
 from langchain_core.messages import AnyMessage
 from langgraph.managed import RemainingSteps
@@ -40,6 +40,8 @@ class Wish(TypedDict):
     """The dialog that takes over then."""
     brief: str
     """What the user wants of it."""
+    left: NotRequired[bool]
+    """Whether the user changed the subject since: the wish is offered, and begins only if the user agrees."""
 
 
 class Switch(TypedDict):
@@ -85,7 +87,7 @@ class Plain(TypedDict, total=False):
     paused: list[str]
     """Dialogs that were interrupted, the latest last."""
     offer: str | None
-    """The paused dialog that the user was just offered to go on with."""
+    """The dialog that the user was just offered: a paused one to go on with, or that of a wish that was left."""
     wishes: list[Wish]
     """Hand-overs that wait for their turn, the next one first."""
     switched: Switch | None

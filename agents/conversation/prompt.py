@@ -113,7 +113,8 @@ class Prompting:
             parts.append(prompt("opening", lang))
         if state.get("undone"):
             parts.append(phrase("undone", lang))
-        if state.get("wishes") and not speaker.is_supervisor:
+        waiting = [wish for wish in state.get("wishes", []) if not wish.get("left")]
+        if waiting and not speaker.is_supervisor:
             parts.append(phrase("another_wish", lang))
         return parts
 

@@ -25,7 +25,7 @@ from agents.nodes import ask
 from agents.questions import CHOICE, is_meant
 from agents.scene import Scene
 from agents.speaker import Speaker
-from agents.state import SUPERVISOR, Heard, State, Switch, holder_of
+from agents.state import SUPERVISOR, Heard, State, Switch, Wish, holder_of
 from agents.text.phrases import says
 from agents.verdict import By, Kind
 from prompts import phrase
@@ -96,7 +96,15 @@ class Routing:
         if switched and switched["dialog"] in self.speakers.dialogs and says("undo", text, state["lang"]):
             return sequence(state, *self._undo(switched, state))
         if offered and offered in self.speakers.dialogs and (answer := _answer(text, state["lang"])):
-            return sequence(state, *self._answered(self.speakers[offered], answer))
+            return sequence(state, *self._answered(self.speakers[offered], answer, state))
+        if _is_wish(offered, state):
+            # The wish was told once; a user who speaks of something else has declined it.
+            return sequence(state, put({"wishes": state["wishes"][1:]}), self._beyond_offer)
+        return self._beyond_offer(state)
+
+    def _beyond_offer(self, state: State) -> Change:
+        """Find who hears a message that neither takes a switch back nor answers an offer."""
+        text = state["heard"]["text"] or ""
         holder = state.get("dialog")
         if (name := named(text, self.speakers, state["lang"])) and name != holder:
             return sequence(state, *self._called(self.speakers[name], state))
@@ -125,15 +133,18 @@ class Routing:
         """Give the message that caused a switch to the dialog it was taken from."""
         dialog, holder = self.speakers[switched["dialog"]], state.get("dialog")
         heard: Heard = {**state["heard"], "text": switched["heard"]["text"]}
+        wishes: list[Wish] = [{"dialog": wish["dialog"], "brief": wish["brief"]} for wish in state.get("wishes", [])]
         return [
             _decided("undo", "switch", dialog.name, "the user took the switch back", "free"),
             *([partial(handover.finish, self.speakers[holder], reason="taken back")] if holder else []),
             partial(handover.resume, dialog, silently=True),
-            put({"heard": heard, "listener": dialog.name, "undone": True}),
+            put({"heard": heard, "listener": dialog.name, "undone": True, "wishes": wishes}),
         ]
 
-    def _answered(self, dialog: Speaker, answer: str) -> list[Move]:
-        """Go on with the dialog on offer, or let it go."""
+    def _answered(self, dialog: Speaker, answer: str, state: State) -> list[Move]:
+        """Go on with the dialog on offer, or let it go; the same for the wish on offer."""
+        if _is_wish(dialog.name, state):
+            return self._wish_answered(dialog, answer, state)
         if answer == "yes":
             return [
                 _decided("offer", "switch", dialog.name, "the user accepted", "free"),
@@ -144,6 +155,21 @@ class Routing:
             _decided("offer", "supervisor", None, "the user declined", "free"),
             partial(handover.drop, dialog),
             _heard(SUPERVISOR),
+        ]
+
+    def _wish_answered(self, dialog: Speaker, answer: str, state: State) -> list[Move]:
+        """Begin the wish on offer, or decline it."""
+        wish, holder = state["wishes"][0], state.get("dialog")
+        rest = put({"wishes": state["wishes"][1:]})
+        if answer == "no":
+            decided = _decided("offer", "supervisor", None, "the user declined a wish", "free")
+            return [decided, rest, _heard(holder or SUPERVISOR)]
+        return [
+            _decided("offer", "switch", dialog.name, "the user accepted a wish", "free"),
+            rest,
+            *([partial(handover.pause, self.speakers[holder], reason=dialog.name)] if holder else []),
+            partial(handover.take_over, dialog, brief=wish["brief"]),
+            _heard(dialog.name),
         ]
 
     def _home(self, holder: str | None) -> list[Move]:
@@ -172,6 +198,12 @@ def _at_home(state: State) -> Change:
 
 def _answer(text: str, lang: str) -> str | None:
     return next((idea for idea in ("yes", "no") if says(idea, text, lang)), None)
+
+
+def _is_wish(offered: str | None, state: State) -> bool:
+    """Tell whether the dialog on offer is that of a wish that was left, not a paused one."""
+    wishes = state.get("wishes", [])
+    return bool(offered and wishes and wishes[0].get("left") and wishes[0]["dialog"] == offered)
 
 
 def _heard_by(speaker: str | None) -> Change:

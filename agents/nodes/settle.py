@@ -2,15 +2,17 @@
 
 from functools import partial
 
+from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from agents.context import Context
 from agents.conversation import handover
-from agents.conversation.changes import NOTHING, Change, Move, emit, put, sequence
+from agents.conversation.changes import NOTHING, Change, Move, emit, put, say, sequence
 from agents.conversation.gate import asks
 from agents.speaker import Speaker, Speakers
-from agents.state import State, Wish, talk_of
+from agents.state import SUPERVISOR, State, Wish, talk_of
+from prompts import phrase
 
 
 class Settling:
@@ -21,18 +23,22 @@ class Settling:
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
         """Return who goes on in this turn, if anybody."""
-        update, events = sequence(state, self._finish, self._begin_wish, self._go_back)
+        update, events = sequence(state, self._finish, self._turn_to_wish, self._go_back)
         emit(runtime, events)
         return {"listener": None, **update, "votes": Overwrite([])}
 
     def due(self, state: State) -> bool:
         """Tell whether anything is left to settle after an answer."""
-        return _goal(state) is not None or bool(_next_wish(state) or self._interrupted(state))
+        return _goal(state) is not None or bool(_next_wish(state) or _left_wish(state) or self._interrupted(state))
 
     def _finish(self, state: State) -> Change:
         """End the dialog if an observer saw that it reached its goal."""
         holder, reason = state.get("dialog"), _goal(state)
         return handover.finish(self.speakers[holder], state, reason) if holder and reason is not None else NOTHING
+
+    def _turn_to_wish(self, state: State) -> Change:
+        """Begin the next queued wish, or ask about one that was left."""
+        return self._begin_wish(state) if _next_wish(state) else self._offer_wish(state)
 
     def _begin_wish(self, state: State) -> Change:
         """Begin the next queued wish."""
@@ -47,6 +53,20 @@ class Settling:
             moves.append(partial(handover.take_over, dialog, brief=wish["brief"]))
             moves.append(put({"listener": dialog.name}))
         return sequence(state, *moves)
+
+    def _offer_wish(self, state: State) -> Change:
+        """Ask the user about a wish that was left when the subject changed, unless its dialog leads by now."""
+        wish = _left_wish(state)
+        if wish is None:
+            return NOTHING
+        dialog = self.speakers.dialogs.get(wish["dialog"])
+        if dialog is None or state.get("dialog") == dialog.name:
+            return {"wishes": state["wishes"][1:]}, []
+        text = phrase(
+            "offer_wish", state["lang"], title=handover.title(dialog, state["lang"]), brief=wish["brief"] or "-"
+        )
+        spoken, events = say(SUPERVISOR, text)
+        return {**spoken, "talks": {SUPERVISOR: {"add": [AIMessage(text)]}}, "offer": dialog.name}, events
 
     def _go_back(self, state: State) -> Change:
         """Go back to the dialog interrupted last, as its resume policy says."""
@@ -73,7 +93,18 @@ def _goal(state: State) -> str | None:
 
 
 def _next_wish(state: State) -> Wish | None:
-    """Return the wish that comes next; None without one, or when the dialog that speaks waits for an answer."""
+    """Return the wish that begins next; None without one, or when the dialog that speaks waits for an answer."""
+    wish = _first_wish(state)
+    return None if wish is None or wish.get("left") else wish
+
+
+def _left_wish(state: State) -> Wish | None:
+    """Return the wish to ask the user about; None without one, or when the dialog that speaks waits for an answer."""
+    wish = _first_wish(state)
+    return wish if wish and wish.get("left") else None
+
+
+def _first_wish(state: State) -> Wish | None:
     said, wishes = state.get("said", []), state.get("wishes", [])
     is_waiting = bool(state.get("dialog") and said and asks(said[-1]["text"]))
     return wishes[0] if wishes and not is_waiting else None

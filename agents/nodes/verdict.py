@@ -13,7 +13,7 @@ from agents.conversation import handover
 from agents.conversation.changes import Change, Move, emit, put, sequence
 from agents.conversation.handover import LONGEST_BRIEF, MAX_HOPS
 from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR, State, Switch, holder_of
+from agents.state import SUPERVISOR, State, Switch, Wish, holder_of
 from agents.verdict import Verdict, read_verdict, read_votes, settle
 from prompts import phrase
 
@@ -44,7 +44,8 @@ class Judging:
             brief = (state["heard"]["text"] or "")[:LONGEST_BRIEF]
             moves += [partial(_tell_supervisor, target, brief), partial(handover.take_over, target, brief=brief)]
         switched: Switch = {"dialog": dialog.name, "heard": state["heard"]}
-        moves.append(put({"listener": listener, "drafting": False, "switched": switched, "wishes": []}))
+        left: list[Wish] = [{**wish, "left": True} for wish in state.get("wishes", [])]
+        moves.append(put({"listener": listener, "drafting": False, "switched": switched, "wishes": left}))
         update, events = sequence(state, *moves)
         emit(runtime, events)
         return {**cleared, **update}

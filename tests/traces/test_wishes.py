@@ -1,6 +1,6 @@
 """Several wishes in one message, several tools at once."""
 
-from agents.models.script import Call
+from agents.models.script import Call, Line
 from tests.conftest import Chat, told
 
 PLAN = Call("plan_things", {"brief": "milk on the list"})
@@ -83,3 +83,57 @@ async def test_two_tool_calls_at_once_are_both_answered(chat: Chat) -> None:
 
     assert "planner.add_todos(items=['milk', 'bread']) = 1. milk\n2. bread" in trace
     assert len([message for message in await chat.messages("planner") if message.type == "tool"]) == 2
+
+
+async def left(chat: Chat, **lines: list[Line]) -> str:
+    """Queue a wish, and change the subject before its turn has come."""
+    supervisor = [[MEET, PLAN], "It is a lovely day.", *lines.pop("supervisor", [])]
+    chat.expects(supervisor=supervisor, profile=["What do you do?"], observer=["own"], **lines)
+    return await chat.says("Let me tell you about my work, then put milk on my list", "Is it not a lovely day today?")
+
+
+async def test_a_queued_wish_survives_a_change_of_subject(chat: Chat) -> None:
+    """The user is told of it, and it is done once they agree."""
+    trace = await left(chat, planner=["Milk is on the list."])
+
+    assert trace.endswith("You also wanted something else (your to-dos): “milk on the list”. Shall I do it now?")
+    assert told("""
+        user: Yes
+        offer (free): switch -> planner
+        supervisor -> planner
+        planner: Milk is on the list.
+    """) == await chat.says("Yes")
+    state = await chat.state()
+    assert (state["dialog"], state["wishes"]) == ("planner", [])
+
+
+async def test_a_wish_can_be_declined(chat: Chat) -> None:
+    """After a "no" the wish is gone, and the interrupted dialog is offered."""
+    await left(chat, supervisor=["As you like."])
+
+    assert told("""
+        user: No
+        offer (free): supervisor
+        supervisor: As you like.
+        supervisor: Shall we go on with your profile?
+    """) == await chat.says("No")
+    assert (await chat.state())["wishes"] == []
+
+
+async def test_a_wish_that_the_user_passes_over_is_declined(chat: Chat) -> None:
+    """It is offered once; who speaks of something else is not asked again."""
+    await left(chat, supervisor=["A poem, then."])
+
+    trace = await chat.says("Recite a poem by somebody")
+
+    assert trace.endswith("supervisor: A poem, then.\nsupervisor: Shall we go on with your profile?")
+
+
+async def test_an_undo_brings_the_wish_back(chat: Chat) -> None:
+    """ "No, go on" after the change of subject leaves the wish where it stood: right after the dialog."""
+    await left(chat, planner=["Milk is on the list."])
+    chat.expects(profile=["Noted."])
+
+    trace = await chat.says("No, go on")
+
+    assert trace.endswith("profile -> supervisor\nsupervisor -> planner\nplanner: Milk is on the list.")

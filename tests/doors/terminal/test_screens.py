@@ -7,6 +7,7 @@ from io import StringIO
 from rich.console import Console
 
 from agents.events import Error, Event, Message, Token, TurnStart
+from agents.events.models import ModelThinking
 from app.terminal.screens import LiveMarkdown
 from app.terminal.tty import Canvas
 from tests.support.fake_assistant import says
@@ -60,6 +61,15 @@ async def test_a_retry_discards_the_preview() -> None:
     """When the model is asked again, what was shown so far goes away."""
     events = [Token(speaker="supervisor", text="Wrong"), Error(code="model_retry", text=""), *says("Right")]
     assert painted(events) == "Right\n\n"
+
+
+async def test_a_model_that_thinks_is_a_sign_until_it_answers() -> None:
+    """While a model thinks a quiet line says so; the answer takes its place, and is not replaced by it."""
+    thinking = ModelThinking(speaker="supervisor", model="m")
+    assert painted([TurnStart(text="hi"), thinking], closed=False).strip() == "… thinking"
+    assert painted([TurnStart(text="hi"), thinking, *says("Right")]) == "Right\n\n"
+    begun = Token(speaker="supervisor", text="Right")
+    assert painted([begun, thinking], closed=False).strip() == "Right"
 
 
 async def test_a_stopped_answer_keeps_what_was_shown() -> None:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from agents.events import Error, Event, Message, Token, ToolEnd, ToolStart, TurnEnd, TurnStart
 from agents.events.handover import Handover, Observed
-from agents.events.models import ModelEnd, ModelStart
+from agents.events.models import ModelEnd, ModelStart, ModelThinking
 from app.terminal.trace_tree import TraceTree
 
 
@@ -65,6 +65,13 @@ turn 4 · 1.84 s · 1 model call · 600 tokens in (400 cached), 40 out · search
 
 """
     )
+
+
+def test_thinking_is_a_leaf_of_who_thinks() -> None:
+    """A model that thinks is told below its speaker."""
+    asked = ModelStart(speaker="supervisor", model="m")
+    shown = tree([TurnStart(turn=1, text="hi"), asked, ModelThinking(speaker="supervisor", model="m")], closed=True)
+    assert "+0.30 s  thinks" in shown
 
 
 def test_a_turn_without_end_is_shown_as_far_as_it_came() -> None:

@@ -134,9 +134,15 @@ class Routing:
         dialog, holder = self.speakers[switched["dialog"]], state.get("dialog")
         heard: Heard = {**state["heard"], "text": switched["heard"]["text"]}
         wishes: list[Wish] = [{"dialog": wish["dialog"], "brief": wish["brief"]} for wish in state.get("wishes", [])]
-        return [
+        back: list[Move] = [
             _decided("undo", "switch", dialog.name, "the user took the switch back", "free"),
             *([partial(handover.finish, self.speakers[holder], reason="taken back")] if holder else []),
+        ]
+        if heard["text"] is None:
+            # The dialog was left by a name alone, so there is no message for it: it says where it stood.
+            return [*back, partial(handover.resume, dialog), _heard(None)]
+        return [
+            *back,
             partial(handover.resume, dialog, silently=True),
             put({"heard": heard, "listener": dialog.name, "undone": True, "wishes": wishes}),
         ]
@@ -178,14 +184,15 @@ class Routing:
         return [_decided("home", "supervisor", None, "called home", "free"), *leave, _at_home]
 
     def _called(self, dialog: Speaker, state: State) -> list[Move]:
-        """Begin the dialog that the user called by its name; the name itself needs no answer."""
+        """Begin the dialog that the user called by its name; the name itself needs no answer, and can be taken back."""
         holder = state.get("dialog")
         heard: Heard = {**state["heard"], "text": None}
+        switched: Switch | None = {"dialog": holder, "heard": heard} if holder else None
         return [
             _decided("name", "switch", dialog.name, "called by its name", "free"),
             *([partial(handover.pause, self.speakers[holder], reason=dialog.name)] if holder else []),
             partial(handover.take_over, dialog, brief=""),
-            put({"heard": heard, "listener": dialog.name}),
+            put({"heard": heard, "listener": dialog.name, "switched": switched}),
         ]
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from langchain_core.tools import tool
 
+from agents.memory.store import namespace_of
 from agents.toolkit import Answer, Document, Runtime, result, traits
 from prompts import phrase, table
 
@@ -14,24 +15,40 @@ from prompts import phrase, table
 @tool
 async def show_profile(runtime: Runtime) -> str:
     """Show what is known of the user so far."""
-    return _markdown(runtime.state["form"], runtime.state["lang"]) or phrase("profile_empty", runtime.state["lang"])
+    lang = runtime.state["lang"]
+    return _markdown(runtime.state["form"], await _intent(runtime), lang) or phrase("profile_empty", lang)
 
 
 @tool(response_format="content_and_artifact")
 async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) -> Answer:
     """Give the user their profile as a document. The document is shown to them; do not repeat it."""
-    form, lang = runtime.state["form"], runtime.state["lang"]
-    if not form:
+    form, intent, lang = runtime.state["form"], await _intent(runtime), runtime.state["lang"]
+    if not (form or intent):
         return result(message=phrase("profile_empty", lang))
-    text = json.dumps(form, ensure_ascii=False, indent=2) if format == "json" else _markdown(form, lang)
+    if format == "json":
+        values = {**form, "professional_intent": intent} if intent else form
+        text = json.dumps(values, ensure_ascii=False, indent=2)
+    else:
+        text = _markdown(form, intent, lang)
     name = "profile.json" if format == "json" else "profile.md"
     return result(message=phrase("profile_exported", lang, name=name), view=Document(title=name, content=text))
 
 
-def _markdown(form: Mapping[str, object], lang: str) -> str:
+async def _intent(runtime: Runtime) -> str:
+    """Return what the user is after professionally, as an observer noted it; empty if it is not known."""
+    if runtime.store is None:
+        return ""
+    item = await runtime.store.aget(namespace_of(runtime.context.user, "facts"), "professional_intent")
+    return str(item.value["text"]) if item else ""
+
+
+def _markdown(form: Mapping[str, object], intent: str, lang: str) -> str:
     labels = table("forms/profile", lang)
     titles = {name: labels.get(name, {}).get("label", name) for name in form}
-    return "\n".join(f"- **{titles[name]}**: {_worded(value)}" for name, value in form.items() if value)
+    lines = [f"- **{titles[name]}**: {_worded(value)}" for name, value in form.items() if value]
+    if intent:
+        lines.append(f"- **{phrase('professional_intent', lang)}**: {intent}")
+    return "\n".join(lines)
 
 
 def _worded(value: object) -> str:

@@ -89,3 +89,17 @@ async def test_a_garbled_intent_is_no_intent(chat: Chat) -> None:
 
     async with chat.assistant() as assistant:
         assert await assistant.memory.store.aget(("users", "ann", "facts"), "professional_intent") is None
+
+
+async def test_the_professional_intent_stands_in_the_profile(chat: Chat) -> None:
+    """What the observer noted is shown with the form, and exported with it."""
+    chat.expects(
+        supervisor=[BEGIN],
+        profile=["What do you do?", "A fine plan.", Call("export_profile", {"format": "json"}), "There it is."],
+        observer=['{"intent": "a job as a nurse"}'],
+    )
+    await chat.says("Hi", "Looking for a job", "show my profile")
+    assert "- **professional goal**: a job as a nurse" in "".join(str(event) for event in chat.events)
+
+    await chat.says("As a file, in JSON")
+    assert '"professional_intent": "a job as a nurse"' in "".join(str(event) for event in chat.events)

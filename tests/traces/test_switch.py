@@ -246,3 +246,16 @@ async def test_after_an_undo_the_dialog_cannot_pass_the_message_on(chat: Chat) -
     await chat.says("Let's get acquainted", "Never mind that, it is milk")
 
     assert (await chat.says("No, go on")).endswith("supervisor -> profile\nprofile: So, what do you do?")
+
+
+async def test_a_call_by_name_can_be_taken_back(chat: Chat) -> None:
+    """ "No, go on" after `/go` or a name alone leads back to the dialog, which says where it stood, without a model."""
+    chat.expects(supervisor=[BEGIN], profile=["What do you do?"], planner=["Your list is empty."])
+    await chat.says("Let's get acquainted", "planner")
+
+    trace = await chat.says("No, go on")
+
+    assert trace.startswith("user: No, go on\nundo (free): switch -> profile\nplanner -> supervisor")
+    assert "profile: Back to your profile." in trace
+    state = await chat.state()
+    assert (state["dialog"], state["paused"]) == ("profile", [])

@@ -32,6 +32,12 @@ class Scene:
     """The values of the dialog's form, by field."""
     missing: Sequence[str]
     """The form's fields that have no value yet."""
+    before: Sequence[str] = ()
+    """What was said in the dialog before that reply, oldest first."""
+    paused: Sequence[str] = ()
+    """The dialogs that were interrupted, by name, the latest last."""
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Phrases by which people ask for a dialog or a tool, by its name."""
     user: str = ""
     """The user's id."""
     store: BaseStore | None = None

@@ -13,9 +13,10 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from agents.context import Context
-from agents.conversation.gate import Gate, untrained_gate
 from agents.conversation.prompt import Prompting
 from agents.conversation.scene import Scenes
+from agents.gate import Gate
+from agents.gate.trained import trained_gate
 from agents.nodes import summary
 from agents.nodes.ask import Asking
 from agents.nodes.observer import Watching
@@ -100,7 +101,8 @@ class Wiring:
         if not observers:
             return []
         scene = self.scenes.of(speaker, state)
-        return [f"{name}.post_check" for name in observers if self.observers[name].when(scene)]
+        tests = {name: self.observers[name].when for name in observers}
+        return [f"{name}.post_check" for name, when in tests.items() if when is None or when(scene)]
 
 
 def build_graph(
@@ -109,7 +111,7 @@ def build_graph(
     *,
     saver: Checkpointer,
     store: BaseStore | None,
-    gate: Gate = untrained_gate,
+    gate: Gate | None = None,
     tool_mode: Mode = "append",
     direct_switch: bool = True,
 ) -> Graph:
@@ -124,7 +126,7 @@ def build_graph(
     looks = {name: _looks(speakers[name], observers) for name in everyone}
     checks = sorted({check for nodes in looks.values() for check in nodes})
 
-    graph.add_node("route", Routing(watchers, gate, serving.recognise, prompting.scenes))
+    graph.add_node("route", Routing(watchers, gate or trained_gate(), serving.recognise, prompting.scenes))
     graph.add_node("verdict", Judging(speakers, direct_switch))
     graph.add_node("settle", settling)
     graph.add_node("ask", Asking(speakers))

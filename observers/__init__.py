@@ -26,8 +26,9 @@ class Observer:
 
     pre_check: Check | None = None
     post_check: Check | None = None
-    when: Callable[[Scene], bool] = lambda _: True
-    """A cheap local test: where it is false the observer has nothing to say and is not asked."""
+    when: Callable[[Scene], bool] | None = None
+    """A cheap local test. The observer is asked where it holds, whatever the gate says, and nowhere else. Without it
+    the observer is asked before an answer if the gate lets the message through, and after every answer."""
 
     def __post_init__(self) -> None:
         if self.pre_check is None and self.post_check is None:

@@ -1,16 +1,16 @@
 """Sees when a dialog has reached its goal, or the user is done with it."""
 
-from agents.conversation.gate import asks
+from agents.gate import asks
 from agents.scene import Scene
-from agents.text.phrases import says
+from agents.text.phrases import takes_leave
 from agents.verdict import STAY, Verdict
 from observers import Observer
 
 
 def when(scene: Scene) -> bool:
-    """Ask only if the user sounds like leaving, or the form is complete and the dialog asks nothing more."""
+    """Ask only if the user takes leave, or the form is complete and the dialog asks nothing more."""
     complete = bool(scene.form) and not scene.missing and scene.reply is not None and not asks(scene.reply)
-    return complete or says("done", scene.text, scene.lang) or says("goodbye", scene.text, scene.lang)
+    return complete or takes_leave(scene.text, scene.lang)
 
 
 async def check(scene: Scene) -> Verdict:

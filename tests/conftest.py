@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import prompts
-from agents.conversation.gate import Gate, untrained_gate
 from agents.events import Event
 from agents.events.trace import trace
+from agents.gate import Gate
+from agents.gate.untrained import untrained_gate
 from agents.help.chain import HelpChain
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script

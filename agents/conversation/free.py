@@ -5,7 +5,7 @@ from typing import Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
-from agents.conversation.gate import asks
+from agents.gate import asks
 from agents.scene import Scene
 from agents.speaker import Speakers
 from agents.state import State

@@ -1,8 +1,7 @@
 """Build what the gate and the observers see of a dialog."""
 
+import re
 from dataclasses import replace
-
-from langchain_core.messages import AIMessage
 
 from agents.scene import Scene
 from agents.speaker import Speaker, Speakers
@@ -11,6 +10,10 @@ from agents.toolkit.card_texts import texts_of
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.shelf import at_hand
 from prompts import card
+
+BEFORE = 3
+"""Messages before the last reply that are shown."""
+_SLOT = re.compile(r"\{\w+\}")
 
 
 class Scenes:
@@ -26,11 +29,14 @@ class Scenes:
         if key not in self._settings:
             self._settings[key] = self._setting(dialog, state["lang"])
         form = form_of(state, dialog.name)
-        replies = (m.text for m in reversed(messages_of(state, dialog.name)) if isinstance(m, AIMessage) and m.text)
+        spoken = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
+        last = next((place for place in range(len(spoken) - 1, -1, -1) if spoken[place].type == "ai"), None)
         return replace(
             self._settings[key],
             text=state["heard"]["text"] or "",
-            reply=next(replies, None),
+            reply=None if last is None else spoken[last].text,
+            before=[m.text for m in spoken[:last][-BEFORE:]],
+            paused=[name for name in state.get("paused", []) if name != dialog.name],
             form=form,
             missing=missing(dialog.form, form) if dialog.form else [],
         )
@@ -48,12 +54,20 @@ class Scenes:
             tools={tool.name: texts_of(tool, lang)[0] for tool in at_hand(self.speakers.supervisor)},
             form={},
             missing=[],
+            examples={speaker.name: _examples(speaker, lang) for speaker in self.speakers.dialogs.values()}
+            | {tool.name: texts_of(tool, lang)[1] for tool in at_hand(self.speakers.supervisor)},
         )
 
 
 def uses(speakers: Speakers, lang: str) -> dict[str, str]:
     """Return what every dialog is used for, by its name."""
     return {name: described(dialog, lang) for name, dialog in speakers.dialogs.items()}
+
+
+def _examples(dialog: Speaker, lang: str) -> tuple[str, ...]:
+    """Return how people ask for a dialog, and for what its tools do."""
+    phrases = (*card(dialog.tool, lang)[1], *(phrase for tool in dialog.tools for phrase in texts_of(tool, lang)[1]))
+    return tuple(_SLOT.sub(" ", phrase) for phrase in phrases)
 
 
 def described(dialog: Speaker, lang: str) -> str:

@@ -46,3 +46,12 @@ class DialogChanged(Event):
 
     def __str__(self) -> str:
         return f"{self.dialog} is {self.status}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guessed(Event):
+    """What the gate's model gave the message, for the log that `calibrate` reads; no door is shown it."""
+
+    type: ClassVar[str] = "guessed"
+    score: float
+    model: str

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agents.errors import UsageError
+from agents.memory import gate_log
 from agents.memory.inbox_sql import CLOSED, LAST_TURN, LETTERS, LINES, ONE, RECEIVED, RECORD, SAID, STATE
 
 Status = Literal["done", "failed", "interrupted"]
@@ -90,7 +91,11 @@ def accept(entry: InboxEntry, connection: sqlite3.Connection) -> InboxEntry:
 
 
 def close(
-    connection: sqlite3.Connection, letter: InboxEntry, lines: Sequence[TranscriptLine], record: str | None
+    connection: sqlite3.Connection,
+    letter: InboxEntry,
+    lines: Sequence[TranscriptLine],
+    record: str | None,
+    guess: gate_log.Outcome | None,
 ) -> None:
     """Append the user's text and the lines that are not there yet, and set status and turn of the letter."""
     place = clean(letter.thread), clean(letter.message_id)
@@ -113,6 +118,8 @@ def close(
     connection.execute(CLOSED, (letter.status, letter.turn, first, row))
     if record is not None:
         connection.execute(RECORD, (row, record))
+    if guess is not None:
+        gate_log.log(connection, letter.thread, row, guess)
 
 
 def tell(thread: str, line: TranscriptLine, connection: sqlite3.Connection) -> TranscriptLine:

@@ -1,5 +1,7 @@
 """The tables of inbox and transcript, and what is asked of them."""
 
+from agents.memory import gate_log
+
 # A message's text moves from the inbox to the transcript when it is first closed; `line` says where to.
 # That keeps it on disk once, and `line` is also where the lines of the message begin.
 TABLES = (
@@ -15,6 +17,7 @@ TABLES = (
     at_ms INTEGER NOT NULL, metadata TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS transcript_thread ON transcript (thread)",
     "CREATE TABLE IF NOT EXISTS records (letter INTEGER PRIMARY KEY, record TEXT NOT NULL)",
+    gate_log.TABLE,
 )
 LETTERS = """
 SELECT thread, message_id, user, coalesce(text, (SELECT text FROM transcript WHERE id = inbox.line)),
@@ -61,6 +64,7 @@ WHERE inbox.thread = ? ORDER BY inbox.turn, inbox.id
 """
 CLOSED = "UPDATE inbox SET status = ?, turn = ?, line = ?, text = NULL WHERE id = ?"
 ERASE = (
+    gate_log.ERASE,
     "DELETE FROM records WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
     "DELETE FROM inbox WHERE thread = ?",
     "DELETE FROM transcript WHERE thread = ?",

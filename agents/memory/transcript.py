@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from agents.errors import UsageError
-from agents.memory import inbox
+from agents.memory import gate_log, inbox
 from agents.memory.connection import Connection, Row, writing
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean
 from agents.memory.inbox_sql import ERASE, LETTERS, ONE, ONLY_HERE, RECORDS, TABLES, THREADS
@@ -53,17 +53,24 @@ class Transcript:
         return await self._connection.read(partial(inbox.open_entries, clean(thread)))
 
     async def close(
-        self, letter: InboxEntry, status: Status, turn: int, lines: Sequence[TranscriptLine], record: str | None = None
+        self,
+        letter: InboxEntry,
+        status: Status,
+        turn: int,
+        lines: Sequence[TranscriptLine],
+        record: str | None = None,
+        guess: gate_log.Outcome | None = None,
     ) -> None:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
-        All in one transaction, with the record (one line) of a turn that is among the first. `lines` count as
-        written for this message and turn. Raises UsageError when the message was never accepted.
+        All in one transaction, with the record (one line) of a turn that is among the first, and what came of the
+        gate's guess. `lines` count as written for this message and turn. Raises UsageError when the message was never
+        accepted.
         """
         lines = [replace(line, text=clean(line.text), turn=turn, message_id=letter.message_id) for line in lines]
         closed = replace(letter, status=status, turn=turn)
         stored = None if record is None or turn > RECORDED else clean(record)
-        await self._connection.write(lambda connection: inbox.close(connection, closed, lines, stored))
+        await self._connection.write(lambda connection: inbox.close(connection, closed, lines, stored, guess))
 
     async def tell(self, thread: str, line: TranscriptLine) -> TranscriptLine:
         """Append a line that nobody asked for to the last turn, and return it; do nothing if its id is there."""
@@ -81,6 +88,10 @@ class Transcript:
     async def records(self, thread: str) -> list[tuple[str, str | None, str | None]]:
         """Return id, text and record of a thread's messages; the record has a line for each try."""
         return [(id, text, record) for id, text, record in await self._rows(RECORDS, clean(thread))]
+
+    async def guesses(self, model: str) -> list[gate_log.Logged]:
+        """Return what the gate guessed with these weights, and what came of it, oldest first."""
+        return await self._connection.read(lambda connection: gate_log.logged(connection, model))
 
     async def threads(self) -> list[ThreadInfo]:
         """List the threads, the one that was active last first."""

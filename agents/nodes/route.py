@@ -5,7 +5,7 @@
 3. Observers, beside the dialog's own draft or before it (`agents.nodes.observer`).
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -17,10 +17,10 @@ from agents.context import Context
 from agents.conversation import handover
 from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
 from agents.conversation.free import fits, named
-from agents.conversation.gate import HIGH, LOW, Gate
 from agents.conversation.migration import keep_up
 from agents.conversation.scene import Scenes
-from agents.events.handover import Observed
+from agents.events.handover import Guessed, Observed
+from agents.gate import HIGH, LOW, Gate, Guess
 from agents.nodes import ask
 from agents.questions import CHOICE, is_meant
 from agents.scene import Scene
@@ -32,6 +32,8 @@ from prompts import phrase
 
 Recognise = Callable[[str], Awaitable[str | None]]
 """Returns the tool that a text clearly asks for, if there is one."""
+Watchers = Mapping[str, Callable[[Scene], bool] | None]
+"""The observers that look at a message before the answer, by name, each with its own test if it has one."""
 FRESH: Update = {
     "asked": [],
     "drafting": False,
@@ -49,7 +51,7 @@ class Routing:
 
     def __init__(
         self,
-        watchers: Mapping[str, Callable[[Scene], bool]],
+        watchers: Watchers,
         gate: Gate,
         recognise: Recognise,
         scenes: Scenes,
@@ -121,13 +123,12 @@ class Routing:
         if reason := fits(scene, dialog.form):
             return sequence(state, _decided("expected", "stay", None, reason, "free"), _heard(dialog.name))
         guess = self.gate(scene)
-        if guess.leaves >= LOW:
-            asked = [name for name in dialog.observers if name in self.watchers and self.watchers[name](scene)]
-        else:
-            asked = []
+        guessed = [Guessed(score=guess.score.value, model=guess.score.model)] if guess.score else []
+        asked = called(dialog.observers, self.watchers, guess, scene)
         if not asked:
-            return sequence(state, _decided("gate", "stay", None, guess.reason, "gate"), _heard(dialog.name))
-        return {"asked": asked, "drafting": guess.leaves < HIGH, "listener": dialog.name}, []
+            stays = _decided("gate", "stay", None, guess.reason, "gate")
+            return sequence(state, lambda _: ({}, [*guessed]), stays, _heard(dialog.name))
+        return {"asked": asked, "drafting": guess.leaves < HIGH, "listener": dialog.name}, [*guessed]
 
     def _undo(self, switched: Switch, state: State) -> list[Move]:
         """Give the message that caused a switch to the dialog it was taken from."""
@@ -194,6 +195,17 @@ class Routing:
             partial(handover.take_over, dialog, brief=""),
             put({"heard": heard, "listener": dialog.name, "switched": switched}),
         ]
+
+
+def called(names: Sequence[str], watchers: Watchers, guess: Guess, scene: Scene) -> list[str]:
+    """Return the observers to ask: those whose own test fires, and if the message may leave, those without one."""
+    asked = []
+    for name in names:
+        if name in watchers:
+            when = watchers[name]
+            if guess.leaves >= LOW if when is None else when(scene):
+                asked.append(name)
+    return asked
 
 
 def _at_home(state: State) -> Change:

@@ -9,7 +9,7 @@ from langgraph.types import Overwrite
 from agents.context import Context
 from agents.conversation import handover
 from agents.conversation.changes import NOTHING, Change, Move, emit, put, say, sequence
-from agents.conversation.gate import asks
+from agents.gate import asks
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, Wish, talk_of
 from prompts import phrase

@@ -3,6 +3,7 @@
 from functools import cache
 
 from agents.text.stems import stems, words
+from agents.text.vocabulary import listening, vocabulary
 from prompts import languages, table
 
 
@@ -34,3 +35,34 @@ def phrases(idea: str, lang: str) -> tuple[str, ...]:
 def small_words(lang: str) -> frozenset[str]:
     """Return the stems of words that say nothing about the subject of a sentence."""
     return frozenset(stem for idea in ("stop", "fillers") for word in phrases(idea, lang) for stem in stems(word, lang))
+
+
+LEAVE = ("done", "goodbye")
+BESIDE_LEAVE = ("thanks", "yes", "no", "fillers")
+
+
+def takes_leave(text: str, lang: str) -> bool:
+    """Tell whether a message says "that is all" or goodbye, and beside it nothing but thanks, yes, no and fillers."""
+    read_as = listening(text, lang)
+    row = tuple(vocabulary(read_as).stems(text))
+    # For each place that phrases reach without a gap: whether one of them takes leave.
+    reached: dict[int, bool] = {0: False}
+    for place in range(len(row)):
+        if place in reached:
+            for phrase, leaves in _leave_phrases(read_as):
+                if row[place : place + len(phrase)] == phrase:
+                    end = place + len(phrase)
+                    reached[end] = reached.get(end, False) or reached[place] or leaves
+    return reached.get(len(row), False)
+
+
+@cache
+def _leave_phrases(lang: str) -> tuple[tuple[tuple[str, ...], bool], ...]:
+    """Return the phrases that a farewell is made of, in stems, each with whether it takes leave."""
+    words_of = vocabulary(lang)
+    pairs = {
+        tuple(words_of.stems(entry)): idea in LEAVE
+        for idea in (*BESIDE_LEAVE, *LEAVE)
+        for entry in words_of.phrases(idea)
+    }
+    return tuple((phrase, leaves) for phrase, leaves in pairs.items() if phrase)

@@ -98,4 +98,6 @@ class Closing:
         if error is not None:
             failure = {"source": FAILURE, "code": error.code}
             lines.append(TranscriptLine("assistant", SUPERVISOR, error.text, run.turn, entry.message_id, now, failure))
-        await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status))
+        # Of a turn that was stopped or failed nobody knows whether the guess was right.
+        guess = run.guess.logged() if status == "done" else None
+        await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess)

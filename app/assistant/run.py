@@ -11,9 +11,11 @@ from langgraph.types import StateSnapshot
 from agents.context import Context
 from agents.conversation.changes import Update
 from agents.events import RETRY, Error, Event, Message, Token, ToolStart
+from agents.events.handover import Guessed, Observed
 from agents.events.models import ModelStart, Replied
 from agents.replay.record import Recording
 from agents.state import State
+from app.assistant.guess_outcome import GuessOutcome
 from app.graph import Graph
 from app.tasks import cancel
 
@@ -61,6 +63,7 @@ class Run:
         self.failure: Exception | None = None
         """What the graph raised."""
         self.recording = Recording()
+        self.guess = GuessOutcome()
         self._answered = False
         self._task: asyncio.Task[None] | None = None
 
@@ -80,7 +83,7 @@ class Run:
         try:
             while (event := await self._events.get()) is not None:
                 self._note(event)
-                if not isinstance(event, Replied):
+                if not isinstance(event, Replied | Guessed):
                     yield event
             await asyncio.wait([self._task])
             if not self.stopped:
@@ -116,8 +119,13 @@ class Run:
             self._events.put_nowait(None)
 
     def _note(self, event: Event) -> None:
+        if isinstance(event, Guessed):
+            self.guess.begin(event)
+            return
         self.recording.note(event)
         match event:
+            case Observed():
+                self.guess.note(event)
             case Token():
                 self.shown, self.speaker = self.shown + event.text, event.speaker
             case Message():

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from agents.errors import ConfigError, ContractError, UsageError
-from app.cli import demo, export, inspect, setup, talk, tools
+from app.cli import calibrate, demo, export, inspect, setup, talk, tools
 from app.cli.stdout import results_alone
 from app.settings import Settings, read_settings
 from app.signals import cancelled_by
@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     _tooling(command("tools", tools.list_, "list the tools; show one, try one, edit its card"))
     command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped")
     command("graph", inspect.graph, "draw the graph, as mermaid")
+    _calibrating(command("calibrate", calibrate.calibrate, "fit the gate to the verdicts this installation has logged"))
     _json(command("check", inspect.check, "show everything that is discovered; exit 2 if something is wrong"))
     return parser
 
@@ -115,6 +116,11 @@ def _exporting(parser: argparse.ArgumentParser) -> None:
     # What it prints is a file, in any form.
     parser.set_defaults(json=True)
     form.add_argument("--as-test", action="store_true", help="a trace test, the models' replies as its script")
+
+
+def _calibrating(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("--reset", action="store_true", help="go back to the thresholds that come with the application")
 
 
 def _tooling(parser: argparse.ArgumentParser) -> None:

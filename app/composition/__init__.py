@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import dialogs
 import observers
 from agents.errors import ConfigError, ContractError
+from agents.gate.trained import trained_gate
 from agents.memory import open_memory
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR
@@ -16,6 +17,7 @@ from agents.tools.language import change_language
 from app.assistant import Assistant
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
+from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
 from app.composition.remote_tools import with_remote_tools
 from app.graph import build_graph
@@ -50,11 +52,13 @@ async def open_assistant(
         if remote:
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
             check_tools(speakers)
+        gate = trained_gate(await load_thresholds(memory.store))
         graph = build_graph(
             speakers,
             watching,
             saver=memory.saver,
             store=memory.store,
+            gate=gate,
             tool_mode=settings.tool_mode,
             direct_switch=settings.direct_switch,
         )

@@ -22,16 +22,16 @@ async def test_a_reached_goal_ends_the_dialog(chat: Chat) -> None:
     assert (await chat.state())["is_active"]
 
 
-async def test_a_goodbye_is_answered_and_ends_the_dialog(chat: Chat) -> None:
-    """A short "that is all" to a question is the dialog's to answer; the look afterwards ends it."""
-    chat.expects(supervisor=[BEGIN], profile=["What do you do?", "As you like."], observer=["yes"])
+async def test_a_farewell_in_answer_to_a_question_ends_the_dialog(chat: Chat) -> None:
+    """The finished-observer is asked before the dialog answers, whatever the gate says."""
+    chat.expects(supervisor=[BEGIN, "See you, Ann."], profile=["What do you do?", "Wait!"], observer=["yes"])
     await chat.says("Hi")
 
     assert told("""
         user: That is all
-        profile: As you like.
         finished (observer): finished
         profile -> supervisor
+        supervisor: See you, Ann.
     """) == await chat.says("That is all")
 
 

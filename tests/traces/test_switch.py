@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.conversation.gate import Guess
+from agents.gate import Guess
 from agents.models.script import Call
 from agents.state import SUPERVISOR
 from tests.conftest import Chat, told

@@ -1,33 +1,15 @@
-"""The gate: a local guess, in well under 5 ms, whether a user message leaves the dialog.
+"""A gate of a few rules that needs no training."""
 
-Any `Gate` can take this one's place (`build_graph(gate=…)`). Below LOW the dialog goes on unwatched, from
-HIGH the observers are asked before the dialog drafts an answer, in between both work side by side.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
+from agents.gate import Guess, asks
 from agents.scene import Scene
 from agents.text.phrases import mentions, small_words
 from agents.text.stems import stems, words
 from prompts import card
 
-LOW = 0.2
-HIGH = 0.8
 LONGEST_ANSWER = 8
 """Words; longer messages tend to bring news."""
-
-
-@dataclass(frozen=True)
-class Guess:
-    """How likely the user leaves the dialog, from 0 (stays) to 1 (leaves), and why."""
-
-    leaves: float
-    reason: str
-
-
-Gate = Callable[[Scene], Guess]
 
 
 def untrained_gate(scene: Scene) -> Guess:
@@ -43,11 +25,6 @@ def untrained_gate(scene: Scene) -> Guess:
     if len(words(scene.text)) > LONGEST_ANSWER:
         return Guess(0.5, "a long message")
     return Guess(0.0, "a short answer to a question")
-
-
-def asks(reply: str) -> bool:
-    """Tell whether a reply asks the user something."""
-    return "?" in reply or "？" in reply
 
 
 def _foreign(scene: Scene) -> set[str]:

@@ -1,0 +1,100 @@
+"""Measure the gate on labelled turns: how many ask no observer, and how many changes of subject reach one.
+
+`python -m benchmarks.switch --data DIR`: DIR holds `star_switch`, `sgd_switch` and `massive_switch`; their `dev.jsonl`
+files are played through the free rules, the gate and the observers' own tests, as `route` does it. "free" is the share
+of turns that ask no observer at all, "recall" the share of the true switches that the observer of switches is asked
+about. "gated" is the share of turns that this observer is spared; "finished" asks beside it when a user takes leave.
+"ms" is the median CPU time of rules, gate and tests for a message. With `--json`, a line for each set and language.
+"""
+
+import json
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import observers
+from agents.conversation.free import fits
+from agents.gate import Gate
+from agents.gate.trained import trained_gate
+from agents.gate.untrained import untrained_gate
+from agents.nodes.route import Watchers, called
+from agents.scene import Scene
+from benchmarks.report import Row as Line
+from benchmarks.report import arguments, show
+from benchmarks.switch_data import SETS, Row, rows
+from prompts import languages
+
+WATCHING = ("supervisor", "finished")
+"""The observers of a dialog that names none."""
+OF_SWITCHES = "supervisor"
+GATES: Mapping[str, Gate] = {"trained": trained_gate(), "untrained": untrained_gate}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What became of one turn."""
+
+    asked: Sequence[str]
+    leaves: bool
+    ms: float
+
+
+def decide(gate: Gate, watchers: Watchers, row: Row) -> Decision:
+    """Return which observers a turn asks."""
+    begun = time.thread_time()
+    asked = observers_of(gate, watchers, row.scene)
+    return Decision(asked, row.leaves, (time.thread_time() - begun) * 1000)
+
+
+def observers_of(gate: Gate, watchers: Watchers, scene: Scene) -> list[str]:
+    """Return which observers are asked about a message."""
+    return [] if fits(scene, None) else called(WATCHING, watchers, gate(scene), scene)
+
+
+def measure(data: Path, gate: Gate, part: str) -> list[Line]:
+    """Return a row for each set and language."""
+    found = observers.discover(languages())
+    watchers = {name: observer.when for name, observer in found.items() if observer.pre_check}
+    lines = []
+    for name in SETS:
+        decisions: defaultdict[str, list[Decision]] = defaultdict(list)
+        for row in rows(data, name, part):
+            decisions[row.scene.lang].append(decide(gate, watchers, row))
+        lines += [_line(name, lang, made) for lang, made in decisions.items()]
+    return lines
+
+
+def _line(name: str, lang: str, made: Sequence[Decision]) -> Line:
+    switches = [decision for decision in made if decision.leaves]
+    return {
+        "set": name.removesuffix("_switch"),
+        "lang": lang,
+        "turns": len(made),
+        "switches": len(switches),
+        "free": sum(not decision.asked for decision in made) / len(made),
+        "recall": sum(OF_SWITCHES in decision.asked for decision in switches) / len(switches),
+        "gated": sum(OF_SWITCHES not in decision.asked for decision in made) / len(made),
+        "ms": statistics.median(decision.ms for decision in made),
+    }
+
+
+def main() -> None:
+    """Measure one gate on one part of the sets."""
+    parser = arguments(__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--part", default="dev", help="the files to play: dev (the default), train")
+    parser.add_argument("--gate", choices=GATES, default="trained")
+    chosen = parser.parse_args()
+    lines = measure(chosen.data, GATES[chosen.gate], chosen.part)
+    if not chosen.json:
+        show(lines, as_json=False)
+        return
+    for line in lines:
+        print(json.dumps({name: value for name, value in line.items() if name != "gated"}))
+
+
+if __name__ == "__main__":
+    main()

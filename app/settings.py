@@ -1,5 +1,8 @@
 """Settings, read once from the environment and `.env`; `.env.example` explains each."""
 
+import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +12,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from agents.errors import ConfigError
 from agents.models import Models
 from agents.models.factory import Endpoint, make_models
+from agents.models.parameters import Parameters
 from agents.toolkit.shelf import Mode
+from app.env_file import read_env
 from app.permissions import read_permissions
 
 HelpLink = Literal["pages", "model", "webhook", "person"]
@@ -24,6 +29,8 @@ class Settings(BaseSettings):
     observer_model: str | None = None
     role_models: Annotated[dict[str, str], NoDecode] = Field(default_factory=dict)
     fallback_model: str | None = None
+    llm_parameters: Annotated[dict[str, Parameters], NoDecode] = Field(default_factory=dict)
+    prompt_cache: bool = True
     openai_api_key: SecretStr | None = None
     openai_base_url: str | None = None
     model_timeout: float = Field(default=60, gt=0)
@@ -58,6 +65,15 @@ class Settings(BaseSettings):
         if any(not name.strip() or not model.strip() for name, _, model in pairs):
             raise ValueError("write role=model, separated by commas")
         return {name.strip(): model.strip() for name, _, model in pairs}
+
+    @field_validator("llm_parameters", mode="before")
+    @classmethod
+    def _json(cls, value: object) -> object:
+        """Read {"default": {"temperature": 0.2}, "observer": {"max_tokens": 200}}."""
+        try:
+            return json.loads(value) if isinstance(value, str) else value
+        except json.JSONDecodeError as wrong:
+            raise ValueError(f"no JSON object: {wrong}") from None
 
     @field_validator("permissions", mode="before")
     @classmethod
@@ -98,11 +114,13 @@ class Settings(BaseSettings):
             base_url=self.openai_base_url,
             timeout=self.model_timeout,
             retries=self.model_retries,
+            caching=self.prompt_cache,
         )
+        roles = {**({"observer": self.observer_model} if self.observer_model else {}), **self.role_models}
         if override:
-            return make_models(override, {}, self.fallback_model, endpoint)
-        observer = {"observer": self.observer_model} if self.observer_model else {}
-        return make_models(self.llm_model, {**observer, **self.role_models}, self.fallback_model, endpoint)
+            roles = {}
+        _share_keys([override or self.llm_model, self.fallback_model or "", *roles.values()])
+        return make_models(override or self.llm_model, roles, self.fallback_model, endpoint, self.llm_parameters)
 
 
 def read_settings() -> Settings:
@@ -115,5 +133,16 @@ def read_settings() -> Settings:
         return Settings()
     except ValidationError as wrong:
         first = wrong.errors()[0]
-        name = str(first["loc"][0]).upper()
+        setting, *inside = map(str, first["loc"])
+        name = " ".join([setting.upper(), ".".join(inside)]).strip()
         raise ConfigError(f"{name}: {first['msg']} (see .env.example)") from None
+
+
+def _share_keys(models: Sequence[str]) -> None:
+    """Put what `.env` says beyond our settings into the environment, where other providers look for keys."""
+    env_file = Path(str(Settings.model_config.get("env_file") or ""))
+    if all(model.partition(":")[0] in ("", "local", "openai") for model in models) or not env_file.is_file():
+        return
+    for name, value in read_env(env_file).items():
+        if value and name.lower() not in Settings.model_fields:
+            os.environ.setdefault(name, value)

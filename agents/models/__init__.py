@@ -3,9 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.runnables import Runnable
 
+from agents.models.caching import Caching, cache_options, with_marks
 from agents.models.thinking import ThinkingFilter
 
 HEADLESS = re.compile(r"(?<![a-z0-9])(r1|qwq|thinking)(?![a-z0-9])", re.IGNORECASE)
@@ -26,6 +30,10 @@ class Model:
 
     name: str
     chat: BaseChatModel
+    parallel_tool_calls: bool | None = None
+    """Whether a reply may call several tools; None: as the provider does it."""
+    caching: Caching = "none"
+
     habits: Habits = field(default_factory=Habits, compare=False, repr=False)
 
     @property
@@ -40,6 +48,19 @@ class Model:
             self.habits.is_headless = True
         elif text.answer and self.is_headless:
             self.habits.is_headless = text.thought
+
+    def bound(self, tools: Sequence[dict[str, Any]], key: str) -> Runnable[LanguageModelInput, AIMessage]:
+        """Return the model with its tools, and with the key under which the provider keeps a prompt's beginning."""
+        options = cache_options(self.caching, key)
+        if tools and self.parallel_tool_calls is not None:
+            options["parallel_tool_calls"] = self.parallel_tool_calls
+        if tools:
+            return self.chat.bind_tools(tools, **options)
+        return self.chat.bind(**options) if options else self.chat
+
+    def marked(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
+        """Return the prompt with marks at what the provider is to keep, where it wants marks."""
+        return with_marks(prompt) if self.caching == "marks" else prompt
 
     @property
     def wants_facts(self) -> bool:

@@ -1,6 +1,6 @@
-"""Make chat models from their names: "local:rules", or "openai:<name>" at any OpenAI-compatible endpoint."""
+"""Make chat models from their names: "local:rules", "openai:<name>", or "<provider>:<name>" of another provider."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from langchain_core.language_models import BaseChatModel
@@ -8,60 +8,89 @@ from pydantic import SecretStr
 
 from agents.errors import ConfigError
 from agents.models import Model, Models
+from agents.models.caching import Caching
 from agents.models.openai_chat import CompatibleChat
+from agents.models.parameters import Parameters
+from agents.models.providers import make_chat
 from agents.models.rules import RulesModel
+
+DEFAULT, FALLBACK = "default", "fallback"
+"""Entries of the parameters that belong to no role: those of all roles, and those of the fallback model."""
+CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
+"""Which providers want to be asked to keep a prompt's beginning, and how."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """Where "openai:" models are asked. `timeout` is in seconds, per attempt and per silent gap of a stream."""
+    """How models are asked. `timeout` is in seconds, per attempt and per silent gap of a stream.
+
+    Key and address are those of "openai:" models; the other providers read their own environment variables.
+    """
 
     key: SecretStr | None = None
     base_url: str | None = None
     timeout: float = 60
     retries: int = 2
+    caching: bool = True
 
 
-def make_model(name: str, endpoint: Endpoint) -> Model:
+def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = None) -> Model:
     """Return the model of that name.
 
     Raises:
-        ConfigError: the name is of no known kind, or an "openai:" model has no key.
+        ConfigError: the name is of no known kind, its package or its key is missing, or it takes no such parameter.
     """
     kind, _, bare = name.partition(":")
-    make = MAKERS.get(kind)
-    chat = make(bare, endpoint) if make and bare else None
-    if chat is None:
-        raise ConfigError(f"LLM_MODEL and its kin take local:rules or openai:<name>, found {name!r}; see .env.example")
-    return Model(name, chat)
+    if not bare or (kind == "local" and bare != "rules"):
+        raise ConfigError(
+            f"LLM_MODEL and its kin take local:rules, openai:<name> or <provider>:<name>, found {name!r}; "
+            "see .env.example"
+        )
+    if kind == "local":
+        return Model(name, RulesModel())
+    chat = _chat(kind, bare, endpoint, {})
+    parameters = parameters or Parameters()
+    if options := parameters.options(chat, name):
+        chat = _chat(kind, bare, endpoint, options)
+    caching = CACHING.get(kind, "none") if endpoint.caching else "none"
+    return Model(name, chat, parallel_tool_calls=parameters.parallel_tool_calls, caching=caching)
 
 
-def make_models(default: str, roles: dict[str, str], fallback: str | None, endpoint: Endpoint) -> Models:
-    """Return the models of all roles."""
+def make_models(
+    default: str,
+    roles: Mapping[str, str],
+    fallback: str | None,
+    endpoint: Endpoint,
+    parameters: Mapping[str, Parameters] | None = None,
+) -> Models:
+    """Return the models of all roles; those with parameters of their own have their own client, too."""
+    parameters = parameters or {}
+    common = parameters.get(DEFAULT, Parameters())
+    own = {role: entry.over(common) for role, entry in parameters.items() if role != DEFAULT}
+    names = {**{role: default for role in own if role != FALLBACK}, **roles}
     return Models(
-        default=make_model(default, endpoint),
-        roles={role: make_model(name, endpoint) for role, name in roles.items()},
-        fallback=make_model(fallback, endpoint) if fallback else None,
+        default=make_model(default, endpoint, common),
+        roles={role: make_model(name, endpoint, own.get(role, common)) for role, name in names.items()},
+        fallback=make_model(fallback, endpoint, own.get(FALLBACK, common)) if fallback else None,
     )
 
 
-def _local(name: str, _: Endpoint) -> BaseChatModel | None:
-    return RulesModel() if name == "rules" else None
+def _chat(kind: str, name: str, endpoint: Endpoint, options: Mapping[str, object]) -> BaseChatModel:
+    if kind == "openai":
+        return _openai(name, endpoint, options)
+    return make_chat(kind, name, timeout=endpoint.timeout, max_retries=endpoint.retries, **options)
 
 
-def _openai(name: str, endpoint: Endpoint) -> BaseChatModel:
+def _openai(name: str, endpoint: Endpoint, options: Mapping[str, object]) -> BaseChatModel:
     if endpoint.key is None and endpoint.base_url is None:
         raise ConfigError("openai: models need OPENAI_API_KEY (or OPENAI_BASE_URL of a server without keys) in .env")
-    return CompatibleChat(
-        model=name,
-        api_key=endpoint.key or SecretStr("none"),
-        base_url=endpoint.base_url,
-        timeout=endpoint.timeout,
-        stream_chunk_timeout=endpoint.timeout,
-        max_retries=endpoint.retries,
-        stream_usage=True,
-    )
-
-
-MAKERS: Mapping[str, Callable[[str, Endpoint], BaseChatModel | None]] = {"local": _local, "openai": _openai}
-"""What makes a chat model, by the kind that stands before the colon; it returns None for a name it does not know."""
+    settings: dict[str, object] = {
+        "model": name,
+        "api_key": endpoint.key or SecretStr("none"),
+        "base_url": endpoint.base_url,
+        "timeout": endpoint.timeout,
+        "stream_chunk_timeout": endpoint.timeout,
+        "max_retries": endpoint.retries,
+        "stream_usage": True,
+    }
+    return CompatibleChat.model_validate({**settings, **options})

@@ -1,6 +1,6 @@
 """Tell what a provider's failure means: whether to ask again, and what an operator should know.
 
-Where LangChain's exceptions do not say it, a module for the provider does, such as `openai_failures`.
+LangChain's own exceptions are asked first, then the module of the OpenAI client, then what all clients share.
 """
 
 from langchain_core.exceptions import (
@@ -12,26 +12,33 @@ from langchain_core.exceptions import (
 )
 
 from agents.errors import Trouble
-from agents.models import openai_failures
+from agents.models import openai_failures, provider_failures
 
-PROVIDERS = (openai_failures,)
-FAILURES: tuple[type[Exception], ...] = (ModelError, *(kind for provider in PROVIDERS for kind in provider.FAILURES))
+FAILURES: tuple[type[Exception], ...] = (ModelError, *openai_failures.FAILURES)
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 """Errors of the libraries when a provider sends a malformed piece of a reply."""
+
+
+def is_failure(failure: Exception) -> bool:
+    """Tell whether an exception that came out of a model's call is the provider's."""
+    return isinstance(failure, FAILURES) or provider_failures.is_failure(failure)
 
 
 def diagnose(failure: Exception) -> Trouble:
     """Return the trouble that an operator reads for a provider's failure."""
     if isinstance(failure, ModelAuthenticationError | ModelPermissionDeniedError):
         return "key_refused"
-    if isinstance(failure, ContextOverflowError) or any(provider.overflows(failure) for provider in PROVIDERS):
+    if isinstance(failure, ContextOverflowError) or openai_failures.overflows(failure):
         return "too_long"
-    retryable = getattr(failure, "is_retryable", False) and not isinstance(failure, ModelConnectionError)
-    return "busy" if retryable else "unavailable"
+    if isinstance(failure, openai_failures.FAILURES) or getattr(failure, "is_retryable", False):
+        retryable = getattr(failure, "is_retryable", False) and not isinstance(failure, ModelConnectionError)
+        return "busy" if retryable else "unavailable"
+    return provider_failures.trouble(failure)
 
 
 def broke(failure: Exception, *, begun: bool) -> bool:
     """Tell whether a reply was garbled, or broke off once it had begun: a provider's client does not retry that."""
     # A silence before the first piece of a stream is a `TimeoutError`.
-    in_stream = isinstance(failure, TimeoutError) or any(provider.was_streaming(failure) for provider in PROVIDERS)
-    return isinstance(failure, NONSENSE) or in_stream or (begun and isinstance(failure, FAILURES))
+    in_stream = isinstance(failure, TimeoutError) or openai_failures.was_streaming(failure)
+    is_nonsense = isinstance(failure, NONSENSE) and not is_failure(failure)
+    return is_nonsense or in_stream or (begun and is_failure(failure))

@@ -13,7 +13,8 @@ from agents.errors import BrokenReply, ModelUnavailable, Trouble, UselessReply
 from agents.events import Error, Event
 from agents.events.models import ModelEnd, ModelStart, ModelThinking, Replied
 from agents.models import Model
-from agents.models.failures import FAILURES, broke, diagnose
+from agents.models.caching import cache_key
+from agents.models.failures import broke, diagnose, is_failure
 from agents.models.message_order import in_order
 from agents.models.streamed_reply import StreamedReply
 
@@ -36,6 +37,12 @@ class Listener:
     """Called when the pieces heard so far turn out to be the model's thinking."""
     role: str = ""
     """Whose models are asked, where that is not the speaker's name."""
+    thread: str = ""
+
+    @property
+    def cache_key(self) -> str:
+        """The key under which a provider may keep the beginning of this role's prompts in this thread."""
+        return cache_key(self.thread, self.role or self.speaker) if self.thread else ""
 
 
 async def reply(
@@ -85,7 +92,9 @@ async def _first_sound(
                 LOG.warning("%s: %s", model.name, useless)
                 troubles.append(useless.trouble)
                 break
-            except FAILURES as failure:
+            except Exception as failure:
+                if not is_failure(failure):
+                    raise
                 LOG.warning("%s failed: %s", model.name, type(failure).__name__)
                 troubles.append(diagnose(failure))
                 break
@@ -103,13 +112,14 @@ async def ask(
         BrokenReply: the reply is not sound. What the provider raised, if there was none.
         UselessReply: the model refuses, or does not come to an end.
     """
-    runnable = model.chat.bind_tools(tools) if tools else model.chat
+    runnable = model.bound(tools, listener.cache_key)
+    prompt = list(messages) if model.wants_facts else model.marked(in_order(messages))
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
     streamed = StreamedReply(headless=model.is_headless)
     chunks, is_thinking_told = 0, False
     try:
-        async for chunk in runnable.astream(list(messages) if model.wants_facts else in_order(messages)):
+        async for chunk in runnable.astream(prompt):
             if not isinstance(chunk, AIMessageChunk):
                 raise BrokenReply(f"unexpected {type(chunk).__name__}")
             chunks += 1

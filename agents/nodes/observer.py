@@ -73,5 +73,5 @@ class Watching:
         ]
         if facts:
             messages.append(SystemMessage("", additional_kwargs=notes(scene=facts)))
-        listener = Listener(f"{self.name} observer", emitter(runtime), role="observer")
+        listener = Listener(f"{self.name} observer", emitter(runtime), role="observer", thread=runtime.context.thread)
         return (await reply(models.chain("observer"), messages, [], listener)).text.strip()

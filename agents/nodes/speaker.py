@@ -107,7 +107,7 @@ class Speaking:
         return await self._ask(self._with_messages(state, lost=lost), runtime, draft), lost
 
     async def _ask(self, state: State, runtime: Runtime[Context], draft: Draft) -> AIMessage:
-        listener = Listener(self.speaker.name, draft.emit, draft.hear, draft.take_back)
+        listener = Listener(self.speaker.name, draft.emit, draft.hear, draft.take_back, thread=runtime.context.thread)
         messages = self.prompting.messages(self.speaker, state, runtime.context)
         tools = [*self.prompting.tools(self.speaker, state["lang"]), *self.prompting.picked(self.speaker, state)]
         return await reply(runtime.context.models.chain(self.speaker.name), messages, tools, listener)

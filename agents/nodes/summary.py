@@ -33,7 +33,7 @@ class Summing:
         lost = talk["messages"][: len(talk["messages"]) - len(remaining)]
         transcript = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
         before = phrase("summed_up", state["lang"], summary=talk.get("summary") or "-")
-        listener = Listener(f"{self.speaker.name} summary", emitter(runtime))
+        listener = Listener(f"{self.speaker.name} summary", emitter(runtime), thread=runtime.context.thread)
         question: list[AnyMessage] = [
             SystemMessage(prompt("summary", state["lang"]), additional_kwargs=notes(lang=state["lang"])),
             SystemMessage(f"{before}\n\n{transcript}"),

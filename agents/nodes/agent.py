@@ -13,6 +13,7 @@ from agents.errors import ModelUnavailable
 from agents.events import Event, ToolEnd, ToolStart
 from agents.models.failures import FAILURES, diagnose
 from agents.models.message_order import in_order
+from agents.models.thinking import ThinkingFilter, without_thinking
 from agents.toolkit.rescue import CallFacts, call_facts
 
 
@@ -26,6 +27,8 @@ class AgentCall:
     """Takes the pieces of the answer."""
     _calls: dict[str, CallFacts] = field(default_factory=dict)
     """The tool calls that were announced, by id."""
+    _texts: dict[str | None, ThinkingFilter] = field(default_factory=dict)
+    """The texts that stream, by the ids of their messages."""
     _here: Context = field(default_factory=Context)
     """The context of our graph, in which events are sent."""
 
@@ -57,13 +60,20 @@ class AgentCall:
             if mode == "messages":
                 piece = what[0]
                 if isinstance(piece, AIMessage) and piece.text:
-                    self._here.run(self.hear, piece.text)
+                    self._hear(self._texts.setdefault(piece.id, ThinkingFilter()).feed(piece.text))
                 continue
+            for text in self._texts.values():
+                self._hear(text.rest())
+            self._texts.clear()
             for message in what["messages"][seen:]:
                 self._tell(message)
             seen = len(what["messages"])
-            answer = AIMessage(what["messages"][-1].text)
+            answer = AIMessage(without_thinking(what["messages"][-1].text))
         return answer
+
+    def _hear(self, text: str) -> None:
+        if text:
+            self._here.run(self.hear, text)
 
     def _tell(self, message: BaseMessage) -> None:
         """Send the events of a message's tool calls, or of a tool's result."""

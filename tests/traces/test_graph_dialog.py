@@ -75,6 +75,14 @@ async def test_the_tools_and_the_answer_of_an_agent_are_the_dialogs(chat: Chat) 
     ]
 
 
+async def test_the_thinking_of_an_agent_is_not_shown(chat: Chat) -> None:
+    """The thinking in the text of an agent's model is no part of its answer."""
+    seat(chat, "<think>House: h, o, u, s, e.</think>\n\nFive <")
+    assert (await chat.says("How long is house?")).endswith("letters: Five <")
+    tokens = [event.text for event in chat.events if isinstance(event, Token) and event.speaker == "letters"]
+    assert "".join(tokens) == "Five <"
+
+
 async def test_an_agent_keeps_no_checkpoints_of_its_own(chat: Chat) -> None:
     """It runs in a context of its own; the thread has the one checkpoint of our graph."""
     seat(chat, "Five.")

@@ -95,7 +95,7 @@ async def test_a_lasting_fault_is_told(
         mock.assert_resilient()
         calm(mock).add(says("Here again."))
         assert said(await turn(assistant, "and now?")) == ["Here again."]
-        assert heard(bodies(mock)[-1], "user") == ["hi", "and now?"]
+        assert heard(bodies(mock)[-1], "user") == ["hi\n\nand now?"]
         assert [line.metadata.get("code") for line in await assistant.history(THREAD)] == [None, code, None, None]
 
 
@@ -132,7 +132,7 @@ async def test_a_server_that_is_not_there(mock: LLMock, closed_port: str, tmp_pa
     mock.add(says("Here I am."))
     async with talk(tmp_path, mock.base_url()) as assistant:
         assert said(await turn(assistant, "and now?")) == ["Here I am."]
-        assert heard(bodies(mock)[-1], "user") == ["hi", "and now?"]
+        assert heard(bodies(mock)[-1], "user") == ["hi\n\nand now?"]
 
 
 async def test_an_error_in_place_of_a_reply(tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ class Context:
     """Locks for a user's long-term items: a tool that reads and then writes them holds a name of its own here."""
     zone: ZoneInfo = field(default_factory=machine_zone)
     """The user's time zone when the turn began."""
+    intent: str = ""
+    """What the user is after professionally; only the supervisor's prompt is given it."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
     permissions: frozenset[str] = frozenset()

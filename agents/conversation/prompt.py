@@ -102,6 +102,8 @@ class Prompting:
         parts = [phrase("clock", lang, now=f"{now}, {context.device}" if context.device else now)]
         if summary := talk_of(state, speaker.name).get("summary"):
             parts.append(phrase("summed_up", lang, summary=summary))
+        if context.intent and speaker.is_supervisor:
+            parts.append(phrase("goal_noted", lang, intent=context.intent))
         if speaker.form:
             values = form_of(state, speaker.name)
             gaps = ", ".join(missing(speaker.form, values)) or "-"

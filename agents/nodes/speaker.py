@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
@@ -17,6 +18,7 @@ from agents.errors import ModelUnavailable
 from agents.events import RETRY, Error, Event, Token
 from agents.events.views import View, stored_view
 from agents.history import cut_harder
+from agents.memory.preferences import intent_of_user
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener, reply
 from agents.models.streamed_reply import CUT
@@ -71,7 +73,7 @@ class Speaking:
         waiting = bool(state.get("asked")) and state.get("verdict") is None
         view = stored_view(body) if (body := state.get("view")) else None
         draft = Draft(self.speaker.name, emitter(runtime), held=waiting or view is not None)
-        news = self.prompting.news(self.speaker, state, runtime.context)
+        news = self.prompting.news(self.speaker, state, await self._context(runtime))
         task = asyncio.create_task(self._reply(self._with_messages(state, added=news), runtime, draft))
         try:
             verdict = await self._verdict(state, runtime) if waiting else STAY
@@ -141,6 +143,13 @@ class Speaking:
     def _passes(self, tool: str) -> bool:
         """Tell whether a call only passes the conversation on: the next speaker answers in its own words."""
         return tool == HAND_BACK or self.prompting.speakers.by_tool(tool) is not None
+
+    async def _context(self, runtime: Runtime[Context]) -> Context:
+        """Return what the turn is given; for the supervisor with what the user is after."""
+        context = runtime.context
+        if not self.speaker.is_supervisor:
+            return context
+        return replace(context, intent=await intent_of_user(runtime.store, context.user))
 
     async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
         """Begin with the values of the form that long-term memory has."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from langchain_core.tools import tool
 
-from agents.memory.store import namespace_of
+from agents.memory.preferences import intent_of_user
 from agents.toolkit import Answer, Document, Runtime, result, traits
 from prompts import phrase, table
 
@@ -16,13 +16,19 @@ from prompts import phrase, table
 async def show_profile(runtime: Runtime) -> str:
     """Show what is known of the user so far."""
     lang = runtime.state["lang"]
-    return _markdown(runtime.state["form"], await _intent(runtime), lang) or phrase("profile_empty", lang)
+    return _markdown(runtime.state["form"], await intent_of_user(runtime.store, runtime.context.user), lang) or phrase(
+        "profile_empty", lang
+    )
 
 
 @tool(response_format="content_and_artifact")
 async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) -> Answer:
     """Give the user their profile as a document. The document is shown to them; do not repeat it."""
-    form, intent, lang = runtime.state["form"], await _intent(runtime), runtime.state["lang"]
+    form, intent, lang = (
+        runtime.state["form"],
+        await intent_of_user(runtime.store, runtime.context.user),
+        runtime.state["lang"],
+    )
     if not (form or intent):
         return result(message=phrase("profile_empty", lang))
     if format == "json":
@@ -32,14 +38,6 @@ async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) 
         text = _markdown(form, intent, lang)
     name = "profile.json" if format == "json" else "profile.md"
     return result(message=phrase("profile_exported", lang, name=name), view=Document(title=name, content=text))
-
-
-async def _intent(runtime: Runtime) -> str:
-    """Return what the user is after professionally, as an observer noted it; empty if it is not known."""
-    if runtime.store is None:
-        return ""
-    item = await runtime.store.aget(namespace_of(runtime.context.user, "facts"), "professional_intent")
-    return str(item.value["text"]) if item else ""
 
 
 def _markdown(form: Mapping[str, object], intent: str, lang: str) -> str:

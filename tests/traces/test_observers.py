@@ -103,3 +103,16 @@ async def test_the_professional_intent_stands_in_the_profile(chat: Chat) -> None
 
     await chat.says("As a file, in JSON")
     assert '"professional_intent": "a job as a nurse"' in "".join(str(event) for event in chat.events)
+
+
+async def test_the_supervisor_is_told_the_professional_intent(chat: Chat) -> None:
+    """It stands in the context block of the user's next message to the supervisor."""
+    chat.expects(
+        supervisor=[BEGIN, "Hello again."],
+        profile=["What do you do?", "A fine plan."],
+        observer=['{"intent": "a job as a nurse"}'],
+    )
+    await chat.says("Hi", "Looking for a job")
+    await chat.says("Hello", thread="another", user="ann")
+
+    assert "Professional goal of the user: a job as a nurse" in chat.script.asked[-1].messages[-1].text

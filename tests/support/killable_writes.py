@@ -60,7 +60,8 @@ class Clerk(Script):
             return "own" if "weather" in heard else "stay"
         if role == "supervisor":
             return "It is sunny." if "weather" in heard else Call("plan_things", {"brief": "money"})
-        results = [*takewhile(lambda message: message.type == "tool", reversed(spoken))][::-1]
+        since = [*takewhile(lambda message: message.type != "human", reversed(spoken))][::-1]
+        results = [message for message in since if message.type == "tool"]
         answers = [message.text for message in results if message.name in [tool.name for tool in ASKING]]
         if answers:
             return [Call("note", {"text": text}) for text in answers]

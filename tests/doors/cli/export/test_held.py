@@ -32,6 +32,7 @@ def copy(tmp_path: Path) -> Path:
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package)
     (tmp_path / "tests/traces").mkdir(parents=True)
+    shutil.copytree(ROOT / "tests/support", tmp_path / "tests/support")
     for name in ("pyproject.toml", "tests/__init__.py", "tests/conftest.py", "tests/traces/__init__.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -57,8 +58,8 @@ def passes(copy: Path, **environment: str) -> bool:
 
 REMINDED = {
     "en": (
-        "remind me to call mom tomorrow at 9 and to water the plants every Monday",
-        "make it ten minutes later",
+        "remind me to call mom tomorrow at 9 and remind me to water the plants every Monday",
+        "make the second reminder ten minutes later",
         "set a timer for 1 second",
         "let's get acquainted",
         "show my reminders",
@@ -66,7 +67,7 @@ REMINDED = {
         "my time zone is Asia/Tokyo",
     ),
     "ru": (
-        "напомни завтра в 9 позвонить маме и в 18 покормить кота",
+        "напомни завтра в 9 позвонить маме и напомни в 18 покормить кота",
         "перенеси второе на 7 вечера",
         "поставь таймер на 1 секунду",
         "давай познакомимся",

@@ -11,7 +11,6 @@ from agents.scene import Scene
 from tests.conftest import Chat, told
 
 BEGIN = Call("get_acquainted", {"brief": "-"})
-PLAN = Call("plan_things", {"brief": "milk"})
 Log = list[tuple[float, int, int]]
 
 
@@ -60,7 +59,7 @@ async def test_the_log_knows_what_observers_found(chat: Chat) -> None:
     """A stay, a switch, and the switch taken back by the user: in the end nothing has left."""
     chat.gate = always(0.5, 0.25)
     chat.expects(
-        supervisor=[BEGIN, PLAN],
+        supervisor=[BEGIN],
         profile=["Tell me what you do.", "I see.", "Hm.", "As you were."],
         observer=["stay", "planner"],
         planner=["Milk is on the list."],

@@ -118,6 +118,8 @@ async def ask(
     begun = time.perf_counter()
     streamed = StreamedReply(headless=model.is_headless)
     chunks, is_thinking_told = 0, False
+    task = asyncio.current_task()
+    cancelled = task.cancelling() if task else 0
     try:
         async for chunk in runnable.astream(prompt):
             if not isinstance(chunk, AIMessageChunk):
@@ -132,6 +134,9 @@ async def ask(
             if chunks % BREATH == 0:
                 # A stream that always has the next chunk ready would hold up timers, signals and all other chats.
                 await asyncio.sleep(0)
+            if task and task.cancelling() > cancelled:
+                # Python 3.11's `wait_for`, inside the client, swallows a cancellation when the next chunk is there.
+                raise asyncio.CancelledError
         if rest := streamed.end():
             listener.hear(rest)
         message = streamed.message()

@@ -19,6 +19,7 @@ from app.assistant import Assistant, Turn
 from tests.support.command_line import ask
 from tests.support.killable_process import Driver, Outcome, Request
 from tests.support.scripted_assistant import ROLES, THREAD, open_calls, play, said, script_lines, stage, todos, values
+from tests.support.user_words import user_words
 
 TALK = (
     "hello",
@@ -36,7 +37,7 @@ class Echo(Script):
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
         """Return what the supervisor says."""
-        heard = [message.text for message in messages if message.type == "human"]
+        heard = user_words(messages)
         return f"{heard[-1]} is number {len(heard)}"
 
 

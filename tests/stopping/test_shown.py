@@ -13,6 +13,7 @@ from agents.tools.todos import list_todos
 from app.assistant import Assistant
 from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, said, script_lines, values
 from tests.support.stops import PLAN, messages, play_until, word
+from tests.support.user_words import spoken, user_words
 
 
 async def test_what_was_shown_is_what_is_kept(assistant: Assistant, script: Script) -> None:
@@ -35,7 +36,7 @@ async def test_the_model_sees_its_partial_answer(assistant: Assistant, script: S
     await play_until(assistant, "count", word("two"))
     del script.gates["supervisor"]
     assert said(await play(assistant, "go on")) == ["Gladly."]
-    heard = [message.text for message in script.asked[-1].messages if message.type != "system"]
+    heard = spoken(script.asked[-1].messages)
     assert heard == ["count", "One two", "go on"]
     assert (await values(assistant))["turn"] == 2
 
@@ -60,7 +61,7 @@ async def test_a_dialog_that_is_stopped_keeps_the_conversation(assistant: Assist
     script.add(observer=["stay"])
     events = await play(assistant, "milk please")
     assert messages(events) == [("planner", "Noted.", False)]
-    heard = [message.text for message in script.asked[-1].messages if message.type != "system"]
+    heard = spoken(script.asked[-1].messages)
     assert heard[-2:] == ["What shall", "milk please"]
 
 
@@ -75,8 +76,8 @@ async def test_a_dialog_stopped_before_its_first_word_still_knows_the_message(
     script.delays.clear()
     script.add(observer=["stay"])
     await play(assistant, "well?")
-    heard = [message.text for message in script.asked[-1].messages if message.type == "human"]
-    assert heard == ["put down milk", "well?"]
+    heard = user_words(script.asked[-1].messages)
+    assert heard == ["put down milk\n\nwell?"]
 
 
 async def test_a_tool_that_is_stopped_leaves_no_open_call(
@@ -108,8 +109,8 @@ async def test_a_stop_at_the_very_beginning_asks_no_model(assistant: Assistant, 
     assert messages(second) == [("supervisor", "", True)]
     assert script.asked == []
     assert said(await play(assistant, "now?")) == ["Hello."]
-    heard = [message.text for message in script.asked[-1].messages if message.type == "human"]
-    assert heard == ["hi", "hi again", "now?"]
+    heard = user_words(script.asked[-1].messages)
+    assert heard == ["hi\n\nhi again\n\nnow?"]
     assert [event.turn for event in (first[-1], second[-1])] == [1, 2]
 
 
@@ -121,7 +122,7 @@ async def test_a_stop_after_the_answer_takes_nothing_back(assistant: Assistant, 
     assert await script_lines(assistant) == ["user: count", "supervisor: One two"]
     script.add(supervisor=["Three"])
     await play(assistant, "go on")
-    heard = [message.text for message in script.asked[-1].messages if message.type != "system"]
+    heard = spoken(script.asked[-1].messages)
     assert heard == ["count", "One two", "go on"]
 
 
@@ -147,8 +148,8 @@ async def test_a_draft_that_was_held_back_was_not_shown(assistant: Assistant, sc
     script.delays.clear()
     script.gates.clear()
     await play(assistant, "well?")
-    heard = [message.text for message in script.asked[-1].messages if message.type in ("human", "ai")]
-    assert heard[-3:] == ["I listen.", "put down milk and bread", "well?"]
+    heard = spoken(script.asked[-1].messages)
+    assert heard[-2:] == ["I listen.", "put down milk and bread\n\nwell?"]
 
 
 class Drafted(Gate):

@@ -9,6 +9,7 @@ from typing import Literal, cast
 from langchain_core.messages import BaseMessage
 
 from agents.events import Event, Message
+from agents.gate.untrained import untrained_gate
 from agents.history import dangling
 from agents.memory import inbox, open_memory
 from agents.models import Models
@@ -40,7 +41,7 @@ async def stage(
     speakers, watching = discover()
     speakers = change(speakers)
     async with open_memory(f"sqlite:///{path}") as memory:
-        graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
+        graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store, gate=untrained_gate)
         help = await make_help(settings or Settings(_env_file=None), memory.store, memory.notes)
         known = Languages("en", ("en", "ru"))
         yield Assistant(TurnPlayer(graph, memory, models, known, help), speakers)

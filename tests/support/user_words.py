@@ -14,3 +14,8 @@ def bare(text: str) -> str:
 def user_words(messages: Sequence[BaseMessage]) -> list[str]:
     """Return the words of each user message, without the context blocks."""
     return [bare(message.text) for message in messages if message.type == "human"]
+
+
+def spoken(messages: Sequence[BaseMessage]) -> list[str]:
+    """Return what was said in a prompt, by whomever, without the system message and the context blocks."""
+    return [bare(message.text) for message in messages if message.type != "system"]

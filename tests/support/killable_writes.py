@@ -60,14 +60,22 @@ class Clerk(Script):
             return "own" if "weather" in heard else "stay"
         if role == "supervisor":
             return "It is sunny." if "weather" in heard else Call("plan_things", {"brief": "money"})
-        since = [*takewhile(lambda message: message.type != "human", reversed(spoken))][::-1]
-        results = [message for message in since if message.type == "tool"]
+        results = _last_results(spoken)
         answers = [message.text for message in results if message.name in [tool.name for tool in ASKING]]
         if answers:
             return [Call("note", {"text": text}) for text in answers]
         if results:
             return "\n".join(message.text for message in results)
         return [call for name, call in CALLS.items() if name in heard] or "Well."
+
+
+def _last_results(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the results of the last reply's calls; a prompt shows each call of a reply as a reply with one id."""
+    since = [*takewhile(lambda message: message.type in ("ai", "tool"), reversed(messages))]
+    pairs = [*zip(since[::2], since[1::2], strict=False)]
+    if not pairs or pairs[0][0].type != "tool":
+        return []
+    return [result for result, reply in pairs if reply.id == pairs[0][1].id][::-1]
 
 
 class Steps:

@@ -107,7 +107,7 @@ def test_a_real_conversation_becomes_a_test(copy: Path, tmp_path_factory: pytest
     assert "supervisor -> profile\n" in source
     assert "planner.add_todos(" in source
     for command in (["check"], ["format", "--check"]):
-        subprocess.run([sys.executable, "-m", "ruff", *command, "-q", "tests"], cwd=copy, check=True)
+        subprocess.run([sys.executable, "-m", "ruff", *command, "-q", "tests/traces"], cwd=copy, check=True)
     assert passes(copy)
 
     dialog = copy / "dialogs/profile.py"

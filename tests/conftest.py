@@ -39,12 +39,16 @@ class Chat:
     def __init__(self, path: Path) -> None:
         self.path, self.script = path, Script()
         self.speakers, self.observers = discover()
-        self.gate: Gate = untrained_gate
+        self.gate: Gate | None = untrained_gate
         self.settings = Settings(_env_file=None)
         self.permissions = Permissions()
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
         self.events: list[Event] = []
+
+    def as_shipped(self) -> None:
+        """Let the application's own gate decide when observers are asked, as in a conversation that was really held."""
+        self.gate = None
 
     def expects(self, **lines: list[Line]) -> None:
         """Append to the script: what each role will say."""
@@ -102,7 +106,7 @@ def compose(
     speakers: Speakers,
     observers: Mapping[str, Observer],
     *,
-    gate: Gate = untrained_gate,
+    gate: Gate | None = untrained_gate,
     help: HelpChain | None = None,
     permissions: Permissions = NOBODY_MAY,
     direct_switch: bool = True,

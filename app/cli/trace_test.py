@@ -32,7 +32,10 @@ def trace_test(play: Play, day: str = "") -> str:
     head = HEAD.format(
         when=f" on {day}" if day else "", name=f"_of_{day.replace('-', '_')}" if day else "", imports="\n".join(imports)
     )
-    body = [_call("chat.expects", {role: [_line(line) for line in lines] for role, lines in replies.items()})]
+    body = [
+        f"{INDENT}chat.as_shipped()\n",
+        _call("chat.expects", {role: [_line(line) for line in lines] for role, lines in replies.items()}),
+    ]
     if play.strangers:
         whose = ", ".join(f"{who}={_literal(tools)}" for who, tools in play.strangers.items())
         body.append(f"{INDENT}chat.borrows({whose})\n")

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from agents.events import Event, Interrupt, Message, Token, TurnEnd, TurnStart
 from agents.memory.inbox import ThreadInfo, TranscriptLine
+from agents.memory.typed_file import TypedFile
 from app.assistant import Assistant, Turn
 
 AT_MS = 1_760_000_000_000
@@ -30,7 +31,7 @@ class StandIn:
         self.dialog: str | None = None
         self.dialogs: Mapping[str, str] = {}
         """The dialogs one can go to, with their descriptions."""
-        self.typed = Path(os.devnull)
+        self.typed = TypedFile(Path(os.devnull))
         """Where the REPL keeps what is typed."""
         self._turns = list(turns)
         self._pace = pace

@@ -14,6 +14,7 @@ from agents.models.script import Script
 from tests.support.odd_provider import Provider, words
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, THREAD, script_lines, stage
+from tests.support.user_words import bare
 
 MANY = " ".join(f"word{number}" for number in range(300))
 
@@ -61,7 +62,7 @@ async def test_ctrl_c_in_mid_answer(tmp_path: Path, script: Script) -> None:
             assert await script_lines(assistant) == ["user: count", f"supervisor: {partial} ^C"]
             assert (await assistant.history(THREAD))[-1].metadata["interrupted"] is True
         assert await ended(await ask(server, tmp_path, "go on")) == (0, "Gladly.\n", "")
-        heard = [message["content"] for message in server.bodies[-1]["messages"] if message["role"] != "system"]
+        heard = [bare(message["content"]) for message in server.bodies[-1]["messages"] if message["role"] != "system"]
         assert heard == ["count", partial, "go on"]
 
 

@@ -31,7 +31,7 @@ def update_for(entry: InboxEntry, lang: str, snapshot: StateSnapshot, lines: Seq
     update: Update = {"heard": {"id": entry.message_id, "text": entry.text, "source": entry.source}, "lang": lang}
     unasked = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
     answered = lines[: len(lines) - len(unasked)]
-    if snapshot.tasks and not snapshot.interrupts and "heard" in state:
+    if snapshot.tasks and not snapshot.interrupts and "heard" in state and not _only_stored(snapshot, answered):
         holder = state.get("dialog") or SUPERVISOR
         unheard = heard_message(state["heard"], state.get("talks", {}).get(holder, {}))
         return {**update, "talks": _caught_up(state, unasked, unheard)}
@@ -39,6 +39,14 @@ def update_for(entry: InboxEntry, lang: str, snapshot: StateSnapshot, lines: Seq
         LOG.warning("thread %s: its state is older than its transcript; rebuilt", entry.thread)
         return {**update, **from_transcript(lines)}
     return {**update, "talks": _caught_up(state, unasked)}
+
+
+def _only_stored(snapshot: StateSnapshot, answered: Sequence[TranscriptLine]) -> bool:
+    """Whether a crash left nothing but the input of a turn: the message that the state holds was answered before it."""
+    last = answered[-1] if answered else None
+    if last is None or last.role == "user" or last.metadata.get("interrupted"):
+        return False
+    return last.message_id == snapshot.values["heard"]["id"] and snapshot.next == ("__start__",)
 
 
 def _caught_up(

@@ -1,6 +1,5 @@
 """Format threads, states, notes, tools and reports as lines of text."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from textwrap import indent
@@ -12,8 +11,8 @@ from agents.events import Interrupt
 from agents.memory.inbox import ThreadInfo, TranscriptLine
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
+from agents.text.clean import clean, safe_json
 from agents.toolkit.card import ToolCard
-from app.plain_text import clean
 from app.sentences import say
 
 
@@ -66,7 +65,7 @@ def card_lines(card: ToolCard) -> list[str]:
     texts = ("descriptions", "examples", "parameters", "result")
     shown = state_lines({name: value for name, value in card.plain().items() if name not in texts})
     for name, schema in (("parameters", card.parameters), ("result", card.result)):
-        written = json.dumps(schema, ensure_ascii=False, indent=2)
+        written = safe_json(schema, indent=2)
         shown += ["", name, *_indented(written.splitlines() if schema else ["-"])]
     for lang, description in card.descriptions.items():
         examples = [f"- {example}" for example in card.examples.get(lang, ())]
@@ -121,7 +120,7 @@ def _fact(value: object) -> str:
         case list() if all(isinstance(entry, str) for entry in value):
             return ", ".join(value)
         case list() | dict():
-            return json.dumps(value, ensure_ascii=False, default=str)
+            return safe_json(value)
     return str(value)
 
 

@@ -1,4 +1,4 @@
-"""Texts that are safe to show: without terminal control, the numbers of Markdown lists kept as they are."""
+"""Markdown as it is meant: the numbers of its lists kept as they are."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,19 +26,3 @@ def _runs(lines: Sequence[str]) -> Iterator[list[int]]:
         elif run:
             yield run
             run = []
-
-
-# A string of the terminal (title, clipboard, link) goes with its payload, as far as its line reaches.
-_SEQUENCES = re.compile(
-    r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c|(?=\n|\x1b|$))"
-    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
-    r"|\x1b[ -/]*[0-~]?"
-)
-
-
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-
-
-def clean(text: str) -> str:
-    """Return a text without terminal control: escape sequences, C0 and C1 but for newline and tab."""
-    return _CONTROLS.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))

@@ -3,14 +3,26 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from agents.text.clean import clean
+
 
 def is_web(url: str) -> bool:
-    """Tell whether a link leads to the web, and nowhere else."""
+    """Tell whether a link leads to the web, and where it seems to lead.
+
+    A name before the host, a backslash and letters that nobody sees let one address pass for another.
+    """
     try:
-        parts = urlsplit(url)
+        parts, text = urlsplit(url), clean(url)
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and not any(c.isspace() for c in url)
+    is_plain = text == url and url.isprintable() and not any(c.isspace() or c in '\\<>"' for c in url)
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc and is_plain
+
+
+def is_told_by(url: str, text: str) -> bool:
+    """Tell whether a text says where the link behind it leads: the address, with or without its scheme."""
+    text, address = text.strip().casefold().rstrip("/"), url.strip().casefold().rstrip("/")
+    return text in (address, address.partition("://")[2], urlsplit(address).netloc)
 
 
 def linked(data: object) -> list[Mapping[str, str]]:

@@ -41,7 +41,10 @@ class Webhook:
         headers |= {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
         asked = {"v": VERSION, "query": question.text, "lang": question.lang, "thread": self._opaque(question.thread)}
         async with (
-            httpx.AsyncClient(timeout=self.timeout, follow_redirects=False, verify=_trusted()) as client,
+            # A proxy of the environment would be told the secret and the question.
+            httpx.AsyncClient(
+                timeout=self.timeout, follow_redirects=False, verify=_trusted(), trust_env=False
+            ) as client,
             client.stream("POST", self.url, json=asked, headers=headers) as response,
         ):
             if response.status_code != httpx.codes.OK:
@@ -55,7 +58,7 @@ class Webhook:
 @cache
 def _trusted() -> ssl.SSLContext:
     """Return who is trusted to vouch for a server; reading it anew for each question would hold up every turn."""
-    return httpx.create_ssl_context()
+    return httpx.create_ssl_context(trust_env=False)
 
 
 async def _body(response: httpx.Response) -> bytes:

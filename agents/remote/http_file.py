@@ -1,8 +1,9 @@
 """The file of HTTP tools: the services there are, and the tools they offer."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
+from urllib.parse import parse_qs
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
@@ -14,6 +15,8 @@ from agents.remote.yaml_file import ByLanguage, Env, Part, ToolName, Trusted
 RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+SET_BY_US = ("Accept", "Content-Type", "Idempotency-Key")
+"""Headers of a request that no parameter sets."""
 RETRIES = 2
 
 
@@ -40,6 +43,7 @@ class Service(Part):
     def _may_be_set(cls, headers: Mapping[str, object]) -> Mapping[str, object]:
         if taken := sorted(name for name in headers if name.lower() in FIXED_HEADERS):
             raise ValueError(f"not to be set: {', '.join(taken)}")
+        _once("header", [name.lower() for name in headers])
         return headers
 
     @model_validator(mode="after")
@@ -48,6 +52,12 @@ class Service(Part):
             raise ValueError("`url` ends before any ?, # or placeholder; those belong in a tool's `path`")
         policy_of(self.url, internal=self.internal)
         return self
+
+
+def _once(place: str, names: Sequence[str]) -> None:
+    """Refuse a name that stands twice in one place of a request."""
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"the {place} has {', '.join(twice)} twice")
 
 
 def _rooted(path: str) -> str:
@@ -103,6 +113,23 @@ class HttpTool(ToolSpec):
             raise ValueError("a write without a `key` is tried once: leave `retries` out")
         return self
 
+    @model_validator(mode="after")
+    def _places_differ(self) -> "HttpTool":
+        """Refuse two values for one place: one of them would silently stand in for the other."""
+        names: dict[str, list[str]] = {"query": [], "header": [], "body": []}
+        for key, parameter in self.parameters.items():
+            if parameter.in_ != "path":
+                names[parameter.in_].append(parameter.name or key)
+        _once("query", [*names["query"], *parse_qs(self.path.partition("?")[2], keep_blank_values=True)])
+        _once("header", [name.lower() for name in names["header"]])
+        _once("body", names["body"])
+        for name in names["body"]:
+            if not all(name.split(".")):
+                raise ValueError(f"the body cannot have {name!r}: a dot nests, and stands between two names")
+            if inside := next((other for other in names["body"] if other.startswith(f"{name}.")), None):
+                raise ValueError(f"{name!r} and {inside!r} have the same place in the body")
+        return self
+
 
 class HttpFile(Part):
     """The content of a file."""
@@ -117,6 +144,11 @@ class HttpFile(Part):
         for tool in tools:
             if services and (tool.service not in services if tool.service else len(services) > 1):
                 raise ValueError(f"{tool.name}: `service` is one of {', '.join(services)}")
+            service = services.get(tool.service or next(iter(services), ""))
+            own = [*(service.headers if service else ()), *SET_BY_US]
+            given = [parameter.name for parameter in tool.parameters.values() if parameter.in_ == "header"]
+            if taken := sorted({name.lower() for name in own} & {name.lower() for name in given}):
+                raise ValueError(f"{tool.name}: the system sets the header {', '.join(taken)}: leave the parameter out")
         return tools
 
     def service_of(self, tool: HttpTool) -> str:

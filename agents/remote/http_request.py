@@ -43,7 +43,8 @@ def request_of(tool: HttpTool, service: Service, args: Mapping[str, object], run
     """
     values = {**args, **tool.set_values(trusted_values(runtime))}
     places: dict[str, dict[str, object]] = {"path": {}, "query": {}, "header": {}, "body": {}}
-    for key, parameter in tool.parameters.items():
+    # What the system sets comes last, and stands wherever a value of the model's would have the same place.
+    for key, parameter in sorted(tool.parameters.items(), key=lambda item: not item[1].is_the_models):
         if (value := values.get(key)) is not None:
             places[parameter.in_][key if parameter.in_ == "path" else parameter.name or key] = value
     filled = PLACEHOLDER.sub(lambda slot: _segment(slot[1], places["path"][slot[1]], tool, runtime), tool.path)
@@ -74,16 +75,19 @@ def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, object], runti
 
 
 def _segment(name: str, value: object, tool: HttpTool, runtime: Runtime) -> str:
-    """Write a value into the path: as one part of it, whatever it contains."""
+    """Write a value into the path: as one part of it, or as several where the file allows slashes."""
     text = _plain(value)
-    # Some servers decode twice, so that an escaped slash would lead elsewhere after all.
-    if not text or any(part in (".", "..") for part in re.split(r"[/\\]", text)) or not text.isprintable():
+    # Many servers decode a path before they read it, so that an escaped slash would lead elsewhere after all.
+    bare = re.sub("%(?:25)+", "%", text).lower()
+    parts = re.split(r"[/\\]|%2f|%5c", bare)
+    leads_away = any(part.replace("%2e", ".") in ("", ".", "..") for part in parts)
+    if leads_away or (len(parts) > 1 and not tool.parameters[name].slashes) or not text.isprintable():
         if not tool.parameters[name].is_the_models:
             # No model can mend it, and none may see it.
             raise Failed
         lang = runtime.state["lang"]
         raise Misused(phrase("tool_arguments", lang, tool=tool.name, problem=f"{text!r} cannot stand in an address"))
-    return quote(text, safe="")
+    return quote(text, safe="/" if tool.parameters[name].slashes else "")
 
 
 def header_value(value: object) -> str:

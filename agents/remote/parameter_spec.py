@@ -52,6 +52,8 @@ class HttpParameter(ParameterSpec):
     """Least value of a number, least length of a text or a list."""
     max: float | None = None
     pattern: str | None = None
+    slashes: bool = False
+    """Whether a value in the path may have slashes, and so be several parts of it."""
 
     @model_validator(mode="after")
     def _has_a_place(self) -> "HttpParameter":
@@ -61,6 +63,8 @@ class HttpParameter(ParameterSpec):
             raise ValueError("an object has no place in a query")
         if self.in_ == "path" and not self.required:
             raise ValueError("what stands in the path is required")
+        if self.slashes and self.in_ != "path":
+            raise ValueError("`slashes` are for what stands in the path")
         if self.in_ == "header" and (not self.name or self.name.lower() in FIXED_HEADERS):
             raise ValueError("needs the `name` of a header that may be set")
         return self

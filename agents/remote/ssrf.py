@@ -7,19 +7,29 @@ addresses and other schemes, hosts and ports are refused before that, on redirec
 import ssl
 from collections.abc import Mapping
 from dataclasses import replace
+from ipaddress import IPv4Address, ip_network
+from socket import inet_aton
 from urllib.parse import urlsplit
 
 import httpx
-from ssrfguard import DEFAULT_DENIED, AddressTable, Policy, Reach, Resolver, SSRFGuardError
+from ssrfguard import DEFAULT_DENIED, AddressTable, Block, Policy, Reach, Resolver, SSRFGuardError
 from ssrfguard.httpx import AsyncClient
 
 INTERNAL = {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "::1/128", "fc00::/7", "100.64.0.0/10"}
 """What `internal: true` opens; link-local addresses, and those where clouds keep their credentials, stay closed."""
+ALSO_DENIED = {
+    "168.63.129.16/32": "Azure's platform, at a public address",
+    "fd20:ce::254/128": "Cloud metadata (Google Cloud over IPv6)",
+    "fd00:42::42/128": "Cloud metadata (Scaleway over IPv6)",
+    "fd00:c1::a9fe:a9fe/128": "Cloud metadata (Oracle Cloud over IPv6)",
+    "::ffff:0:0:0/96": "IPv4-translated address, which carries any IPv4 address",
+}
+"""What the guard's own table lets through, with or without `internal: true`; why, as its messages say it."""
+FAR = AddressTable(
+    (*DEFAULT_DENIED.blocks, *(Block(ip_network(at), why, "", Reach.DENIED) for at, why in ALSO_DENIED.items()))
+)
 NEAR = AddressTable(
-    tuple(
-        replace(block, reach=Reach.PERMITTED) if str(block.network) in INTERNAL else block
-        for block in DEFAULT_DENIED.blocks
-    )
+    tuple(replace(block, reach=Reach.PERMITTED) if str(block.network) in INTERNAL else block for block in FAR.blocks)
 )
 
 
@@ -32,11 +42,13 @@ def policy_of(url: str, *, internal: bool, redirects: int = 0) -> Policy:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("is not the address of a service: write http://… or https://…")
+    if _is_disguised(parts.hostname):
+        raise ValueError("is a number in another form: write it as four numbers with dots")
     policy = Policy(
         allowed_schemes=frozenset({parts.scheme}),
         allowed_hosts=frozenset({parts.hostname}),
         allowed_ports=frozenset({parts.port or (443 if parts.scheme == "https" else 80)}),
-        denied_networks=NEAR if internal else DEFAULT_DENIED,
+        denied_networks=NEAR if internal else FAR,
         max_redirects=redirects,
     )
     try:
@@ -46,6 +58,14 @@ def policy_of(url: str, *, internal: bool, redirects: int = 0) -> Policy:
             f"{getattr(refused, 'reason', refused)} (a service of one's own needs `internal: true`)"
         ) from None
     return policy
+
+
+def _is_disguised(host: str) -> bool:
+    """Whether resolvers read a name as an address, as they do 0x7f.1."""
+    try:
+        return str(IPv4Address(inet_aton(host))) != host
+    except OSError:
+        return False
 
 
 def guarded_client(

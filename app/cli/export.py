@@ -1,6 +1,5 @@
 """`export`: a conversation to read (Markdown), to process (JSON), or to play again (a trace test)."""
 
-import json
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from agents.replay.record import Record
 from agents.state import SUPERVISOR
+from agents.text.clean import clean, safe_json
 from app.cli.replay import rehearse
 from app.cli.stdout import stdout
 from app.cli.trace_test import trace_test
@@ -36,7 +36,7 @@ async def export(options: Namespace, settings: Settings) -> int:
         stdout().write(await _test(records, lines, settings.app_lang))
     elif options.format == "json":
         document = {"thread": options.thread, "contents": contents(lines), "forms": forms}
-        stdout().write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        stdout().write(safe_json(document, indent=2) + "\n")
     else:
         stdout().write(markdown(options.thread, lines, forms, settings.app_lang))
     return 0
@@ -71,7 +71,7 @@ def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, M
         values = (", ".join(map(str, value)) if isinstance(value, list) else value for value in form.values())
         rows = [f"- {field}: {value}" for field, value in zip(form, values, strict=True) if value not in (None, "")]
         parts.append("\n".join([f"### {name}", "", *rows]))
-    return "\n\n".join(parts) + "\n"
+    return clean("\n\n".join(parts)) + "\n"
 
 
 async def _test(records: Sequence[Record], lines: Sequence[TranscriptLine], lang: str) -> str:

@@ -1,12 +1,13 @@
 """Results go to stdout, and with `--json` nothing else does: other prints are sent to stderr."""
 
-import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from typing import TextIO
+
+from agents.text.clean import safe_json
 
 _RESULTS: ContextVar[TextIO | None] = ContextVar("results", default=None)
 
@@ -18,7 +19,7 @@ def stdout() -> TextIO:
 
 def print_result(options: Namespace, result: object, lines: Sequence[str]) -> int:
     """Print what a command was asked for, as JSON with `--json`, else as lines; return exit code 0."""
-    text = json.dumps(result, ensure_ascii=False, default=str) if options.json else "\n".join(lines)
+    text = safe_json(result) if options.json else "\n".join(lines)
     stdout().write(text + "\n")
     return 0
 

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from agents.errors import UsageError
+from agents.text.clean import clean
 from app.assistant import Assistant
 from app.cli.stdout import stdout
 from app.composition import open_assistant
 from app.listing import answers
 from app.logs import log_on_stderr
-from app.plain_text import clean
 from app.sentences import say
 from app.settings import Settings
 from app.terminal.door import TerminalDoor

@@ -10,6 +10,7 @@ from langchain_core.tools import BaseTool
 from agents.errors import ConfigError, UsageError
 from agents.questions import worded
 from agents.speaker import Speaker, Speakers
+from agents.text.clean import clean
 from agents.toolkit.card import HAND_OVER, ToolCard, cards, owned_tools, slots
 from app.cli.card_file import CardFile, changed, edited
 from app.cli.stdout import print_result
@@ -19,7 +20,6 @@ from app.composition import check_tools, discover
 from app.composition.remote_tools import with_remote_tools
 from app.listing import card_lines, tool_lines
 from app.logs import log_on_stderr
-from app.plain_text import clean
 from app.sentences import say
 from app.settings import Settings
 from app.visit import FAILED

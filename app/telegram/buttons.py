@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
+from urllib.parse import urlsplit
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
@@ -10,7 +11,7 @@ from agents.events import Interrupt
 from agents.events.links import is_web
 from agents.questions import mark
 from agents.questions.options import naming
-from app.plain_text import clean
+from agents.text.clean import clean
 from prompts import sentence
 
 SIGN = "="
@@ -66,8 +67,11 @@ def keyboard(question: Interrupt, asked: str, lang: str) -> InlineKeyboardMarkup
 
 
 def link_buttons(url: str, lang: str) -> list[list[InlineKeyboardButton]]:
-    """Return a row with a button that opens a page; none for what is no page."""
-    return [[InlineKeyboardButton(sentence("telegram", "open", lang), url=url)]] if is_web(url) else []
+    """Return a row with a button that opens a page and says whose it is; none for what is no page."""
+    if not is_web(url):
+        return []
+    label = f"{sentence('telegram', 'open', lang)}: {urlsplit(url).netloc}"
+    return [[InlineKeyboardButton(label[: 2 * LONGEST_LABEL], url=url)]]
 
 
 def without_links(markup: InlineKeyboardMarkup) -> InlineKeyboardMarkup | None:

@@ -6,12 +6,14 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from telegram import MessageEntity
 from telegramify_markdown import RenderConfig, convert
 
-from app.plain_text import clean, numbers_kept
+from agents.events.links import is_told_by, is_web
+from agents.text.clean import clean
+from app.plain_text import numbers_kept
 
 LOG = logging.getLogger(__name__)
 LIMIT = 4096
@@ -20,7 +22,6 @@ MOST_ENTITIES = 100
 SEPARATORS = ("\n\n", "\n", " ")
 # The converter drops what looks like HTML; a character of the same width stands in for "<" meanwhile.
 STAND_IN = "\ue000"
-_ADDRESS = re.compile(r"(?:https?|tg)://|mailto:|tel:", re.IGNORECASE)
 _JOINED = "\u200d\ufe0f"
 
 
@@ -64,9 +65,33 @@ def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
     entities = [
         MessageEntity(mark.type, mark.offset, mark.length, url=_plain(mark.url), language=_plain(mark.language))
         for mark in marks
-        if mark.type != MessageEntity.TEXT_LINK or _ADDRESS.match(mark.url or "")
+        if mark.type != MessageEntity.TEXT_LINK or is_web(_plain(mark.url) or "")
     ]
-    return shown.replace(STAND_IN, "<"), _nested(entities)
+    return _with_targets(shown.replace(STAND_IN, "<"), _nested(entities))
+
+
+def _with_targets(text: str, entities: Sequence[MessageEntity]) -> tuple[str, list[MessageEntity]]:
+    """Write the address behind each link whose words do not tell it: it could lead anywhere."""
+    raw = text.encode("utf-16-le")
+    addresses: dict[int, str] = {}
+    for entity in entities:
+        end = entity.offset + entity.length
+        words = raw[2 * entity.offset : 2 * end].decode("utf-16-le", "replace")
+        if entity.url and not is_told_by(entity.url, words):
+            addresses[end] = f" ({entity.url})"
+    pieces = {end: address.encode("utf-16-le") for end, address in addresses.items()}
+
+    def moved(place: int, *, is_end: bool) -> int:
+        return place + sum(len(piece) // 2 for at, piece in pieces.items() if at < place + (not is_end))
+
+    edges = sorted({0, *pieces, len(raw) // 2})
+    written = b"".join(raw[2 * a : 2 * b] + pieces.get(b, b"") for a, b in pairwise(edges))
+    shifted = []
+    for entity in entities:
+        begin = moved(entity.offset, is_end=False)
+        length = moved(entity.offset + entity.length, is_end=True) - begin
+        shifted.append(MessageEntity(entity.type, begin, length, url=entity.url, language=entity.language))
+    return written.decode("utf-16-le"), shifted
 
 
 def _nested(entities: Sequence[MessageEntity]) -> list[MessageEntity]:

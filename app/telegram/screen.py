@@ -6,8 +6,8 @@ from telegram import InlineKeyboardMarkup, MessageEntity
 
 from agents.events import RETRY, Error, Event, Interrupt, Message
 from agents.events.views import Document, Link, Notice, Table, View
+from agents.text.clean import clean
 from app.listing import columns
-from app.plain_text import clean
 from app.telegram.buttons import keyboard, link_buttons
 from app.telegram.pages import LIMIT, Page
 from app.telegram.receipts import Receipts
@@ -62,7 +62,7 @@ class ChatScreen:
     async def _draw(self, view: View) -> None:
         match view:
             case Document(title=title, content=content):
-                if not await self._sender.hand(self._chat, title, content):
+                if not await self._sender.hand(self._chat, clean(title), clean(content)):
                     await self._say(content)
             case Table() if page := grid(view):
                 await self._sender.show(self._chat, [page])

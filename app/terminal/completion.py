@@ -6,7 +6,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from agents.questions.options import naming
-from app.plain_text import clean
+from agents.text.clean import clean
 from app.visit import Visit
 
 

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.text import Text
 
 from agents.events import Message
+from agents.text.clean import clean
 from app import slash_commands
 from app.assistant.reminder_clock import Ring
-from app.plain_text import clean
 from app.sentences import say
 from app.signals import on_signal
 from app.terminal.completion import Answers

@@ -1,7 +1,6 @@
 """Show events: as JSON lines for a script, as plain text for a pipe, as Markdown for a terminal."""
 
 import asyncio
-import json
 import time
 from typing import TextIO
 
@@ -12,7 +11,7 @@ from agents.events import RETRY, Error, Event, Interrupt, Message, Token, ToolSt
 from agents.events.models import ModelThinking
 from agents.events.views import Notice, View
 from agents.state import SUPERVISOR
-from app.plain_text import clean
+from agents.text.clean import clean, safe_json
 from app.sentences import say
 from app.terminal.tty import Canvas
 from app.terminal.views import asked, drawn, markdown
@@ -30,7 +29,7 @@ class JsonLines(Screen):
 
     def show(self, event: Event) -> None:
         """Write the event."""
-        self._stream.write(json.dumps(event.plain(), ensure_ascii=False, default=str) + "\n")
+        self._stream.write(safe_json(event.plain()) + "\n")
         self._stream.flush()
 
 

@@ -11,7 +11,7 @@ from agents.events import Error, Event, Interrupt, Message, ToolEnd, ToolStart, 
 from agents.events.handover import DialogChanged, Handover, Observed
 from agents.events.models import ModelEnd, ModelStart, ModelThinking
 from agents.events.views import View
-from app.plain_text import clean
+from agents.text.clean import clean
 
 LONGEST = 160
 

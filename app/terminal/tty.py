@@ -14,7 +14,7 @@ from typing import TextIO
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 
-from app.plain_text import clean
+from agents.text.clean import clean
 from app.signals import on_signal
 
 

@@ -15,7 +15,8 @@ from agents.events import Interrupt
 from agents.events.views import CardList, Document, Entry, Link, Notice, Player, View
 from agents.events.views import Table as TableView
 from agents.questions import hints
-from app.plain_text import clean, numbers_kept
+from agents.text.clean import clean
+from app.plain_text import numbers_kept
 
 LONGEST_LABEL = 200
 """Characters of an option that are shown."""

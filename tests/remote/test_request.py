@@ -50,11 +50,8 @@ def target(**args: Any) -> httpx.URL:
 @pytest.mark.parametrize(
     ("given", "path"),
     [
-        ("a/b", "a%2Fb"),
         ("a?b=c&d#e", "a%3Fb%3Dc%26d%23e"),
-        ("%2e%2e", "%252e%252e"),
         ("@evil.example", "%40evil.example"),
-        ("//evil.example", "%2F%2Fevil.example"),
         (":8080", "%3A8080"),
         ("{id}", "%7Bid%7D"),
         ("ключ 1", "%D0%BA%D0%BB%D1%8E%D1%87%201"),
@@ -65,7 +62,23 @@ def test_a_value_is_one_part_of_the_path(given: str, path: str) -> None:
     assert target(id=given).raw_path == f"/api/items/{path}/parts?full=1".encode()
 
 
-@pytest.mark.parametrize("given", ["", ".", "..", "../admin", "a/../../admin", "..\\admin", "a\r\nHost: evil", "a\0"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        ".",
+        "..",
+        "../admin",
+        "a/../../admin",
+        "..\\admin",
+        "a/b",
+        "//evil",
+        "a%2Fb",
+        "%252e%252e",
+        "a\r\nHost: evil",
+        "a\0",
+    ],
+)
 def test_a_value_that_climbs_is_refused(given: str) -> None:
     """A value that could lead to another path, however a server reads it, is refused with words for the model."""
     with pytest.raises(Refused, match="cannot stand in an address"):

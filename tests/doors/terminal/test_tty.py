@@ -7,8 +7,8 @@ import os
 import pytest
 
 from agents.events import TurnStart
+from agents.text.clean import clean
 from app.logs import log_on_stderr
-from app.plain_text import clean
 from app.sentences import say
 from app.slash_commands import COMMANDS
 from app.terminal.tty import incoming_lines

@@ -80,7 +80,7 @@ def sentence(file: str, key: str, lang: str, /, **variables: object) -> str:
     Raises:
         PromptError: no language has the sentence, or a variable of it was not given.
     """
-    texts = (_find(table(file, candidate), key) for candidate in (lang, FALLBACK))
+    texts = (_find(_toml(FOLDER, candidate, file), key) for candidate in (lang, FALLBACK))
     text = next((text for text in texts if text is not None), None)
     if text is None:
         raise PromptError(f"prompts/{FALLBACK}/{file}.toml has no sentence {key!r}")
@@ -95,7 +95,7 @@ def table(name: str, lang: str) -> dict[str, Any]:
 
     Only whole entries at the top of the file are taken, so a list is never mixed from two languages.
     """
-    return {**_toml(FOLDER / FALLBACK / f"{name}.toml"), **_toml(FOLDER / lang / f"{name}.toml")}
+    return {**_toml(FOLDER, FALLBACK, name), **_toml(FOLDER, lang, name)}
 
 
 @cache
@@ -135,13 +135,13 @@ def translated(name: str) -> list[str]:
 
 def language(lang: str) -> Language:
     """Return what is known of a language."""
-    entries = _toml(FOLDER / lang / "language.toml")
+    entries = _toml(FOLDER, lang, "language")
     return Language(tuple(entries.get("names", ())), entries.get("letters", ""), entries.get("stemmer", ""))
 
 
 def has_table(name: str, lang: str) -> bool:
     """Tell whether a language has a TOML file of its own, so that `table` does not fall back."""
-    return bool(_toml(FOLDER / lang / f"{name}.toml"))
+    return bool(_toml(FOLDER, lang, name))
 
 
 @cache
@@ -154,7 +154,8 @@ def _template(name: str, lang: str) -> Template:
 
 
 @cache
-def _toml(path: Path) -> dict[str, Any]:
+def _toml(folder: Path, lang: str, name: str) -> dict[str, Any]:
+    path = folder / lang / f"{name}.toml"
     return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
 
 

@@ -32,20 +32,19 @@ class CachedMessage(NamedTuple):
 class MessageCache(OrderedDict[Key, CachedMessage]):
     """Messages with their packed form; those that were added last are kept."""
 
-    def add(self, key: Key, message: BaseMessage, packed: object) -> None:
-        """Cache a message, unless it is long or has an artifact, which may be of a type that cannot be compared."""
-        if getattr(message, "artifact", None) is None and len(ormsgpack.packb(packed)) <= LONGEST:
-            self[key] = CachedMessage(message, deepcopy(message.__dict__), packed)
-            self.move_to_end(key)
-            if len(self) > CACHED:
-                self.popitem(last=False)
+    def add(self, key: Key, cached: CachedMessage) -> None:
+        """Add a message, or cache it again after a change."""
+        self[key] = cached
+        self.move_to_end(key)
+        if len(self) > CACHED:
+            self.popitem(last=False)
 
 
 class Serializer(jsonplus.JsonPlusSerializer):
     """LangGraph's serializer with a memory: every checkpoint holds the same messages as the one before, and a few new.
 
     A message is recognised by its identity when it is packed, and by its bytes when it is unpacked. Checkpoints that
-    are read one after another share their messages, unless a message was changed in place.
+    are written and read one after another share their messages, unless a message was changed in place.
     """
 
     def __init__(self) -> None:
@@ -75,7 +74,8 @@ class Serializer(jsonplus.JsonPlusSerializer):
         if cached and cached.is_unchanged:
             return cached.packed
         packed = jsonplus._msgpack_default(value)
-        self._by_identity.add(id(value), value, packed)
+        # An Ext does not show its bytes, by which the message is recognised when the checkpoint is read.
+        self._cache(value, packed, ormsgpack.unpackb(ormsgpack.packb(packed), ext_hook=lambda _, data: data))
         return packed
 
     def _unpack(self, code: int, data: bytes) -> object:
@@ -84,7 +84,12 @@ class Serializer(jsonplus.JsonPlusSerializer):
             return cached.message
         value = self._unpack_ext_hook(code, data)
         if code == jsonplus.EXT_PYDANTIC_V2 and isinstance(value, BaseMessage):
-            packed = ormsgpack.Ext(code, data)
-            self._by_bytes.add(data, value, packed)
-            self._by_identity.add(id(value), value, packed)
+            self._cache(value, ormsgpack.Ext(code, data), data)
         return value
+
+    def _cache(self, message: BaseMessage, packed: object, data: bytes) -> None:
+        """Cache a message, unless it is long or has an artifact, which may be of a type that cannot be compared."""
+        if getattr(message, "artifact", None) is None and len(data) <= LONGEST:
+            cached = CachedMessage(message, deepcopy(message.__dict__), packed)
+            self._by_bytes.add(data, cached)
+            self._by_identity.add(id(message), cached)

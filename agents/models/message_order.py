@@ -54,11 +54,16 @@ def _delimited(messages: Sequence[AnyMessage]) -> Iterable[AnyMessage]:
             parts = notes_of(message).get("context", []) if KEEP_CONTEXT or place == newest else []
             block = context_block(parts)
             text = "\n\n".join(each for each in (block, undelimited(message.text)) if each)
-            yield message.model_copy(update={"content": text})
+            yield _with_text(message, text)
         elif isinstance(message, ToolMessage):
-            yield message.model_copy(update={"content": undelimited(message.text)})
+            yield _with_text(message, undelimited(message.text))
         else:
             yield message
+
+
+def _with_text(message: AnyMessage, text: str) -> AnyMessage:
+    """Return a copy of the message with another text; a message that has this text already is not copied."""
+    return message if message.content == text else message.model_copy(update={"content": text})
 
 
 def _single_calls(history: Sequence[AnyMessage], lang: str) -> Iterable[AnyMessage]:
@@ -97,4 +102,4 @@ def _joins(last: AnyMessage, message: AnyMessage) -> bool:
 
 def _joined(last: AnyMessage, message: AnyMessage) -> AnyMessage:
     text = "\n\n".join(part for part in (last.text, message.text) if part)
-    return message.model_copy(update={"content": text})
+    return _with_text(message, text)

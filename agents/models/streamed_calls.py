@@ -10,6 +10,8 @@ from langchain_core.messages.tool import ToolCall, ToolCallChunk
 
 from agents.errors import BrokenReply
 
+_HALF = re.compile("[\ud800-\udfff]")
+
 
 @dataclass
 class _Call:
@@ -60,7 +62,7 @@ class StreamedCalls:
 
 def whole_characters(text: str) -> str:
     """Return the text with halves of characters replaced: no file or terminal takes them."""
-    if not re.search("[\ud800-\udfff]", text):
+    if not _HALF.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

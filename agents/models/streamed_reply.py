@@ -46,7 +46,7 @@ class StreamedReply:
         Raises:
             UselessReply: the reply does not end.
         """
-        self._id = self._id or chunk.id
+        self._id, text = self._id or chunk.id, chunk.text
         self._take_metadata(chunk)
         thoughts = _thoughts(chunk)
         if thoughts and not self._has_text:
@@ -54,11 +54,11 @@ class StreamedReply:
             self.text = ThinkingFilter()
         for piece in chunk.tool_call_chunks:
             self._calls.take(piece)
-        shown = self.text.feed(self._characters(chunk.text))
-        self._has_text = self._has_text or bool(chunk.text)
+        shown = self.text.feed(self._characters(text))
+        self._has_text = self._has_text or bool(text)
         self.has_thoughts = bool(self.has_thoughts or thoughts or self.text.thought)
         self.has_thoughts = self.has_thoughts or (self.text.is_thinking and self._has_text)
-        self._size += thoughts + len(chunk.text) + sum(len(piece["args"] or "") for piece in chunk.tool_call_chunks)
+        self._size += thoughts + len(text) + sum(len(piece["args"] or "") for piece in chunk.tool_call_chunks)
         if self._size > MOST_CHARACTERS:
             raise UselessReply("unavailable", "the reply does not end")
         return shown
@@ -103,14 +103,16 @@ class StreamedReply:
         return self._finish in (*LENGTH, *FILTER)
 
     def _take_metadata(self, chunk: AIMessageChunk) -> None:
-        reasons = [chunk.response_metadata.get(name) for name in FINISH_FIELDS]
-        self._finish = next((str(reason).lower() for reason in reasons if reason), self._finish)
-        self._is_over = self._is_over or bool(chunk.response_metadata.get(IS_OVER))
+        if metadata := chunk.response_metadata:
+            reasons = [metadata.get(name) for name in FINISH_FIELDS]
+            self._finish = next((str(reason).lower() for reason in reasons if reason), self._finish)
+            self._is_over = self._is_over or bool(metadata.get(IS_OVER))
         if chunk.usage_metadata:
             self._usage = add_usage(self._usage, chunk.usage_metadata)
-        self._refusal += str(chunk.additional_kwargs.get("refusal") or "")
-        hidden = ("tool_calls", "refusal", *THINKING_FIELDS)
-        self._extras |= {name: extra for name, extra in chunk.additional_kwargs.items() if name not in hidden}
+        if extras := chunk.additional_kwargs:
+            self._refusal += str(extras.get("refusal") or "")
+            hidden = ("tool_calls", "refusal", *THINKING_FIELDS)
+            self._extras |= {name: extra for name, extra in extras.items() if name not in hidden}
 
     def _characters(self, text: str) -> str:
         """Join a character whose two halves came in two pieces."""
@@ -122,7 +124,9 @@ class StreamedReply:
 
 def _thoughts(chunk: AIMessageChunk) -> int:
     """Return how many characters of thinking stand beside the text of a chunk."""
-    fields = [chunk.additional_kwargs.get(name) for name in THINKING_FIELDS]
     blocks = chunk.content if isinstance(chunk.content, list) else []
+    if not blocks and not chunk.additional_kwargs:
+        return 0
+    fields = [chunk.additional_kwargs.get(name) for name in THINKING_FIELDS]
     fields += [block for block in blocks if isinstance(block, dict) and block.get("type") in THINKING_BLOCKS]
     return sum(len(str(thinking)) for thinking in fields if thinking)

@@ -29,6 +29,8 @@ _CLOSING = re.compile("|".join(re.escape(closing) for _, closing in TAGS), re.IG
 _TAG = re.compile("|".join(re.escape(tag) for tag in _EVERY_TAG), re.IGNORECASE)
 _BEGINNINGS = {tag.casefold()[:size] for tag in _EVERY_TAG for size in range(1, len(tag) + 1)}
 _LONGEST = max(map(len, _EVERY_TAG))
+_FIRST = re.compile("|".join(re.escape(first) for first in sorted({tag[0] for tag in _EVERY_TAG})))
+"""What a tag begins with. Most pieces of a text have none of it."""
 
 
 class ThinkingFilter:
@@ -116,4 +118,6 @@ def without_thinking(text: str) -> str:
 def _possible_tag(text: str) -> int:
     """Return how many characters at the end may be the beginning of a tag."""
     end = text[-_LONGEST:].casefold()
+    if not _FIRST.search(end):
+        return 0
     return next((size for size in range(len(end), 0, -1) if end[-size:] in _BEGINNINGS), 0)

@@ -1,5 +1,6 @@
 """Ideas that word lists know by their phrases: yes, no, switch, undo, done, intent."""
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from agents.text.stems import stems, words
@@ -44,12 +45,12 @@ BESIDE_LEAVE = ("thanks", "yes", "no", "fillers")
 def takes_leave(text: str, lang: str) -> bool:
     """Tell whether a message says "that is all" or goodbye, and beside it nothing but thanks, yes, no and fillers."""
     read_as = listening(text, lang)
-    row = tuple(vocabulary(read_as).stems(text))
+    row, phrases_by_stem = tuple(vocabulary(read_as).stems(text)), _leave_phrases(read_as)
     # For each place that phrases reach without a gap: whether one of them takes leave.
     reached: dict[int, bool] = {0: False}
-    for place in range(len(row)):
+    for place, stem in enumerate(row):
         if place in reached:
-            for phrase, leaves in _leave_phrases(read_as):
+            for phrase, leaves in phrases_by_stem.get(stem, ()):
                 if row[place : place + len(phrase)] == phrase:
                     end = place + len(phrase)
                     reached[end] = reached.get(end, False) or reached[place] or leaves
@@ -57,12 +58,16 @@ def takes_leave(text: str, lang: str) -> bool:
 
 
 @cache
-def _leave_phrases(lang: str) -> tuple[tuple[tuple[str, ...], bool], ...]:
-    """Return the phrases that a farewell is made of, in stems, each with whether it takes leave."""
+def _leave_phrases(lang: str) -> Mapping[str, Sequence[tuple[tuple[str, ...], bool]]]:
+    """Return the phrases that a farewell is made of by their first stem, each in stems, with whether it takes leave."""
     words_of = vocabulary(lang)
     pairs = {
         tuple(words_of.stems(entry)): idea in LEAVE
         for idea in (*BESIDE_LEAVE, *LEAVE)
         for entry in words_of.phrases(idea)
     }
-    return tuple((phrase, leaves) for phrase, leaves in pairs.items() if phrase)
+    by_stem: dict[str, list[tuple[tuple[str, ...], bool]]] = {}
+    for phrase, leaves in pairs.items():
+        if phrase:
+            by_stem.setdefault(phrase[0], []).append((phrase, leaves))
+    return by_stem

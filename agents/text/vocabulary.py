@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from agents.text.stems import alphabets, letters_of, plain, stem, tokens
+from agents.text.stems import alphabets, letters_of, stem, tokens, words
 from prompts import FALLBACK, has_table, language, table
 
 
@@ -61,7 +61,8 @@ class Vocabulary:
 
     def stems(self, text: str) -> list[str]:
         """Return the stems of a text, contracted words written out."""
-        return [unit.stem for unit in self.units(plain(text))]
+        contractions = self.table["contractions"]
+        return [stem(part, self.lang) for word in words(text) for part in contractions.get(word, word).split()]
 
     def key(self, text: str) -> tuple[str, ...]:
         """Return what is compared of a phrase: its stems without fillers, unless it has nothing else."""

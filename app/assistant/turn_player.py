@@ -62,7 +62,7 @@ class TurnPlayer:
 
     async def play(self, entry: InboxEntry, lang: str | None, device: str, stamp: Stamp) -> AsyncGenerator[Event, None]:
         """Answer a message and yield the events, stamped; repeat the outcome of one that was answered before."""
-        snapshot = await self.graph.aget_state(config_of(entry.thread))
+        snapshot = await self._snapshot(entry.thread)
         if entry.status in ("done", "interrupted"):
             for event in await self._repeated(entry, cast(State, snapshot.values)):
                 yield stamp(event, entry.turn)
@@ -89,6 +89,18 @@ class TurnPlayer:
         ms = round((time.perf_counter() - begun) * 1000)
         yield stamp(replace(_end(run.state), model_calls=run.model_calls, ms=ms), run.turn)
 
+    async def _snapshot(self, thread: str) -> StateSnapshot:
+        """Return where a thread stands; LangGraph plans the next step only of a thread in which a node is due.
+
+        A node is due when a channel of its own has a value. A thread that is at rest has values of the state alone.
+        """
+        config = config_of(thread)
+        stored = await self.memory.saver.aget_tuple(config)
+        values = stored.checkpoint["channel_values"] if stored else {}
+        if stored is None or stored.pending_writes or values.keys() - State.__annotations__:
+            return await self.graph.aget_state(config)
+        return StateSnapshot(values, (), stored.config, stored.metadata, None, stored.parent_config, (), ())
+
     async def _repeated(self, entry: InboxEntry, state: State) -> list[Event]:
         """Return the events of a message that was answered before: what was asked, said, and is still open."""
         lines = await self.memory.transcript.lines(entry.thread, message_id=entry.message_id)
@@ -113,9 +125,11 @@ class TurnPlayer:
         )
 
     async def _update(self, entry: InboxEntry, snapshot: StateSnapshot, lang: str | None) -> Update:
-        """Return what a new message puts into the state."""
+        """Return what a new message puts into the state. Of a transcript that is not ahead of it one line is read."""
         chosen = self.languages.choose(entry, lang, snapshot.values.get("lang"))
-        lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
+        lines = await self.memory.transcript.lines(entry.thread, limit=1)
+        if lines and lines[-1].message_id != snapshot.values.get("heard", {}).get("id"):
+            lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
         return update_for(entry, chosen, snapshot, lines)
 
 

@@ -6,8 +6,8 @@ from agents.memory.serializer import CACHED, LONGEST, Serializer
 
 
 def reloaded(serializer: Serializer, *messages: BaseMessage) -> list[BaseMessage]:
-    """Return messages that were packed and unpacked."""
-    loaded = serializer.loads_typed(serializer.dumps_typed([*messages]))
+    """Return messages that were packed, and unpacked by a process that has not seen them."""
+    loaded = Serializer().loads_typed(serializer.dumps_typed([*messages]))
     assert isinstance(loaded, list)
     return loaded
 
@@ -46,10 +46,21 @@ def test_bytes_are_those_of_a_serializer_without_a_memory() -> None:
     assert serializer.dumps_typed(loaded) == serializer.dumps_typed(messages)
 
 
+def test_a_process_reads_its_own_messages_without_unpacking_them() -> None:
+    """A checkpoint that was written by this process holds the messages themselves, unless they were changed."""
+    serializer, message = Serializer(), AIMessage("hello", additional_kwargs={"labels": ["a"]})
+    stored = serializer.dumps_typed([message])
+    loaded = serializer.loads_typed(stored)
+    assert isinstance(loaded, list)
+    assert loaded[0] is message
+    message.additional_kwargs["labels"].append("b")
+    assert serializer.loads_typed(stored) == [AIMessage("hello", additional_kwargs={"labels": ["a"]})]
+
+
 def test_the_memory_is_bounded() -> None:
     """A long message is not cached, and of the others only a number."""
     serializer = Serializer()
-    long = HumanMessage("x" * LONGEST, id="long")
-    assert reloaded(serializer, long)[0] is not reloaded(serializer, long)[0]
-    reloaded(serializer, *(HumanMessage(str(number), id=str(number)) for number in range(CACHED + 10)))
+    long = serializer.dumps_typed(HumanMessage("x" * LONGEST, id="long"))
+    assert serializer.loads_typed(long) is not serializer.loads_typed(long)
+    serializer.dumps_typed([HumanMessage(str(number), id=str(number)) for number in range(CACHED + 10)])
     assert len(serializer._by_bytes) == len(serializer._by_identity) == CACHED

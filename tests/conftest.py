@@ -1,6 +1,7 @@
 """Chat: a user before a scripted assistant, and the trace of what happens between them."""
 
 import shutil
+import ssl
 import textwrap
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -23,13 +24,12 @@ from agents.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import discover
 from app.composition.help_chain import make_help
-from app.graph import build_graph
 from app.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from observers import Observer
 from prompts import card
+from tests.support.compiled import compiled, discovered
 from tests.support.prompt_order import order_faults
 
 
@@ -38,7 +38,7 @@ class Chat:
 
     def __init__(self, path: Path) -> None:
         self.path, self.script = path, Script()
-        self.speakers, self.observers = discover()
+        self.speakers, self.observers = discovered()
         self.gate: Gate | None = untrained_gate
         self.settings = Settings(_env_file=None)
         self.permissions = Permissions()
@@ -112,9 +112,7 @@ def compose(
     direct_switch: bool = True,
 ) -> Assistant:
     """Put an assistant together whose models play a script."""
-    graph = build_graph(
-        speakers, observers, saver=memory.saver, store=memory.store, gate=gate, direct_switch=direct_switch
-    )
+    graph = compiled(memory, speakers, observers, gate, direct_switch)
     models = script.models(["supervisor", "observer", *speakers.dialogs])
     languages = Languages("en", ("en", "ru"))
     player = TurnPlayer(graph, memory, models, languages, help or HelpChain(), permissions)
@@ -124,6 +122,14 @@ def compose(
 def told(text: str) -> str:
     """Return a trace as it is written in a test: without its indentation."""
     return textwrap.dedent(text).strip()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_authorities() -> Iterator[None]:
+    """Do not read the certificates of all authorities for each client: it takes 20 ms, and no test speaks TLS."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_args, **_named: None)
+        yield
 
 
 @pytest.fixture

@@ -20,10 +20,9 @@ from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.run import config_of
 from app.assistant.turn_player import TurnPlayer
-from app.composition import discover
 from app.composition.help_chain import make_help
-from app.graph import build_graph
 from app.settings import Settings
+from tests.support.compiled import compiled, discovered
 from tests.support.user_words import bare
 
 THREAD = "t"
@@ -38,10 +37,10 @@ async def stage(
     change: Callable[[Speakers], Speakers] = lambda speakers: speakers,
 ) -> AsyncIterator[Assistant]:
     """Open the application as it is, or changed, with these models, on the database file at `path`."""
-    speakers, watching = discover()
+    speakers, watching = discovered()
     speakers = change(speakers)
     async with open_memory(f"sqlite:///{path}") as memory:
-        graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store, gate=untrained_gate)
+        graph = compiled(memory, speakers, watching, untrained_gate)
         help = await make_help(settings or Settings(_env_file=None), memory.store, memory.notes)
         known = Languages("en", ("en", "ru"))
         yield Assistant(TurnPlayer(graph, memory, models, known, help), speakers)

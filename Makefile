@@ -1,7 +1,9 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3.11
 RUN := .venv/bin/python
-PYTEST := $(RUN) -m pytest --numprocesses auto --dist worksteal
+# One worker more than cores: some tests only wait.
+WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
+PYTEST = $(RUN) -m pytest --numprocesses $(WORKERS) --dist worksteal
 CORE := agents/conversation/*,agents/nodes/*,app/assistant/*,app/graph.py
 
 help:  ## list the targets

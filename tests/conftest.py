@@ -128,7 +128,8 @@ def told(text: str) -> str:
 def no_authorities() -> Iterator[None]:
     """Do not read the certificates of all authorities for each client: it takes 20 ms, and no test speaks TLS."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_args, **_named: None)
+        for name in ("load_verify_locations", "set_default_verify_paths"):
+            patch.setattr(ssl.SSLContext, name, lambda *_args, **_named: None)
         yield
 
 

@@ -3,12 +3,12 @@
 import itertools
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from app.cli import command_line
 from app.settings import Settings
 from tests.support import pages, screenshots
 from tests.support.places import ROOT
@@ -22,11 +22,11 @@ def read(name: str) -> str:
     return (ROOT / name).read_text("utf-8")
 
 
-def test_the_drawing_is_true() -> None:
+def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], house: Path) -> None:
     """`docs/architecture.md` shows the graph as `python -m app graph` draws it."""
-    drawn = subprocess.run([sys.executable, "-m", "app", "graph"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert command_line.main(["graph"]) == 0
 
-    assert f"```mermaid\n{drawn.stdout.strip()}\n```" in read("docs/architecture.md")
+    assert f"```mermaid\n{capsys.readouterr().out.strip()}\n```" in read("docs/architecture.md")
 
 
 def test_the_reading_list_is_short() -> None:

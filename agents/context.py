@@ -115,3 +115,13 @@ class ToolState(TypedDict, total=False):
     """The history of the speaker that called the tool."""
     dialogs: Mapping[str, str]
     """What each dialog is used for, by its name."""
+    labels: Mapping[str, str]
+    """What identifiers are called, as far as results have told."""
+    speaker: str
+    """The name of the speaker that called the tool."""
+    foreign: bool
+    """Whether text from outside was read since the user last spoke."""
+    agreed: str
+    """The id of the call that the user has said yes to; empty if there is none."""
+    declined: list[str]
+    """The marks of the calls that the user has said no to since they last spoke."""

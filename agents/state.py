@@ -12,6 +12,8 @@ from agents.verdict import StoredVerdict, Vote
 
 Item = TypeVar("Item")
 SUPERVISOR = "supervisor"
+FORWARDED = "forwarded"
+"""The source of a message that the user passes on and somebody else wrote."""
 
 
 class Heard(TypedDict):
@@ -22,7 +24,7 @@ class Heard(TypedDict):
     text: str | None
     """What the user wrote; None when the assistant speaks first."""
     source: str
-    """Where it comes from: "message", "choice" (a button or a client's answer), "command"."""
+    """Where it comes from: "message", "choice" (a button or a client's answer), "command", "forwarded"."""
 
 
 class Said(TypedDict):
@@ -40,6 +42,8 @@ class Wish(TypedDict):
     """The dialog that takes over then."""
     brief: str
     """What the user wants of it."""
+    foreign: NotRequired[bool]
+    """Whether the model had read text from outside when it asked for this."""
     left: NotRequired[bool]
     """Whether the user changed the subject since: the wish is offered, and begins only if the user agrees."""
 
@@ -106,6 +110,12 @@ class Plain(TypedDict, total=False):
     """Hand-overs to dialogs in this turn; their number is limited."""
     pending: list[Pending]
     """Tool calls that wait for the user; the first one is on the screen."""
+    foreign: bool
+    """Whether text from outside was read since the user last spoke; an answer to a tool's question is no such word."""
+    agreed: Pending | None
+    """The call that the user has just said yes to; it runs next."""
+    declined: list[str]
+    """The marks of the calls that the user has said no to since they last spoke."""
     view: Json | None
     """The view of the last tool of this turn, as `View.body` writes it; it is shown in place of the reply."""
     shortcut: str | None
@@ -114,6 +124,8 @@ class Plain(TypedDict, total=False):
     """What the user saw last, the latest view last."""
     aliases: NumberedIds
     """The identifiers that small numbers stand for in what models read."""
+    labels: dict[str, str]
+    """What identifiers are called, as far as results have told."""
 
 
 class State(Plain, total=False):

@@ -43,6 +43,8 @@ class Wiring:
 
     async def after_route(self, state: State) -> list[str]:
         """Go to the observers, and at the same time to the dialog if it drafts; without observers to the listener."""
+        if agreed := state.get("agreed"):
+            return [f"{agreed['speaker']}.tools"]
         listener = state["listener"]
         if listener is None:
             return ["shortcut" if state.get("shortcut") else "ask" if state.get("pending") else END]
@@ -84,7 +86,9 @@ class Wiring:
         return [holder_of(state)]
 
     async def after_asking(self, state: State) -> list[str]:
-        """Go to the next question, or back to the speaker whose tool asked."""
+        """Run the call that the user agreed to; else go to the next question, or back to who asked."""
+        if agreed := state.get("agreed"):
+            return [f"{agreed['speaker']}.tools"]
         return ["ask" if state.get("pending") else holder_of(state)]
 
     async def after_shortcut(self, state: State) -> list[str]:
@@ -152,8 +156,8 @@ def build_graph(
             graph.add_edge(f"{name}.post_check", "settle")
     graph.add_edge(START, "route")
     looks_first = [f"{name}.pre_check" for name in watchers]
-    graph.add_conditional_edges("route", wiring.after_route, [END, "ask", "shortcut", *everyone, *looks_first])
-    graph.add_conditional_edges("ask", wiring.after_asking, ["ask", *everyone])
+    graph.add_conditional_edges("route", wiring.after_route, [END, "ask", "shortcut", *everyone, *hands, *looks_first])
+    graph.add_conditional_edges("ask", wiring.after_asking, ["ask", *everyone, *hands])
     graph.add_conditional_edges("verdict", wiring.after_judging, [END, "settle", *everyone, *hands, *checks])
     graph.add_conditional_edges("settle", wiring.after_settling, [END, *speakers.dialogs])
     return graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")

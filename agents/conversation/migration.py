@@ -10,10 +10,12 @@ from agents.conversation.handover import hold
 from agents.events.handover import DialogChanged
 from agents.history import dangling, mend
 from agents.memory.inbox import TranscriptLine
+from agents.questions.agreement import CONFIRM
 from agents.questions.form_fields import stored_fields
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, form_of
 from agents.talk import Pending, TalkUpdate
+from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.handover_tools import revise
 from agents.toolkit.traits import traits_of
 from prompts import phrase
@@ -40,8 +42,12 @@ def _asked(speakers: Speakers, state: State) -> Change:
     questions: list[Pending] = []
     for pending in state.get("pending", []):
         speaker = speakers.successor(pending["speaker"]) if pending["speaker"] != SUPERVISOR else speakers.supervisor
-        tool = next((tool for tool in speaker.tools if tool.name == pending["tool"]), None) if speaker else None
+        tools = tools_of(speaker, speakers) if speaker else []
+        tool = next((tool for tool in tools if tool.name == pending["tool"]), None)
         if speaker is None or tool is None:
+            continue
+        if pending["kind"] == CONFIRM:
+            questions.append({**pending, "speaker": speaker.name})
             continue
         form = stored_fields(traits_of(tool).form)
         filled = {name: value for name, value in pending["filled"].items() if name in form["fields"]}

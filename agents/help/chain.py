@@ -19,6 +19,11 @@ class HelpChain:
         self.links = (Pages(),) if links is None else tuple(links)
         self.timeout = timeout
 
+    @property
+    def reaches_out(self) -> bool:
+        """Whether a question may leave this machine and an answer be somebody else's: not where only pages are read."""
+        return any(not isinstance(link, Pages) for link in self.links)
+
     async def ask(self, question: HelpRequest) -> str:
         """Return the first answer with its source, or a sentence that there is none. Never raises."""
         text = plain(question.text, LONGEST_QUESTION)

@@ -20,6 +20,10 @@ from agents.identifiers.spelled_out import spelled
 MARK = "x-opaque"
 MOST = 500
 """Identifiers of a kind that a thread remembers; the oldest become stale."""
+NAMING = ("label", "name", "title", "text", "subject")
+"""The fields by which an object is called, the first one that it has."""
+LONGEST_LABEL = 100
+"""Characters of such a name that are kept."""
 NUMBER = {"type": "integer"}
 ARGUMENT = {"anyOf": [NUMBER, {"type": "string"}]}
 """What the model may give for an identifier: its number, or itself as the user spelled it out."""
@@ -52,12 +56,17 @@ class AliasError(LookupError):
 class Aliases:
     """The numbers of one thread. `by_kind` also holds the numbers that were added in this turn."""
 
-    def __init__(self, by_kind: Mapping[str, Mapping[str, str]] | None = None) -> None:
+    def __init__(
+        self, by_kind: Mapping[str, Mapping[str, str]] | None = None, labels: Mapping[str, str] | None = None
+    ) -> None:
         self.by_kind: NumberedIds = {kind: dict(numbers) for kind, numbers in (by_kind or {}).items()}
+        self.labels: dict[str, str] = dict(labels or {})
+        """What the identifiers are called; the first name that was heard stays."""
 
     def hide(self, data: object, schema: Schema) -> object:
         """Return data with a number in place of every identifier that the schema marks."""
         hidden: object = Swap(schema, MARK, self._number)(data)
+        self._read_labels(data, {identifier for numbers in self.by_kind.values() for identifier in numbers.values()})
         return hidden
 
     def restore(self, data: object, schema: Schema, user_texts: Sequence[str] = ()) -> Any:
@@ -75,6 +84,20 @@ class Aliases:
         except KeyError as twice:
             kind, name = twice.args
             raise AliasError(kind, name, list(self.by_kind.get(kind, {}))) from None
+
+    def _read_labels(self, data: object, identifiers: set[str]) -> None:
+        """Note what the objects that hold an identifier call it; drop the labels of those that are too old."""
+        if not identifiers:
+            return
+        if isinstance(data, Mapping):
+            label = next((data[name] for name in NAMING if isinstance(data.get(name), str)), None)
+            for value in data.values():
+                if label and isinstance(value, str) and value in identifiers and value != label:
+                    self.labels.setdefault(value, label[:LONGEST_LABEL])
+                self._read_labels(value, identifiers)
+        for entry in data if isinstance(data, list) else ():
+            self._read_labels(entry, identifiers)
+        self.labels = {identifier: label for identifier, label in self.labels.items() if identifier in identifiers}
 
     def _number(self, kind: str, identifier: object) -> object:
         if not isinstance(identifier, str):

@@ -20,6 +20,7 @@ from agents.conversation.screen import on_screen
 from agents.events import ToolEnd
 from agents.identifiers import Aliases
 from agents.questions import CHOICE, ask, called, offered, one_line, open_fields, worded
+from agents.questions.agreement import CONFIRM, agreed
 from agents.questions.form_errors import misfits
 from agents.questions.form_fields import FormFields, left_out
 from agents.questions.form_values import complete_form, filled, is_sentence, takes_no
@@ -28,6 +29,7 @@ from agents.speaker import Speakers
 from agents.state import Heard, State, holder_of
 from agents.talk import Pending
 from agents.text.phrases import is_said, says
+from agents.toolkit.confirmation import mark_of
 from agents.toolkit.result import Option, schema_of, taken, written
 from agents.toolkit.traits import Traits, traits_of
 from prompts import phrase
@@ -54,7 +56,9 @@ def announce(state: State) -> Change:
     pending = state["pending"][0]
     question = ask(pending, state["lang"])
     spoken, messages = say(pending["speaker"], worded(question, state["lang"]), shown=True)
-    lines = [f"{number}. {one_line(option['label'])}" for number, option in enumerate(question.options, 1)]
+    # Yes and no are nothing that a later message points at.
+    options = [] if pending["kind"] == CONFIRM else question.options
+    lines = [f"{number}. {one_line(option['label'])}" for number, option in enumerate(options, 1)]
     screen = on_screen(state, question.prompt, lines)
     return {**spoken, "screen": screen, "listener": None}, [question, *messages]
 
@@ -73,6 +77,8 @@ def gone(state: State) -> Change:
 def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
     """Return what a message changes if it answers the question on the screen; None if it does not."""
     pending = state["pending"][0]
+    if pending["kind"] == CONFIRM:
+        return _agreeing(state, heard)
     traits = _traits(pending, speakers)
     text = (heard["text"] or "").strip()
     if pending["options"]:
@@ -86,10 +92,28 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
 
 def left(state: State) -> Change:
     """Take every question back, since the user said something else; each tool call gets a result."""
-    note = phrase("not_chosen", state["lang"])
-    moves = [partial(_close, pending, note, ok=False, id=None) for pending in state.get("pending", [])]
+    notes = {True: phrase("confirm_left", state["lang"]), False: phrase("not_chosen", state["lang"])}
+    moves = [
+        partial(_close, pending, notes[pending["kind"] == CONFIRM], ok=False, id=None)
+        for pending in state.get("pending", [])
+    ]
     update, events = sequence(state, *moves)
     return {**update, "pending": []}, events
+
+
+def _agreeing(state: State, heard: Heard) -> Change | None:
+    """Take yes or no to a call: it runs next, or gets a refusal as its result."""
+    pending = state["pending"][0]
+    is_agreed = agreed(heard["text"] or "", called(pending), state["lang"])
+    if is_agreed is None:
+        return None
+    rest: Update = {"pending": state["pending"][1:], "listener": pending["speaker"]}
+    if is_agreed:
+        return {**rest, "agreed": pending}, []
+    refused = phrase("confirm_refused", state["lang"], tool=pending["tool"])
+    declined = [*state.get("declined", []), mark_of(pending["tool"], pending["args"])]
+    close = partial(_close, pending, refused, ok=False, id=heard["id"])
+    return sequence(state, close, put({**rest, "declined": declined}), announce_open)
 
 
 def _choosing(state: State, heard: Heard, traits: Traits) -> Change | None:

@@ -25,7 +25,7 @@ from agents.nodes import ask
 from agents.questions import CHOICE, is_meant
 from agents.scene import Scene
 from agents.speaker import Speaker
-from agents.state import SUPERVISOR, Heard, State, Switch, Wish, holder_of
+from agents.state import FORWARDED, SUPERVISOR, Heard, State, Switch, Wish, holder_of
 from agents.text.phrases import says
 from agents.verdict import By, Kind
 from prompts import phrase
@@ -42,6 +42,7 @@ FRESH: Update = {
     "hops": 0,
     "view": None,
     "shortcut": None,
+    "agreed": None,
 }
 """What each turn begins with."""
 
@@ -87,13 +88,20 @@ class Routing:
             return ask.gone(state)
         if state.get("shortcut") and (beside := self._choose(state))[0].get("shortcut"):
             # A shortcut leaves the question open: it is served, and the question is put again.
-            return beside
+            return {**beside[0], **_guarded(state)}, beside[1]
         return sequence(state, ask.left, self._choose)
 
     def _choose(self, state: State) -> Change:
         text = state["heard"]["text"]
         if text is None:
             return _heard_by(holder_of(state))
+        # A message that somebody else wrote is no word of the user's.
+        spoken: Update = {"foreign": state["heard"]["source"] == FORWARDED, "declined": []}
+        return sequence(state, put(spoken), self._by_words)
+
+    def _by_words(self, state: State) -> Change:
+        """Find who hears a message that answers no tool's question."""
+        text = state["heard"]["text"] or ""
         switched, offered = state.get("switched"), state.get("offer")
         if switched and switched["dialog"] in self.speakers.dialogs and says("undo", text, state["lang"]):
             return sequence(state, *self._undo(switched, state))
@@ -134,7 +142,7 @@ class Routing:
         """Give the message that caused a switch to the dialog it was taken from."""
         dialog, holder = self.speakers[switched["dialog"]], state.get("dialog")
         heard: Heard = {**state["heard"], "text": switched["heard"]["text"]}
-        wishes: list[Wish] = [{"dialog": wish["dialog"], "brief": wish["brief"]} for wish in state.get("wishes", [])]
+        wishes: list[Wish] = [{**wish, "left": False} for wish in state.get("wishes", [])]
         back: list[Move] = [
             _decided("undo", "switch", dialog.name, "the user took the switch back", "free"),
             *([partial(handover.finish, self.speakers[holder], reason="taken back")] if holder else []),
@@ -167,7 +175,7 @@ class Routing:
     def _wish_answered(self, dialog: Speaker, answer: str, state: State) -> list[Move]:
         """Begin the wish on offer, or decline it."""
         wish, holder = state["wishes"][0], state.get("dialog")
-        rest = put({"wishes": state["wishes"][1:]})
+        rest = put({"wishes": state["wishes"][1:], "foreign": wish.get("foreign", False)})
         if answer == "no":
             decided = _decided("offer", "supervisor", None, "the user declined a wish", "free")
             return [decided, rest, _heard(holder or SUPERVISOR)]
@@ -206,6 +214,11 @@ def called(names: Sequence[str], watchers: Watchers, guess: Guess, scene: Scene)
             if guess.leaves >= LOW if when is None else when(scene):
                 asked.append(name)
     return asked
+
+
+def _guarded(state: State) -> Update:
+    """Return what keeps a call from running unasked, as it is."""
+    return {"foreign": state.get("foreign", False), "declined": state.get("declined", [])}
 
 
 def _at_home(state: State) -> Change:

@@ -8,7 +8,7 @@ from langgraph.types import Overwrite
 
 from agents.context import Context
 from agents.conversation import handover
-from agents.conversation.changes import NOTHING, Change, Move, emit, put, say, sequence
+from agents.conversation.changes import NOTHING, Change, Move, Update, emit, put, say, sequence
 from agents.gate import asks
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, Wish, talk_of
@@ -51,7 +51,8 @@ class Settling:
             moves.append(partial(handover.pause, self.speakers[holder], reason=wish["brief"]))
         if dialog:
             moves.append(partial(handover.take_over, dialog, brief=wish["brief"]))
-            moves.append(put({"listener": dialog.name}))
+            foreign: Update = {"foreign": True} if wish.get("foreign") else {}
+            moves.append(put({"listener": dialog.name, **foreign}))
         return sequence(state, *moves)
 
     def _offer_wish(self, state: State) -> Change:

@@ -54,7 +54,7 @@ class Serving:
         """
         name, heard, holder = state["shortcut"] or "", state["heard"], holder_of(state)
         call = ToolCall(name=name, args={}, id=f"shortcut-{heard['id']}", type="tool_call")
-        message, update = await self._run(call, state)
+        message, update = await self._run(call, state, runtime.context)
         outcome: ToolResult = message.artifact
         view = None if isinstance(outcome.view, Notice) else outcome.view
         text = view.text() if view else message.text
@@ -77,9 +77,9 @@ class Serving:
         emit(runtime, events)
         return total
 
-    async def _run(self, call: ToolCall, state: State) -> tuple[ToolMessage, Update]:
+    async def _run(self, call: ToolCall, state: State, context: Context) -> tuple[ToolMessage, Update]:
         """Return the tool's result, and what else it changes."""
-        aliases = Aliases(state.get("aliases"))
+        aliases = Aliases(state.get("aliases"), state.get("labels"))
         visible: ToolState = {
             "messages": [AIMessage("", tool_calls=[call])],
             "form": form_of(state, self.owners[call["name"]].name),
@@ -87,13 +87,18 @@ class Serving:
             "heard": state["heard"],
             "aliases": aliases,
             "dialogs": uses(self.speakers, state["lang"]),
+            "labels": aliases.labels,
+            "speaker": self.owners[call["name"]].name,
+            "foreign": state.get("foreign", False),
         }
         results = await self.node.ainvoke(visible)
         [result] = results if isinstance(results, list) else [results]
         changes = changes_of(result)
         update: Update = {"lang": changes["lang"]} if "lang" in changes else {}
+        if traits_of(self.node.tools_by_name[call["name"]]).is_foreign(context):
+            update["foreign"] = True
         if aliases.by_kind:
-            update["aliases"] = aliases.by_kind
+            update["aliases"], update["labels"] = aliases.by_kind, aliases.labels
         return changes["messages"][0], update
 
 

@@ -23,10 +23,13 @@ from agents.events.views import Notice, View, stored_view
 from agents.identifiers import Aliases
 from agents.memory.store import namespace_of
 from agents.nodes import ask
+from agents.notes import notes_of
+from agents.questions.agreement import CONFIRM
 from agents.questions.form_fields import stored_fields
 from agents.speaker import Speaker, Speakers
 from agents.state import State, Wish, form_of, messages_of
 from agents.talk import Json, Pending, TalkUpdate
+from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.find_tools import meant
 from agents.toolkit.handover_tools import HAND_BACK
@@ -49,15 +52,15 @@ class Acting:
         entries = [dialog.tool for dialog in speakers.dialogs.values()]
         self.passing = entries if speaker.is_supervisor else [HAND_BACK]
         offered = [*bound_tools(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
-        self.node = tool_node(speaker, [tool for tool in offered if tool.name not in self.passing])
+        self.tools = {tool.name: tool for tool in offered if tool.name not in self.passing}
+        self.node = tool_node(speaker, [*self.tools.values()])
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the results of every call but those that wait for the user, and who holds the conversation now."""
-        messages = state["talks"][self.speaker.name]["messages"]
-        reply = next(message for message in reversed(messages) if isinstance(message, AIMessage))
-        passes = [call for call in reply.tool_calls if call["name"] in self.passing]
-        calls = [meant(call) for call in reply.tool_calls if call["name"] not in self.passing]
-        update: Update = await self._run(calls, state) if calls else {"view": None}
+        reply = self._reply(state)
+        passes = [call for call in reply if call["name"] in self.passing]
+        calls = [meant(call) for call in reply if call["name"] not in self.passing]
+        update: Update = await self._run(calls, state, runtime.context) if calls else {"view": None}
         form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
         if form and self.speaker.remember and runtime.store is not None:
             await runtime.store.aput(namespace_of(runtime.context.user, "forms"), self.speaker.name, form)
@@ -73,10 +76,17 @@ class Acting:
         emit(runtime, events)
         return total
 
-    async def _run(self, calls: Sequence[ToolCall], state: State) -> Update:
+    def _reply(self, state: State) -> Sequence[ToolCall]:
+        """Return the calls to carry out: those of the last reply, or the one that the user has just agreed to."""
+        if agreed := state.get("agreed"):
+            return [ToolCall(name=agreed["tool"], args=agreed["args"], id=agreed["call"], type="tool_call")]
+        messages = state["talks"][self.speaker.name]["messages"]
+        return next(message for message in reversed(messages) if isinstance(message, AIMessage)).tool_calls
+
+    async def _run(self, calls: Sequence[ToolCall], state: State, context: Context) -> Update:
         """Run ordinary tools."""
-        form = dict(form_of(state, self.speaker.name))
-        aliases = Aliases(state.get("aliases"))
+        form, agreed = dict(form_of(state, self.speaker.name)), state.get("agreed")
+        aliases = Aliases(state.get("aliases"), state.get("labels"))
         visible: ToolState = {
             "messages": [AIMessage("", tool_calls=list(calls))],
             "form": form,
@@ -85,9 +95,14 @@ class Acting:
             "aliases": aliases,
             "talk": state["talks"][self.speaker.name]["messages"],
             "dialogs": uses(self.speakers, state["lang"]),
+            "labels": aliases.labels,
+            "speaker": self.speaker.name,
+            "foreign": state.get("foreign", False),
+            "agreed": agreed["call"] if agreed else "",
+            "declined": state.get("declined", []),
         }
         results = await self.node.ainvoke(visible)
-        update: Update = {"view": None, "pending": []}
+        update: Update = {"view": None, "pending": [*state.get("pending", [])], "agreed": None}
         answers: list[AnyMessage] = []
         for result in results if isinstance(results, list) else [results]:
             change = changes_of(result)
@@ -95,32 +110,46 @@ class Acting:
                 outcome: ToolResult = message.artifact
                 if outcome.question is None:
                     update["view"] = _lasting(outcome.view)
-                    answers.append(message.model_copy(update={"artifact": None}))
+                    # Under the id of the user's yes, which no speaker then hears once more as a message.
+                    own = {"id": state["heard"]["id"]} if agreed else {}
+                    answers.append(message.model_copy(update={"artifact": None, **own}))
                 else:
                     call = next(call for call in calls if call["id"] == message.tool_call_id)
                     update["pending"].append(self._pending(call, outcome.question))
+                if self._reads(message, context):
+                    update["foreign"] = True
             form |= change.get("form", {})
             if "lang" in change:
                 update["lang"] = change["lang"]
         if aliases.by_kind:
-            update["aliases"] = aliases.by_kind
+            update["aliases"], update["labels"] = aliases.by_kind, aliases.labels
         talk: TalkUpdate = {"add": answers}
         if self.speaker.form:
             talk["form"] = form
         return {**update, "talks": {self.speaker.name: talk}}
 
+    def _reads(self, message: ToolMessage, context: Context) -> bool:
+        """Tell whether a result may hold text from outside: its tool's own, or what help said of its failure."""
+        outcome: ToolResult = message.artifact
+        tool = self.tools.get(message.name or "")
+        has_run = outcome.question is None or outcome.question.kind != CONFIRM
+        if tool is not None and has_run and traits_of(tool).is_foreign(context):
+            return True
+        return bool(notes_of(message).get("rescued")) and traits_of(assistant_help).is_foreign(context)
+
     def _pending(self, call: ToolCall, question: Question) -> Pending:
-        traits = traits_of(self.node.tools_by_name[call["name"]])
+        traits = traits_of(self.tools[call["name"]])
+        form = None if question.kind == CONFIRM else traits.form
         return {
             "call": call["id"] or "",
             "speaker": self.speaker.name,
             "tool": call["name"],
             "args": call["args"],
-            "kind": traits.kind,
+            "kind": question.kind or traits.kind,
             "prompt": question.prompt,
             "options": to_jsonable_python([asdict(option) for option in question.options]),
             "url": question.url,
-            **stored_fields(traits.form),
+            **stored_fields(form),
             "filled": {},
             "skipped": [],
         }
@@ -137,7 +166,8 @@ class Acting:
                 moves.append(partial(self._answer, call, "accepted"))
             else:
                 moves.append(partial(self._answer, call, "queued"))
-                moves.append(partial(_queue, {"dialog": dialog.name, "brief": _text(call, "brief")}))
+                wish: Wish = {"dialog": dialog.name, "brief": _text(call, "brief")}
+                moves.append(partial(_queue, {**wish, "foreign": True} if state.get("foreign") else wish))
         first = passes[0] if passes and alone and state.get("hops", 0) < MAX_HOPS else None
         if first and (dialog := self.speakers.by_tool(first["name"])):
             moves.append(partial(handover.take_over, dialog, brief=_text(first, "brief")))

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 
 from agents.events import Interrupt
+from agents.questions.agreement import CONFIRM, agreed
 from agents.questions.form_fields import FormFields, left_out
 from agents.questions.form_values import raw_values
 from agents.questions.options import chosen
@@ -37,6 +38,8 @@ def worded(question: Interrupt, lang: str) -> str:
     lines = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
     fields = [f"{field['label']}:" for field in question.fields]
     address = [question.url] if question.url else []
+    if question.kind == CONFIRM:
+        lines = [phrase("confirm_hint", lang)]
     return "\n".join([question.prompt, *lines, *address, *hints(question, lang), *fields])
 
 
@@ -65,6 +68,8 @@ def is_meant(pending: Pending, heard: Heard) -> bool:
 
 def fits(pending: Pending, text: str, lang: str) -> bool:
     """Tell whether a text that was given as an answer (`CHOICE`) is one; a form may still want other values."""
+    if pending["kind"] == CONFIRM:
+        return agreed(text, called(pending), lang) is not None
     if pending["options"]:
         return chosen(text, called(pending), lang) is not None
     if pending["fields"]:

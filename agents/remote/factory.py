@@ -14,6 +14,8 @@ from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import text_in
 from agents.talk import Json
 from agents.toolkit.card_texts import Texts, with_texts
+from agents.toolkit.confirmation import is_open
+from agents.toolkit.guard import parameters
 from agents.toolkit.result import Answer, Refused
 from agents.toolkit.traits import DAY, Traits, with_traits
 from prompts import phrase
@@ -30,8 +32,12 @@ def made(
     description: str,
     arguments: type[BaseModel] | Json,
     result: Schema | None,
+    foreign: bool,
 ) -> BaseTool:
-    """Return a tool that runs `call`; a model sees its name, description, arguments and result schema."""
+    """Return a tool that runs `call`; a model sees its name, description, arguments and result schema.
+
+    `foreign`: whether the service or server says so of its answers.
+    """
     tool = StructuredTool.from_function(
         coroutine=call,
         name=name,
@@ -40,7 +46,9 @@ def made(
         infer_schema=False,
         response_format="content_and_artifact",
     )
-    with_texts(tool, Texts(descriptions=spec.description, examples=spec.examples))
+    labels = {key: parameter.label for key, parameter in spec.parameters.items() if parameter.label}
+    texts = Texts(descriptions=spec.description, examples=spec.examples, titles=spec.title, labels=labels)
+    with_texts(tool, texts)
     traits = Traits(
         kind=spec.kind,
         effect="write" if spec.writes else "read",
@@ -52,6 +60,9 @@ def made(
         view=spec.view.kind if spec.view else "",
         permission=spec.permission,
         volatile=True,
+        confirm=spec.confirm,
+        foreign=foreign if spec.foreign is None else spec.foreign,
+        egress=is_open(parameters(tool)) if spec.egress is None else spec.egress,
     )
     return with_traits(tool, traits)
 

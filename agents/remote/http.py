@@ -81,4 +81,5 @@ def _tool(tool: HttpTool, file: HttpFile, connections: Connections) -> BaseTool:
         description=text_in(tool.description, FALLBACK),
         arguments=arguments(tool.name, tool.parameters),
         result=tool.result.schema_,
+        foreign=service.foreign,
     )

@@ -36,6 +36,8 @@ class Service(Part):
     timeout: Annotated[float, Field(gt=0, le=50)] = 10
     """Seconds for one try."""
     redirects: Annotated[int, Field(ge=0, le=3)] = 0
+    foreign: bool = True
+    """Whether its answers may hold text that others wrote."""
     max_bytes: Annotated[int, Field(ge=1, le=10_000_000)] = 1_000_000
 
     @field_validator("headers")

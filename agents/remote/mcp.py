@@ -59,11 +59,12 @@ async def open_servers(
                     raise fault(name, where, f"the server has no such tool; it has {', '.join(sorted(offered))}")
                 check_fits(name, where, offered[offered_name], spec)
                 known_masks = masks(spec, server.env or server.headers, secrets[label])
-                offers.append(Offer(server.speaker, _tool(held, offered[offered_name], spec, known_masks), where))
+                made_tool = _tool(held, offered[offered_name], spec, known_masks, foreign=server.foreign)
+                offers.append(Offer(server.speaker, made_tool, where))
         yield offers
 
 
-def _tool(held: HeldServer, tool: Tool, spec: ServerTool, known_masks: tuple[Mask, Mask]) -> BaseTool:
+def _tool(held: HeldServer, tool: Tool, spec: ServerTool, known_masks: tuple[Mask, Mask], *, foreign: bool) -> BaseTool:
     inner = _adapted(held, tool, again=not spec.writes or bool(spec.key))
     wrapped, name = is_wrapped(tool), spec.name or tool.name
     unsecret, unseen = known_masks
@@ -95,6 +96,7 @@ def _tool(held: HeldServer, tool: Tool, spec: ServerTool, known_masks: tuple[Mas
         description=spec.description.get(FALLBACK) or inner.description[:LONGEST_DESCRIPTION] or name,
         arguments=arguments(tool, spec),
         result=result(tool, spec),
+        foreign=foreign,
     )
 
 

@@ -53,6 +53,8 @@ class ServerSpec(Part):
     url: str = ""
     headers: Mapping[str, str | Env] = {}
     internal: bool = False
+    foreign: bool = True
+    """Whether its answers may hold text that others wrote."""
     timeout: Annotated[float, Field(gt=0, le=50)] = 30
     """Seconds for one call, and for the server to start."""
     tools: Annotated[Mapping[str, ServerTool | None], Field(min_length=1)]

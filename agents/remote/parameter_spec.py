@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model, mo
 from pydantic_core import SchemaError
 
 from agents.identifiers import Opaque
-from agents.remote.yaml_file import Part, Trusted
+from agents.remote.yaml_file import NO_TEXTS, ByLanguage, Part, Trusted
 from agents.toolkit.runtime import Runtime
 
 PLAIN: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
@@ -20,6 +20,8 @@ class ParameterSpec(Part):
     """One value of a call; the model gives it, unless it is `trusted` or `fixed`."""
 
     description: str = ""
+    label: ByLanguage = NO_TEXTS
+    """What the user calls it, who is asked before a call."""
     opaque: str = ""
     """The kind of identifier, which the model sees as a small number."""
     trusted: Trusted | None = None

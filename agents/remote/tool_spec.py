@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from agents.remote.parameter_spec import FormField, ParameterSpec
 from agents.remote.result_spec import Errors, Options, Page, Result, ViewSpec
 from agents.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName, Trusted
-from agents.toolkit.traits import LONGEST, Effect, Kind
+from agents.toolkit.traits import LONGEST, Confirm, Effect, Kind
 
 
 class Span(Part):
@@ -43,6 +43,14 @@ class ToolSpec(Part):
     again_after: Span | None = None
     """When the same key means a new write; left out: after a day."""
     permission: str = ""
+    confirm: Confirm | None = None
+    """When the user is asked before a call; left out: before a write or a sending, after text from outside was read."""
+    title: ByLanguage = NO_TEXTS
+    """What it does, for the user who is asked."""
+    foreign: bool | None = None
+    """Whether what comes back may hold text that others wrote; left out: as its service or server says."""
+    egress: bool | None = None
+    """Whether a read carries data out; left out: if the model is free in an argument."""
     result: Result = Result()
     view: ViewSpec | None = None
     options: Options | None = None

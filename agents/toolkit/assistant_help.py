@@ -2,11 +2,17 @@
 
 from langchain_core.tools import tool
 
-from agents.context import emitter
+from agents.context import Context, emitter
 from agents.help import HelpRequest
 from agents.toolkit.runtime import Runtime
+from agents.toolkit.traits import traits
 
 
+def _reaches_out(context: Context) -> bool:
+    return context.help.reaches_out
+
+
+@traits(egress=_reaches_out, foreign=_reaches_out)
 @tool
 async def assistant_help(query: str, runtime: Runtime) -> str:
     """Look up help when no tool fits or one has failed. query: the whole question, clear by itself."""

@@ -16,7 +16,7 @@ from agents.toolkit.handover_tools import hand_back
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import Traits, traits_of
 
-PLAIN_TRAITS = ("repeatable", "transaction", "permission", "view", "volatile", "shortcut", "always")
+PLAIN_TRAITS = ("repeatable", "transaction", "permission", "view", "volatile", "shortcut", "always", "irreversible")
 """Traits that stand on a card as they are."""
 HAND_OVER = "hand-over"
 """The kind of a tool that is not run: it passes the conversation on."""

@@ -16,6 +16,10 @@ class Texts:
 
     descriptions: Mapping[str, str] = field(default_factory=dict)
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """What it does, for the user who is asked before it runs."""
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What its parameters are called, for the same user; by name, and then by language."""
     source: str = ""
     """The file and the place in it."""
 

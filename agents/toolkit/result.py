@@ -44,6 +44,8 @@ class Question:
     prompt: str
     options: Sequence[Option] = ()
     url: str = ""
+    kind: str = ""
+    """The kind of question; empty: that of the tool that asks."""
 
     def __post_init__(self) -> None:
         if len(self.options) > MOST_ENTRIES:

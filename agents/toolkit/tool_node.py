@@ -21,6 +21,7 @@ from agents.events.views import MOST_ENTRIES, Notice
 from agents.identifiers import Aliases
 from agents.speaker import Speaker
 from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.confirmation import question_before
 from agents.toolkit.guard import guarded
 from agents.toolkit.rescue import Rescue, Trouble, call_facts, trouble
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
@@ -71,7 +72,11 @@ async def _answer(request: ToolCallRequest, execute: Execute, by_name: dict[str,
         return trouble(request, "unknown", phrase("tool_unknown", lang, tool=call["name"], known=there_are))
     try:
         async with asyncio.timeout(TIMEOUT):
-            answer = await run_once(await guarded(request, tool), tool, execute)
+            checked = await guarded(request, tool)
+            if question := await question_before(checked, tool, call["args"]):
+                asked = ToolResult(question=question)
+                return ToolMessage("", tool_call_id=call["id"], name=call["name"], artifact=asked)
+            answer = await run_once(checked, tool, execute)
         _present(_message(answer, call["id"]), tool, request.state["aliases"])
         return answer
     except GraphBubbleUp:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, Literal, TypeVar, get_args
 
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, StructuredTool, Tool
 from pydantic import BaseModel
 
+from agents.context import Context
 from agents.errors import ContractError
 from agents.identifiers.json_schema import Schema
 from agents.talk import Json
@@ -20,6 +21,7 @@ from agents.toolkit.runtime import Runtime
 
 Kind = Literal["general", "selector", "breaker"]
 Effect = Literal["read", "write"]
+Confirm = Literal["never", "foreign", "always"]
 DAY = timedelta(days=1)
 LONGEST = timedelta(days=366)
 StateCheck = Callable[[Json, Runtime], Awaitable[str | None]]
@@ -27,6 +29,8 @@ StateCheck = Callable[[Json, Runtime], Awaitable[str | None]]
 
 The arguments are plain data, as the tool accepts them, with its defaults. Of a transaction the check may take part in.
 """
+Wording = Callable[[Json, Runtime], Awaitable[str]]
+"""Words the question before a call for the user: takes the arguments and the runtime; empty for the usual words."""
 _TRAITS = "traits"
 _OF_CLASS = "__tool_traits__"
 Marked = TypeVar("Marked", bound="BaseTool | type[BaseTool]")
@@ -65,6 +69,19 @@ class Traits:
     """Whether it is bound even where there are too many tools to bind."""
     shortcut: bool = False
     """Whether a plain request for it may be served without a model; it must not need arguments."""
+    confirm: Confirm | Callable[[Json], Confirm] | None = None
+    """When the user is asked before it runs: never, after text from outside was read, or always.
+
+    Also a function of the arguments. Left out: `always` for what is irreversible, `foreign` for what writes or sends.
+    """
+    question: Wording | None = None
+    """Words that question; without it the user is shown the tool's title and its arguments."""
+    foreign: bool | Callable[[Context], bool] = False
+    """Whether it returns text that others wrote: pages, documents, messages, answers of services."""
+    egress: bool | Callable[[Context], bool] = False
+    """Whether a read carries its arguments to somebody outside, which counts as sending."""
+    irreversible: bool = False
+    """Whether nobody can take its write back."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind) or self.effect not in get_args(Effect):
@@ -79,8 +96,30 @@ class Traits:
             raise ContractError(f"a form must be a pydantic model with fields, found {self.form!r}")
         if self.result is not None and not (isinstance(self.result, Mapping) or _is_model(self.result)):
             raise ContractError(f"a result must be a pydantic model or a JSON schema, found {self.result!r}")
+        if self.confirm is not None and not callable(self.confirm) and self.confirm not in get_args(Confirm):
+            raise ContractError(f"confirm must be one of {get_args(Confirm)} or a function of the arguments")
+        if self.irreversible and self.effect == "read":
+            raise ContractError("only a write is irreversible: set effect='write'")
         if isinstance(self.key, str):
             raise ContractError(f"a key is several names: write ({self.key!r},)")
+
+    def asks(self, args: Json, context: Context) -> Confirm:
+        """Return when the user is asked before a call with these arguments."""
+        if callable(self.confirm):
+            return self.confirm(args)
+        if self.confirm is not None:
+            return self.confirm
+        if self.irreversible:
+            return "always"
+        return "foreign" if self.effect == "write" or _holds(self.egress, context) else "never"
+
+    def is_foreign(self, context: Context) -> bool:
+        """Tell whether what it returns was written by others."""
+        return _holds(self.foreign, context)
+
+
+def _holds(trait: bool | Callable[[Context], bool], context: Context) -> bool:
+    return trait(context) if callable(trait) else trait
 
 
 def _is_model(kind: object) -> bool:
@@ -88,6 +127,8 @@ def _is_model(kind: object) -> bool:
 
 
 PLAIN = Traits()
+STRANGE = Traits(foreign=True, egress=True)
+"""What is assumed of a class of tools that says nothing of itself: it comes from a library, and may reach out."""
 
 
 def traits(
@@ -130,7 +171,11 @@ def with_traits(tool: BaseTool, stated: Traits) -> BaseTool:
 
 
 def traits_of(tool: BaseTool) -> Traits:
-    """Return how a tool may be used; a tool that says nothing is a general one that only reads."""
-    of_class: Traits = getattr(type(tool), _OF_CLASS, PLAIN)
+    """Return how a tool may be used; a tool that says nothing is a general one that only reads.
+
+    Of a class that says nothing it is not known whether it reaches out, so that it counts as `STRANGE`.
+    """
+    unsaid = PLAIN if isinstance(tool, StructuredTool | Tool) else STRANGE
+    of_class: Traits = getattr(type(tool), _OF_CLASS, unsaid)
     stated: Traits = (tool.metadata or {}).get(_TRAITS, of_class)
     return stated

@@ -21,7 +21,7 @@ from agents.memory.store import namespace_of
 from agents.nodes.tools import Acting
 from agents.speaker import Speaker, Speakers
 from agents.state import Heard, State
-from agents.talk import Json
+from agents.talk import Json, Pending
 from agents.toolkit.guard import parameters
 from app.composition.help_chain import make_help
 from app.permissions import Permissions
@@ -107,6 +107,10 @@ async def _state(trial: Trial, memory: Memory) -> State:
         "lang": trial.lang,
         "heard": heard,
         "aliases": aliases.by_kind,
+        # Who tries a tool has said yes to it.
+        "agreed": cast(
+            Pending, {"call": call["id"], "speaker": trial.speaker.name, "tool": trial.tool.name, "args": args}
+        ),
         "talks": {
             trial.speaker.name: {
                 "messages": [AIMessage("", tool_calls=[call])],

@@ -10,6 +10,7 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 from agents.events import Interrupt
 from agents.events.links import is_web
 from agents.questions import mark
+from agents.questions.agreement import CONFIRM
 from agents.questions.options import naming
 from agents.text.clean import clean
 from prompts import sentence
@@ -56,6 +57,10 @@ def keyboard(question: Interrupt, asked: str, lang: str) -> InlineKeyboardMarkup
         return InlineKeyboardButton(label, callback_data=str(Tap(mark(question.id), place, asked)))
 
     if question.options:
+        if question.kind == CONFIRM:
+            # Yes and no stand side by side, and need no numbers.
+            row = [button(option["label"].capitalize(), place) for place, option in enumerate(question.options)]
+            return InlineKeyboardMarkup([row])
         labels = [_label(option, number) for number, option in enumerate(question.options, 1)]
         if len(labels) <= MOST_LABELS and all(len(label) <= LONGEST_LABEL for label in labels):
             return InlineKeyboardMarkup([[button(label, place)] for place, label in enumerate(labels)])

@@ -14,6 +14,7 @@ from functools import partial
 from telegram import CallbackQuery, Message, Update
 from telegram.error import TelegramError
 
+from agents.state import FORWARDED
 from app.slash_commands import parse
 from app.telegram import slash_commands
 from app.telegram.addressed import addressed, place_of
@@ -104,7 +105,7 @@ class Inbox(asyncio.Queue[object]):
             if not self._is_of_album(message):
                 self._door.attend(place, partial(self._door.remark, place, "only_text"))
         elif text.strip():
-            turn = place.turn(text)
+            turn = place.turn(text, source=FORWARDED if message.forward_origin else "message")
             if await self._door.assistant.receive(turn):
                 self._door.attend(place, partial(self._door.play, place.chat, turn))
 

@@ -15,7 +15,7 @@ from agents.models.script import Call
 from agents.speaker import Speakers
 from agents.toolkit import Answer, Notice, Opaque, Refused, Runtime, result, traits
 from agents.toolkit.card import cards
-from agents.toolkit.traits import PLAIN, traits_of
+from agents.toolkit.traits import STRANGE, traits_of
 from agents.toolkit.wrap import wrapped
 from app.composition import discover
 from prompts import phrase
@@ -97,11 +97,11 @@ def parcels(chat: Chat) -> Chat:
 
 
 def test_traits_stand_above_a_class_or_around_an_instance() -> None:
-    """Those of a class are those of each instance, unless it has its own; a class without traits has the plain ones."""
+    """Those of a class are those of each instance, unless it has its own; a class without traits may reach out."""
     assert traits_of(Track()).result is Parcel
     assert traits_of(traits(view="cards")(Track())).view == "cards"
     assert traits_of(Track()).view == ""
-    assert traits_of(Lose()) == PLAIN
+    assert traits_of(Lose()) == STRANGE
     with pytest.raises(ContractError, match="its key names arguments it does not have: order"):
         traits(effect="write", key=("order",))(Send())
 

@@ -1,0 +1,111 @@
+"""Ask the user before a call runs: what writes or sends after text from outside was read, and what is asked each time.
+
+The question shows the arguments with which the tool will run. The call itself waits in the state
+(`agents.nodes.ask`), and runs after a yes with these arguments, once.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import cast
+
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt.tool_node import ToolCallRequest
+
+from agents.context import Context, ToolState
+from agents.help import plain
+from agents.identifiers import MARK
+from agents.identifiers.json_schema import Schema, Swap
+from agents.questions.agreement import CONFIRM, yes_or_no
+from agents.talk import Json
+from agents.toolkit.card_texts import own_texts
+from agents.toolkit.guard import accepted, parameters
+from agents.toolkit.handover_tools import FILL_FORM
+from agents.toolkit.result import Option, Question, Refused, in_json
+from agents.toolkit.runtime import Runtime
+from agents.toolkit.traits import traits_of
+from prompts import FALLBACK, phrase, table
+
+LONGEST_VALUE = 600
+"""Characters of an argument that the user is shown; of a longer one, also how many are left out."""
+
+
+async def question_before(request: ToolCallRequest, tool: BaseTool, asked_for: Json) -> Question | None:
+    """Return what the user is asked before this call runs; None if it may run at once.
+
+    `request` has the real arguments, `asked_for` those that the model wrote.
+
+    Raises:
+        Refused: the user has said no to the same call already.
+    """
+    traits, state, lang = traits_of(tool), request.state, request.state["lang"]
+    args = accepted(tool, request.tool_call["args"])
+    if args is None or (state.get("agreed") and state["agreed"] == request.tool_call["id"]):
+        return None
+    when = traits.asks(args, cast(Context, request.runtime.context))
+    if when == "never" or (when == "foreign" and not state.get("foreign")):
+        return None
+    if mark_of(tool.name, asked_for) in state.get("declined", ()):
+        raise Refused(phrase("confirm_declined", lang, tool=tool.name))
+    words = await traits.question(args, cast(Runtime, request.runtime)) if traits.question else ""
+    what = words or worded(tool, args, cast(ToolState, state))
+    prompt = phrase("confirm_foreign" if state.get("foreign") else "confirm_always", lang, what=what)
+    options = [Option(str(answer["label"]), id=str(answer["id"])) for answer in yes_or_no(lang)]
+    return Question(prompt, options, kind=CONFIRM)
+
+
+def mark_of(tool: str, args: Mapping[str, object]) -> str:
+    """Return a short mark of a call, by which the same call is known again."""
+    return hashlib.sha256(json.dumps([tool, args], sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
+    """Return a call in words for the user: what the tool does, and every argument with its value."""
+    lang, labels, own = state["lang"], state.get("labels", {}), own_texts(tool)
+    schema, texts = parameters(tool), table("confirm", lang)
+    given = Swap(schema, MARK, lambda _, identifier: labels.get(str(identifier), identifier))(args)
+    title = own.titles.get(lang) or own.titles.get(FALLBACK) or texts.get("titles", {}).get(tool.name)
+    parts = [
+        f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in given.items() if value is not None
+    ]
+    shown = f" ({'; '.join(parts)})" if parts else ""
+    return f"{title or tool.name.replace('_', ' ')}{shown}"
+
+
+def is_open(schema: Schema) -> bool:
+    """Tell whether a schema of arguments leaves a model free to put data of its own into one of them."""
+    return any(_is_free(rule) for rule in schema.get("properties", {}).values())
+
+
+def _is_free(rule: object) -> bool:
+    if not isinstance(rule, Mapping):
+        return True
+    if MARK in rule or "enum" in rule or "const" in rule or rule.get("type") in ("boolean", "null"):
+        return False
+    branches = [branch for key in ("anyOf", "oneOf") for branch in rule.get(key, ())]
+    if branches:
+        return any(_is_free(branch) for branch in branches)
+    return not (rule.get("type") == "array" and "items" in rule) or _is_free(rule["items"])
+
+
+def _label(name: str, tool: BaseTool, state: ToolState) -> str:
+    lang, labels = state["lang"], own_texts(tool).labels.get(name, {})
+    form = table(f"forms/{state.get('speaker', '')}", lang).get(name, {}) if tool.name == FILL_FORM else {}
+    common = table("confirm", lang).get("arguments", {})
+    return str(labels.get(lang) or labels.get(FALLBACK) or form.get("label") or common.get(name) or name)
+
+
+def _value(value: object, lang: str) -> str:
+    if isinstance(value, bool):
+        return phrase("confirm_yes" if value else "confirm_no", lang)
+    if isinstance(value, list):
+        return ", ".join(_value(entry, lang) for entry in value) or "-"
+    if isinstance(value, str):
+        return f"“{_cut(value)}”"
+    return _cut(value if isinstance(value, int | float) else in_json(value))
+
+
+def _cut(value: object) -> str:
+    """Return a value in one line, without what could pass for the end of its quotation."""
+    text = " ".join(plain(str(value), len(str(value)) + 1).split()).replace("“", '"').replace("”", '"')
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}… (+{len(text) - LONGEST_VALUE})"

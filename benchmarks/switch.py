@@ -19,12 +19,12 @@ import observers
 from agents.conversation.free import fits
 from agents.gate import Gate
 from agents.gate.trained import trained_gate
-from agents.gate.untrained import untrained_gate
 from agents.nodes.route import Watchers, called
 from agents.scene import Scene
 from benchmarks.report import Row as Line
 from benchmarks.report import arguments, show
 from benchmarks.switch_data import SETS, Row, rows
+from benchmarks.untrained_gate import untrained_gate
 from prompts import languages
 
 WATCHING = ("supervisor", "finished")

@@ -49,9 +49,9 @@ def observer_prompt(name: str, lang: str, /, **variables: object) -> tuple[str, 
         PromptError: no language has the file, the role has a variable, or a variable was not given.
     """
     role, _, facts = _template(f"observers/{name}", lang).template.partition("\n---\n")
-    if wanted := Template(role).get_identifiers():
+    if names := Template(role).get_identifiers():
         raise PromptError(
-            f"prompts/{lang}/observers/{name}.md: ${wanted[0]} stands in the role; put it below a line ---"
+            f"prompts/{lang}/observers/{name}.md: ${names[0]} stands in the role; put it below a line ---"
         )
     try:
         filled = Template(facts).substitute({key: str(value) for key, value in variables.items()})

@@ -15,7 +15,6 @@ import prompts
 from agents.events import Event
 from agents.events.trace import trace
 from agents.gate import Gate
-from agents.gate.untrained import untrained_gate
 from agents.help.chain import HelpChain
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
@@ -27,6 +26,7 @@ from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
 from app.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
+from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
 from prompts import card
 from tests.support.compiled import compiled, discovered

@@ -107,8 +107,8 @@ class Prompting:
         if speaker.form:
             values = form_of(state, speaker.name)
             gaps = ", ".join(missing(speaker.form, values)) or "-"
-            known = json.dumps(values, ensure_ascii=False, sort_keys=True)
-            parts.append(phrase("form_so_far", lang, known=known, missing=gaps))
+            filled = json.dumps(values, ensure_ascii=False, sort_keys=True)
+            parts.append(phrase("form_so_far", lang, known=filled, missing=gaps))
         if screen := state.get("screen"):
             parts.append(phrase("on_screen", lang, screen=worded(screen)))
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):

@@ -64,7 +64,7 @@ class _Moment:
     def of(cls, scene: Scene) -> "_Moment":
         text, reply = scene.text[:LONGEST], (scene.reply or "")[-LONGEST:]
         question = next((part for part in reversed(_SENTENCE.split(reply)) if asks(part)), "")
-        more = question and _has(question, "anything_else", scene.lang)
+        is_offer = question and _has(question, "anything_else", scene.lang)
         return cls(
             lang=scene.lang,
             text=text,
@@ -72,7 +72,7 @@ class _Moment:
             stems=tuple(stems(text, scene.lang)),
             reply_stems=tuple(stems(reply, scene.lang)),
             question=question,
-            asked="E" if more else "Q" if question else "N",
+            asked="E" if is_offer else "Q" if question else "N",
         )
 
 
@@ -88,8 +88,8 @@ def _shape(moment: _Moment) -> Iterator[str]:
 def _kind(moment: _Moment) -> str:
     """Return the question word of the last reply."""
     spaced = _spaced(moment.question)
-    found = (entry.strip() for entry in phrases("question", moment.lang) if entry in spaced)
-    return next(found, "other") if moment.question else "none"
+    question_words = (entry.strip() for entry in phrases("question", moment.lang) if entry in spaced)
+    return next(question_words, "other") if moment.question else "none"
 
 
 def _politeness(moment: _Moment) -> Iterator[str]:

@@ -28,7 +28,7 @@ def look_up(query: str, lang: str) -> str | None:
     It has to have half of the query's words, or more than half if none is in its title; those count twice.
     """
     index, titles = _index(lang)
-    wanted = len(index.wanted(query))
+    count = len(index.stems_of(query))
 
     def overlap(hit: Hit) -> int:
         return len(hit.words) + len(hit.words & titles[hit.key])
@@ -37,8 +37,8 @@ def look_up(query: str, lang: str) -> str | None:
     if best is None:
         return None
     # Texts are full of everyday words ("show", "tomorrow"); a title says what its section is about.
-    is_titled = bool(best.words & titles[best.key]) or wanted <= FEW
-    return best.key if 2 * overlap(best) >= wanted + (0 if is_titled else 1) else None
+    is_titled = bool(best.words & titles[best.key]) or count <= FEW
+    return best.key if 2 * overlap(best) >= count + (0 if is_titled else 1) else None
 
 
 @cache

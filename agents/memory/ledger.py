@@ -78,11 +78,11 @@ class Ledger:
             ContractError: the tool is no transaction, or asks twice.
         """
         effect = _EFFECT.get()
-        if effect is None or effect.given:
+        if effect is None or effect.is_handed_out:
             raise ContractError("a tool has one transaction, and only with transaction=True in its traits")
         if not effect.begun:
             await effect.stack.enter_async_context(self._entries.writing())
-        effect.begun = effect.given = True
+        effect.begun = effect.is_handed_out = True
         try:
             yield self._entries.connection
         except BaseException:
@@ -151,7 +151,7 @@ class Ledger:
             token = _EFFECT.set(effect)
             try:
                 await ready()
-                effect.given = False
+                effect.is_handed_out = False
                 outcome = await perform()
             finally:
                 _EFFECT.reset(token)
@@ -170,7 +170,7 @@ class _Effect:
 
     stack: AsyncExitStack
     begun: bool = False
-    given: bool = False
+    is_handed_out: bool = False
     """Whether it was handed out: once to the check, once to the tool."""
     undone: bool = False
 

@@ -51,7 +51,7 @@ async def intent_of_user(store: BaseStore | None, user: str) -> str:
 def machine_zone() -> ZoneInfo:
     """Return the machine's time zone, UTC if it does not say which."""
     zones = _zones()
-    names = (os.environ.get("TZ", "").removeprefix(":"), str(LOCAL_TIME.resolve()).rpartition("zoneinfo/")[2])
+    names = (os.environ.get("TZ", "").removeprefix(":"), os.path.realpath(LOCAL_TIME).rpartition("zoneinfo/")[2])
     return ZoneInfo(next((name for name in names if name in zones), "UTC"))
 
 

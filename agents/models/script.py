@@ -73,8 +73,8 @@ class Script:
 
     def add(self, **lines: Sequence[Line]) -> None:
         """Append lines to the roles' queues."""
-        for role, more in lines.items():
-            self.queues.setdefault(role, []).extend(more)
+        for role, queue in lines.items():
+            self.queues.setdefault(role, []).extend(queue)
 
     def models(self, roles: Sequence[str]) -> Models:
         """Return models that speak this script."""

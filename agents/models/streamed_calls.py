@@ -51,7 +51,7 @@ class StreamedCalls:
         call.id, call.name = call.id or piece["id"], call.name or piece["name"] or ""
         call.args.append(piece["args"] or "")
 
-    def whole(self) -> list[ToolCall]:
+    def complete(self) -> list[ToolCall]:
         """Return the calls.
 
         Raises:

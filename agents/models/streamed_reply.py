@@ -83,7 +83,7 @@ class StreamedReply:
             raise BrokenReply("the stream ended early")
         if self._is_cut and self._calls:
             raise BrokenReply("a tool call was cut")
-        calls = self._calls.whole()
+        calls = self._calls.complete()
         if not calls and not text.strip():
             if self._finish in FILTER:
                 raise UselessReply("refused", "the provider's filter took the reply")

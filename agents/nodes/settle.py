@@ -106,6 +106,6 @@ def _left_wish(state: State) -> Wish | None:
 
 
 def _first_wish(state: State) -> Wish | None:
-    said, wishes = state.get("said", []), state.get("wishes", [])
-    is_waiting = bool(state.get("dialog") and said and asks(said[-1]["text"]))
+    replies, wishes = state.get("said", []), state.get("wishes", [])
+    is_waiting = bool(state.get("dialog") and replies and asks(replies[-1]["text"]))
     return wishes[0] if wishes and not is_waiting else None

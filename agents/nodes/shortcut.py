@@ -42,7 +42,7 @@ class Serving:
 
     async def recognise(self, text: str) -> str | None:
         """Return the tool that a text clearly asks for; None when that is not clear."""
-        if (tool := self.shortcuts.said(text)) or not self.shortcuts.may_be_meant(text):
+        if (tool := self.shortcuts.by_example(text)) or not self.shortcuts.may_be_meant(text):
             return tool
         # The first call trains the ranker, which must not hold up other conversations.
         return await asyncio.to_thread(self.shortcuts.meant, text)

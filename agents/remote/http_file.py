@@ -148,8 +148,8 @@ class HttpFile(Part):
                 raise ValueError(f"{tool.name}: `service` is one of {', '.join(services)}")
             service = services.get(tool.service or next(iter(services), ""))
             own = [*(service.headers if service else ()), *SET_BY_US]
-            given = [parameter.name for parameter in tool.parameters.values() if parameter.in_ == "header"]
-            if taken := sorted({name.lower() for name in own} & {name.lower() for name in given}):
+            headers = [parameter.name for parameter in tool.parameters.values() if parameter.in_ == "header"]
+            if taken := sorted({name.lower() for name in own} & {name.lower() for name in headers}):
                 raise ValueError(f"{tool.name}: the system sets the header {', '.join(taken)}: leave the parameter out")
         return tools
 

@@ -40,11 +40,12 @@ class Shortcuts:
 
     def tool(self, request: str) -> str | None:
         """Return the name of the tool that a request is surely for, to be called without arguments."""
-        return self.said(request) or (self.meant(request) if self.may_be_meant(request) else None)
+        return self.by_example(request) or (self.meant(request) if self.may_be_meant(request) else None)
 
-    def said(self, request: str) -> str | None:
+    def by_example(self, request: str) -> str | None:
         """Return the tool of which an example says the same and of no other; at once."""
-        asking = self._askers.get(self._words(request), set()) if self._words(request) else set()
+        words = self._words(request)
+        asking = self._askers.get(words, set()) if words else set()
         return next(iter(asking)) if len(asking) == 1 and asking <= self._stems_of.keys() else None
 
     def may_be_meant(self, request: str) -> bool:

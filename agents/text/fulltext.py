@@ -55,14 +55,14 @@ class Index:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def wanted(self, query: str) -> list[str]:
+    def stems_of(self, query: str) -> list[str]:
         """Return the stems of a query that are looked for, each once, in their order."""
         stems_once = dict.fromkeys(stem for stem in stems(query, self.lang) if stem not in self._ignored)
         return list(stems_once)[:MOST_WORDS]
 
     def search(self, query: str, limit: int = 5) -> list[Hit]:
         """Return the entries that share a word with the query, the best first; any text is a query."""
-        stems_wanted = self.wanted(query)
+        stems_wanted = self.stems_of(query)
         if not stems_wanted:
             return []
         match = " OR ".join(f'"{_coded(stem)}"' for stem in stems_wanted)

@@ -9,7 +9,6 @@ from typing import Literal, cast
 from langchain_core.messages import BaseMessage
 
 from agents.events import Event, Message
-from agents.gate.untrained import untrained_gate
 from agents.history import dangling
 from agents.memory import inbox, open_memory
 from agents.models import Models
@@ -22,6 +21,7 @@ from app.assistant.run import config_of
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
 from app.settings import Settings
+from benchmarks.untrained_gate import untrained_gate
 from tests.support.compiled import compiled, discovered
 from tests.support.user_words import bare
 

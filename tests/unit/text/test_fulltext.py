@@ -51,7 +51,7 @@ def test_a_hit_says_what_it_has() -> None:
 def test_ignored_stems_count_for_nothing() -> None:
     """A query of small words finds nothing."""
     assert keys("of the and", ignored=frozenset({"of", "the", "and"})) == []
-    assert Index(TOOLS, "en", ignored=frozenset({"the"})).wanted("The weather, the weather") == ["weather"]
+    assert Index(TOOLS, "en", ignored=frozenset({"the"})).stems_of("The weather, the weather") == ["weather"]
 
 
 @given(st.text(max_size=200) | st.sampled_from(["weather AND", '"', "title:weather", "NEAR(a b)", "-weather", "*"]))
@@ -65,7 +65,7 @@ INDEX = Index(TOOLS, "en")
 
 def test_a_long_text_is_searched_by_its_beginning() -> None:
     """The number of words looked for is bounded."""
-    assert len(INDEX.wanted(" ".join(f"word{number}" for number in range(1000)))) == MOST_WORDS
+    assert len(INDEX.stems_of(" ".join(f"word{number}" for number in range(1000)))) == MOST_WORDS
 
 
 def test_an_empty_index_finds_nothing() -> None:

@@ -10,6 +10,7 @@ from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_valida
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agents.errors import ConfigError
+from agents.memory.checkpointer import KEPT
 from agents.models import Models
 from agents.models.factory import Endpoint, make_models
 from agents.models.parameters import Parameters
@@ -36,6 +37,7 @@ class Settings(BaseSettings):
     model_timeout: float = Field(default=60, gt=0)
     model_retries: int = Field(default=2, ge=0, le=10)
     database_url: str = "sqlite:///var/dialogs.db"
+    keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT
     app_lang: str = "en"
     log_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)

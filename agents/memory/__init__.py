@@ -10,7 +10,8 @@ from pathlib import Path
 from langchain_core.runnables import RunnableConfig
 
 from agents.errors import ConfigError, UsageError
-from agents.memory.checkpointer import Saver
+from agents.memory.checkpoint_rows import Keep
+from agents.memory.checkpointer import KEPT, Saver
 from agents.memory.connection import connect, truncate
 from agents.memory.ledger import Ledger
 from agents.memory.ledger_table import LedgerTable
@@ -71,17 +72,18 @@ class Memory:
 
 
 @asynccontextmanager
-async def open_memory(url: str, now: Callable[[], float] = time.time) -> AsyncIterator[Memory]:
+async def open_memory(url: str, now: Callable[[], float] = time.time, *, keep: Keep = KEPT) -> AsyncIterator[Memory]:
     """Open the database at `sqlite:///path` and create what is missing; close it at the end.
 
-    `now` tells the Unix time in seconds that reminders and the ledger go by. Raises ConfigError when the address is of
+    `now` tells the Unix time in seconds that reminders and the ledger go by; `keep` is how many turns of a thread
+    can be gone back to, or "all" for every step of every turn. Raises ConfigError when the address is of
     another kind, or the file cannot be opened or is no database.
     """
     path = _path(url)
     async with AsyncExitStack() as stack:
         try:
             _prepare(path)
-            memory = await _opened(path, stack, now)
+            memory = await _opened(path, stack, now, keep)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(
                 f"DATABASE_URL: cannot use {path} ({error}). Name a file in a folder that can be written to,"
@@ -99,11 +101,11 @@ def _prepare(path: Path) -> None:
     sqlite3.connect(path).close()
 
 
-async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float]) -> Memory:
+async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], keep: Keep) -> Memory:
     locks = ThreadLocks(path)
     # Two processes that create the same file at once would run the same migrations.
     async with locks.hold(""):
-        saver = await stack.enter_async_context(Saver.from_conn_string(str(path)))
+        saver = await stack.enter_async_context(Saver.from_conn_string(str(path), keep))
         await saver.setup()
         store = await stack.enter_async_context(Store.from_conn_string(str(path)))
         await store.setup()

@@ -48,7 +48,7 @@ async def open_assistant(
     if unknown:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown)}")
     async with AsyncExitStack() as stack:
-        memory = await stack.enter_async_context(open_memory(settings.database_url))
+        memory = await stack.enter_async_context(open_memory(settings.database_url, keep=settings.keep_turns))
         if remote:
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
             check_tools(speakers)

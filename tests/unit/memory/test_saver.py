@@ -10,6 +10,7 @@ from pathlib import Path
 import ormsgpack
 import pytest
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.base import id as ids
 from langgraph.types import Command
 
@@ -20,7 +21,7 @@ from tests.support.tiny_graph import THREAD, count, graph, letter, say, words
 
 
 class TestSaver:
-    """Checkpoints: last written wins, nothing grows, nothing runs."""
+    """Checkpoints: last written wins, little grows, nothing runs."""
 
     async def test_a_turn_under_a_clock_that_is_behind_is_kept(
         self, path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
@@ -52,13 +53,13 @@ class TestSaver:
         await say(memory.saver, "three")
         assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
 
-    async def test_one_checkpoint_a_thread_is_kept(self, path: Path, memory: Memory) -> None:
-        """Each checkpoint replaces the one before, of its own thread only, and the talk goes on."""
+    async def test_a_thread_keeps_the_end_of_each_turn(self, path: Path, memory: Memory) -> None:
+        """A step of a turn replaces the one before, of its own thread only, and the talk goes on."""
         other: RunnableConfig = {"configurable": {"thread_id": "other"}}
         await say(memory.saver, "hello", other)
         for word in ("one", "two", "three"):
             await say(memory.saver, word)
-        assert (count(path, "checkpoints"), count(path, "writes")) == (2, 0)
+        assert (count(path, "checkpoints"), count(path, "writes")) == (4, 0)
         assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
         assert [found.config["configurable"]["thread_id"] async for found in memory.saver.alist(None)] != []
         await memory.saver.adelete_thread("t")
@@ -68,11 +69,11 @@ class TestSaver:
         """A thread that waits for an answer keeps its pending writes and can be answered."""
         await say(memory.saver, "one")
         await say(memory.saver, "ask")
-        assert count(path, "checkpoints") == 1
+        assert count(path, "checkpoints") == 2
         assert count(path, "writes") > 0
         await graph(memory.saver).ainvoke(Command(resume="fine"), THREAD, durability="sync")
         assert await words(memory.saver) == ["one", "ONE", "ask", "fine"]
-        assert (count(path, "checkpoints"), count(path, "writes")) == (1, 0)
+        assert (count(path, "checkpoints"), count(path, "writes")) == (2, 0)
 
     @pytest.mark.parametrize("kind", ["msgpack", "json", "pickle"])
     async def test_a_forged_row_runs_no_code(
@@ -98,7 +99,7 @@ class TestSaver:
     async def test_a_cancelled_write_is_undone_and_lets_the_next_writer_in(self, path: Path, memory: Memory) -> None:
         """Whenever a write is cancelled, it happened whole or not at all, and the file is free at once."""
         await say(memory.saver, "one")
-        place = await latest(memory.saver)
+        place = (await newest(memory.saver)).config
         for moment in range(20):
             task = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1), ("b", 2)], f"x{moment}"))
             for _ in range(moment):
@@ -112,7 +113,7 @@ class TestSaver:
     async def test_a_write_that_nobody_waits_for_any_more_is_not_made(self, path: Path, memory: Memory) -> None:
         """A write that is cancelled while the connection is busy leaves nothing, and those after it are made."""
         await say(memory.saver, "one")
-        place, busy = await latest(memory.saver), threading.Event()
+        place, busy = (await newest(memory.saver)).config, threading.Event()
         first = asyncio.create_task(memory.saver.conn.read(lambda _: busy.wait(5)))
         second = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1)], "x"))
         third = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1)], "y"))
@@ -122,7 +123,7 @@ class TestSaver:
         busy.set()
         await asyncio.wait([first, second, third])
         assert second.cancelled()
-        assert count(path, "writes") == 1
+        assert [write[0] for write in (await newest(memory.saver)).pending_writes or []] == ["y"]
 
     async def test_a_cursor_does_not_leave_its_thread(self, memory: Memory) -> None:
         """Dropped elsewhere, a cursor would reset its statement while it runs; such a write is undone and told."""
@@ -138,8 +139,8 @@ class TestSaver:
         assert {tuple(await words(memory.saver, config)) for config in configs} == {("one", "ONE", "two", "TWO")}
 
 
-async def latest(saver: Saver) -> RunnableConfig:
-    """Return the config of the latest checkpoint."""
+async def newest(saver: Saver) -> CheckpointTuple:
+    """Return the latest checkpoint with its pending writes."""
     found = await saver.aget_tuple(THREAD)
     assert found is not None
-    return found.config
+    return found

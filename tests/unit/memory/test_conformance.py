@@ -1,0 +1,25 @@
+"""LangGraph's official suite for checkpointers, over the saver. `pytest -s` on this file prints its report."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.checkpoint.conformance.capabilities import ALL_CAPABILITIES
+
+from agents.memory.checkpointer import Saver
+
+
+async def test_the_saver_passes_the_whole_suite(tmp_path: Path) -> None:
+    """Every capability that the suite knows is there and passes, the extended ones among them."""
+    files = iter(range(len(ALL_CAPABILITIES)))
+
+    @checkpointer_test(name="agents.memory.checkpointer.Saver, keep=all")
+    async def saver() -> AsyncGenerator[Saver, None]:
+        async with Saver.from_conn_string(str(tmp_path / f"{next(files)}.db"), keep="all") as made:
+            yield made
+
+    report = await validate(saver)
+    report.print_report()
+    assert {name: result.failures for name, result in report.results.items() if result.failures} == {}
+    assert {name for name, result in report.results.items() if result.passed} == {one.value for one in ALL_CAPABILITIES}
+    assert sum(result.tests_passed for result in report.results.values()) >= 81

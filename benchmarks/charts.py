@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from benchmarks.contestant import OURS
-from benchmarks.conversation import ROUND
+from benchmarks.conversation import ROUND, TURNS
 from benchmarks.taken import Run, Taken
 
 WIDTH, LEFT, RIGHT, TOP = 760, 60, 225, 56
@@ -35,18 +35,24 @@ class Line:
 
 
 def draw(run: Run, folder: Path) -> None:
-    """Write the four charts of a run to `folder`."""
-    most = max(len(taken.cpu_ms) for taken in run.taken)
-    prompts = {str(row["contestant"]): (str(row["contestant"]), float(row["characters"] or 0)) for row in run.prompts()}
-    speeds = {taken.contestant.label: (taken.contestant.name, taken.speed) for taken in run.taken}
-    charts = {
-        "cpu": _lines("CPU per turn, ms", [_line(taken, taken.cpu_ms) for taken in run.taken], most, str),
-        "bytes": _lines("Bytes on disk", [_line(taken, taken.bytes) for taken in run.taken], most, _bytes),
-        "characters": _bars("Prompt characters of the 30-turn script, less is better", prompts),
-        "throughput": _bars("Turns per second, many threads at once, more is better", speeds),
-    }
+    """Write the charts of a run to `folder`: the one of the prompts, and if times were taken, those of the times."""
+    rows = [row for row in run.prompts() if row["turns"] == TURNS]
+    prompts = {str(row["contestant"]): (str(row["contestant"]), float(row["characters"] or 0)) for row in rows}
+    charts = {"characters": _bars("Prompt characters of the 30-turn script, less is better", prompts)}
+    if not run.is_counted_only:
+        charts |= _times(run)
     for name, chart in charts.items():
         (folder / f"{name}.svg").write_text(chart, "utf-8")
+
+
+def _times(run: Run) -> dict[str, str]:
+    most = max(len(taken.cpu_ms) for taken in run.taken)
+    speeds = {taken.contestant.label: (taken.contestant.name, taken.speed) for taken in run.taken}
+    return {
+        "cpu": _lines("CPU per turn, ms", [_line(taken, taken.cpu_ms) for taken in run.taken], most, str),
+        "bytes": _lines("Bytes on disk", [_line(taken, taken.bytes) for taken in run.taken], most, _bytes),
+        "throughput": _bars("Turns per second, many threads at once, more is better", speeds),
+    }
 
 
 def _line(taken: Taken, values: Sequence[float]) -> Line:

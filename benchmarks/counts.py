@@ -49,7 +49,26 @@ class Calls:
     @property
     def cost(self) -> float:
         """Return the price of all prompts, in characters that are read anew: a repeated one costs a tenth."""
-        return self.characters - (1 - CACHED) * self.repeated
+        return self.priced(CACHED)
+
+    def priced(self, cached: float) -> float:
+        """Return the price of all prompts if a repeated character costs `cached` of one that is read anew."""
+        return self.characters - (1 - cached) * self.repeated
+
+    @property
+    def within(self) -> float | None:
+        """Return the share of a speaker's earlier prompt that its next one in the same turn repeats from its start.
+
+        None if nobody was asked twice in a turn. Observers are left out: each is asked once, and about itself.
+        """
+        last, same, all = dict[tuple[str, int], str](), 0, 0
+        for call, turn in zip(self.asked, self.turns, strict=True):
+            if call.role == OBSERVER:
+                continue
+            if former := last.get((call.role, turn)):
+                same, all = same + _shared(former, call.prefix), all + len(former)
+            last[call.role, turn] = call.prefix
+        return same / all if all else None
 
     def by(self, *roles: str) -> "Calls":
         """Return the calls of these roles."""
@@ -96,17 +115,19 @@ def made_of(call: Asked) -> dict[str, int]:
     return {"tools": tools, "role text": first, "history": history, "last message": last, "characters": call.characters}
 
 
-def summary(calls: Calls) -> list[Row]:
-    """Return a row for each role and one for all."""
+def summary(calls: Calls, cached: float = CACHED) -> list[Row]:
+    """Return a row for each role and one for all; a repeated character costs `cached`."""
     roles = {role: calls.by(role) for role in sorted({call.role for call in calls.asked})}
-    return [_row(name, group) for name, group in {**roles, "all": calls}.items()]
+    return [_row(name, group, cached) for name, group in {**roles, "all": calls}.items()]
 
 
-def _row(name: str, calls: Calls) -> Row:
+def _row(name: str, calls: Calls, cached: float) -> Row:
     parts = [made_of(call) for call in calls.asked]
     sums = {key: sum(part[key] for part in parts) for key in parts[0]}
     share = {"repeated %": 100 * calls.repeated / calls.characters}
-    return {"role": name, "calls": len(parts), **sums, **share, "at cached price": round(calls.cost)}
+    price = {"at cached price": round(calls.priced(cached))}
+    within = {"within a turn %": None if calls.within is None else 100 * calls.within}
+    return {"role": name, "calls": len(parts), **sums, **share, **price, **within}
 
 
 def main() -> None:
@@ -115,13 +136,14 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--sizes", action="store_true", help="list every call")
     parser.add_argument("--keep-context", action="store_true", help="let former messages keep their context blocks")
+    parser.add_argument("--cached-price", type=float, default=CACHED, help="of a repeated character (0.1)")
     chosen = parser.parse_args()
     message_order.KEEP_CONTEXT = chosen.keep_context
     with tempfile.TemporaryDirectory() as folder:
         calls = count(chosen.turns, Path(folder))
     pairs = zip(calls.turns, calls.asked, strict=True)
     sizes: list[Row] = [{"role": call.role, "turn": turn, **made_of(call)} for turn, call in pairs]
-    show(sizes if chosen.sizes else summary(calls), as_json=chosen.json)
+    show(sizes if chosen.sizes else summary(calls, chosen.cached_price), as_json=chosen.json)
 
 
 if __name__ == "__main__":

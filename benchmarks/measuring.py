@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.contest import entered
 from benchmarks.contestant import Contestant
 from benchmarks.conversation import ROUND, Step, script
-from benchmarks.counts import Calls
+from benchmarks.counts import OBSERVER, Calls
 from benchmarks.growth import bytes_of
 from benchmarks.instant import plain
 from benchmarks.shares import profile, shares
@@ -69,16 +69,18 @@ class Measuring:
     async def count(self, turns: int) -> dict[str, Any]:
         """Play a script of so many turns, and return what its prompts come to."""
         async with entered(self.contestant, self.folder / f"count{turns}.db") as (player, play):
-            for step in script(turns):
+            numbers = list[int]()
+            for number, step in enumerate(script(turns), 1):
                 await play(step, "script")
-            calls = Calls([plain(call) for call in player.asked], [1] * len(player.asked))
-        models = len(calls.but("observer").asked)
-        observers = len(calls.asked) - models
+                numbers += [number] * (len(player.asked) - len(numbers))
+            calls = Calls([plain(call) for call in player.asked], numbers)
+        models = len(calls.but(OBSERVER).asked)
         return {
             "calls": models,
-            "observers": observers,
+            "observers": len(calls.asked) - models,
             "characters": calls.characters,
             "repeated": calls.repeated / calls.characters,
+            "within": calls.within,
         }
 
     async def crowd(self, threads: int, turns: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Measure the application beside its peers, on one script, with one model, in one run.
 
-`python -m benchmarks.peers [--quick] [--json] [--publish]`; needs the packages of `requirements-bench.txt`.
+`python -m benchmarks.peers [--quick | --counts] [--json] [--publish]`; needs the packages of
+`requirements-bench.txt`. With `--counts` no times are taken: calls and prompts alone, which no load changes.
 Every contestant is a process of its own; they take turns, a round of the script each, so that all of them
 meet the same load. One that has used up its time or its bytes is stopped, and the table says which turn it had reached.
 """
@@ -18,7 +19,8 @@ from typing import Any
 
 from benchmarks.contestant import OURS, Contestant
 from benchmarks.conversation import ROUND, TURNS
-from benchmarks.publishing import publish
+from benchmarks.counts import CACHED as TENTH
+from benchmarks.publishing import PEERS, publish
 from benchmarks.report import arguments, ran_on, show_table
 from benchmarks.taken import CACHED, Run, Taken
 
@@ -32,7 +34,6 @@ CONTESTANTS = (
     Contestant("langgraph-supervisor", "async"),
     Contestant("langgraph-supervisor", "exit"),
 )
-INSTALLED = ("langchain", "langgraph-swarm", "langgraph-supervisor")
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,16 @@ def measure(scale: Scale, contestants: Sequence[Contestant] = CONTESTANTS) -> li
     return taken
 
 
+def count(contestants: Sequence[Contestant] = CONTESTANTS) -> list[Taken]:
+    """Count the calls and prompts of each contestant, which neither times nor durability change."""
+    taken = [Taken(contestant) for contestant in {one.name: one for one in reversed(contestants)}.values()][::-1]
+    for taker in taken:
+        with ExitStack() as stack:
+            process = Process(taker.contestant, stack)
+            taker.counted, taker.cached = process.ask("count", TURNS), process.ask("count", CACHED)
+    return taken
+
+
 def _in_rounds(processes: Sequence[tuple[Taken, Process]], turns: int) -> Iterator[tuple[Taken, Process]]:
     for _ in range(0, turns, ROUND):
         for taker, process in processes:
@@ -110,13 +121,17 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK.turns} turns, {QUICK.threads} threads at once")
     parser.add_argument("--publish", action="store_true", help="write the tables and charts of docs/benchmarks.md")
+    parser.add_argument("--counts", action="store_true", help="count calls and prompts, take no times")
+    parser.add_argument("--cached-price", type=float, default=TENTH, help="of a repeated character (0.1)")
     chosen = parser.parse_args()
     before = os.getloadavg()[0]
     scale = QUICK if chosen.quick else Scale()
-    taken = measure(scale)
+    taken = count() if chosen.counts else measure(scale)
     about = {"turns of one thread": scale.turns, "threads at once": scale.threads, **ran_on()}
-    run = Run({**about, **{name: version(name) for name in INSTALLED}}, [before, os.getloadavg()[0]], taken)
-    run.save()
+    versions = {name: version(name) for name in PEERS}
+    run = Run({**about, **versions}, [before, os.getloadavg()[0]], taken, chosen.cached_price)
+    if not run.is_counted_only:
+        run.save()
     if chosen.publish:
         publish(run)
     if chosen.json:

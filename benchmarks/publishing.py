@@ -10,16 +10,20 @@ from benchmarks.report import markdown
 from benchmarks.taken import Run
 
 DOCS = Path(__file__).parent.parent / "docs"
+PEERS = ("langchain", "langgraph-swarm", "langgraph-supervisor")
+"""The packages of the peers, whose versions a run tells."""
 BEGIN, END = "<!-- {name}: written by make bench -->", "<!-- end of {name} -->"
 
 
 def publish(run: Run, docs: Path = DOCS) -> None:
-    """Write the tables and the charts; what stands outside the marks is kept."""
+    """Write the tables and the charts; what stands outside the marks is kept, and so are times that were not taken."""
     (docs / "charts").mkdir(exist_ok=True)
     draw(run, docs / "charts")
     page = docs / "benchmarks.md"
     text = page.read_text("utf-8")
-    for name, table in {**{name: markdown(rows) for name, rows in run.tables().items()}, "run": _told(run)}.items():
+    tables = {name: markdown(rows) for name, rows in run.tables().items()}
+    lines = {"counted": _counted(run)} | ({} if run.is_counted_only else {"run": _told(run)})
+    for name, table in {**tables, **lines}.items():
         text = marked(text, name, table)
     page.write_text(text, "utf-8")
 
@@ -41,6 +45,11 @@ def marked(text: str, name: str, table: str) -> str:
 def _told(run: Run) -> str:
     versions = ", ".join(f"{name} {value}" for name, value in run.ran_on.items())
     return f"The last run: {versions}; load average {run.load[0]:.1f} before and {run.load[1]:.1f} after."
+
+
+def _counted(run: Run) -> str:
+    versions = ", ".join(f"{name} {run.ran_on[name]}" for name in ("python", "langgraph", *PEERS))
+    return f"Counted with {versions}; a repeated character costs {run.cached_price:g}."
 
 
 def main() -> None:

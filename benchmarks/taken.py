@@ -2,12 +2,13 @@
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from benchmarks.contestant import OURS, Contestant
 from benchmarks.conversation import TURNS
+from benchmarks.counts import CACHED as TENTH
 from benchmarks.growth import around
 from benchmarks.report import Row
 
@@ -66,6 +67,8 @@ class Run:
     load: list[float]
     """Load average of the machine before and after."""
     taken: list[Taken]
+    cached_price: float = TENTH
+    """The price of a repeated character, where one that is read anew costs 1."""
 
     def save(self, file: Path = FILE) -> None:
         """Write everything to a file."""
@@ -78,16 +81,24 @@ class Run:
         """Read what `save` wrote."""
         known = json.loads(file.read_text("utf-8"))
         taken = [Taken(**{**one, "contestant": Contestant(**one["contestant"])}) for one in known["taken"]]
-        return cls(known["ran_on"], known["load"], taken)
+        return cls(known["ran_on"], known["load"], taken, known.get("cached_price", TENTH))
 
     def of(self, label: str) -> Taken:
         """Return what was measured of the contestant with this label."""
         return next(one for one in self.taken if one.contestant.label == label)
 
+    @property
+    def is_counted_only(self) -> bool:
+        """Whether no times were measured."""
+        return not any(one.cpu_ms for one in self.taken)
+
     def tables(self) -> dict[str, list[Row]]:
-        """Return the tables of the run by name."""
+        """Return the tables of the run by name; one that only counted has those of the prompts."""
+        counted = {"prompts": self.prompts(), "dearer": self.dearer()}
+        if self.is_counted_only:
+            return counted
         return {
-            "prompts": self.prompts(),
+            **counted,
             "growth": self.growth(),
             "bytes": self.bytes(),
             "crowd": self.crowd(),
@@ -97,8 +108,33 @@ class Run:
 
     def prompts(self) -> list[Row]:
         """Return what the models are asked, which no durability changes."""
-        seen = {one.contestant.name: one for one in reversed(self.taken)}
-        return [_prompts(name, one) for name, one in reversed(seen.items())]
+        return [_prompts(name, turns, self._priced(counted)) for name, turns, counted in self._counted()]
+
+    def dearer(self) -> list[Row]:
+        """Return how many times as much each peer asks its models as the application does."""
+        ours = {turns: self._priced(counted) for name, turns, counted in self._counted() if name == OURS}
+        return [
+            {
+                "peer": name,
+                "turns": turns,
+                **{part: priced[part] / ours[turns][part] for part in ("all calls", "characters", "cost")},
+            }
+            for name, turns, counted in self._counted()
+            if name != OURS
+            for priced in [self._priced(counted)]
+        ]
+
+    def _counted(self) -> Iterator[tuple[str, int, Mapping[str, float]]]:
+        """Yield each contestant once for each length of the script, with its counts."""
+        contestants = {one.contestant.name: one for one in reversed(self.taken)}
+        for name, one in reversed(contestants.items()):
+            yield name, TURNS, one.counted
+            yield name, CACHED, one.cached
+
+    def _priced(self, counted: Mapping[str, float]) -> dict[str, float]:
+        fresh = counted["characters"] * (1 - counted["repeated"])
+        cost = fresh + self.cached_price * (counted["characters"] - fresh)
+        return {**counted, "all calls": counted["calls"] + counted["observers"], "fresh": fresh, "cost": cost}
 
     def growth(self) -> list[Row]:
         """Return the CPU time of a turn in a thread that grows."""
@@ -123,30 +159,26 @@ class Run:
         ours, swarm = self.of(f"{OURS} (sync)"), self.of("langgraph-swarm (async)")
         ours_exit, swarm_exit = self.of(f"{OURS} (exit)"), self.of("langgraph-swarm (exit)")
         last = min(len(ours.cpu_ms), len(swarm.cpu_ms))
-        supervisor = self.of("langgraph-supervisor (async)")
-        characters = supervisor.counted["characters"] / ours.counted["characters"]
-        many = supervisor.cached["characters"] / ours.cached["characters"]
         cpu = around(last, swarm.cpu_ms) / around(last, ours.cpu_ms)
         return [
             _line(f"CPU at turn {last}, swarm (async) to ours (sync)", cpu, 5),
             _line(f"bytes at turn {last}, the same", swarm.bytes[last - 1] / ours.bytes[last - 1], 100),
-            _line(f"characters of {TURNS} turns, supervisor to ours", characters, 8),
-            _line(f"characters of {CACHED} turns, the same", many, 8),
             _line("turns per second, ours (sync) to swarm (async)", ours.speed / swarm.speed, 1),
             _line("turns per second, ours (exit) to swarm (exit)", ours_exit.speed / swarm_exit.speed, 2),
         ]
 
 
-def _prompts(name: str, one: Taken) -> Row:
-    counted = one.counted
+def _prompts(name: str, turns: int, counted: Mapping[str, float]) -> Row:
     return {
         "contestant": name,
+        "turns": turns,
         "calls": int(counted["calls"]),
         "observers": int(counted["observers"]),
         "characters": int(counted["characters"]),
-        "characters, 100 turns": int(one.cached["characters"]),
-        "repeated %": 100 * one.cached["repeated"],
-        "fresh, 100 turns": round(one.cached["characters"] * (1 - one.cached["repeated"])),
+        "repeated %": 100 * counted["repeated"],
+        "within a turn %": 100 * counted["within"],
+        "fresh": round(counted["fresh"]),
+        "cost": round(counted["cost"]),
     }
 
 

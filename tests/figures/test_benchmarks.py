@@ -53,7 +53,17 @@ def test_the_page_has_its_tables_and_charts() -> None:
     """Every pair of marks in `docs/benchmarks.md` holds a table or a line, and every chart can be read."""
     text = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
     held = re.findall(r"<!-- (\w+): written by make bench -->\n(.*?)<!-- end of \1 -->", text, re.DOTALL)
-    assert [name for name, _ in held] == ["run", "ratios", "prompts", "growth", "bytes", "crowd", "profile"]
+    assert [name for name, _ in held] == [
+        "run",
+        "ratios",
+        "prompts",
+        "counted",
+        "dearer",
+        "growth",
+        "bytes",
+        "crowd",
+        "profile",
+    ]
     assert all(table.strip() for _, table in held)
     charts = re.findall(r"\(charts/(\w+\.svg)\)", text)
     assert sorted(charts) == sorted(path.name for path in (ROOT / "docs" / "charts").iterdir())
@@ -63,7 +73,7 @@ def test_the_page_has_its_tables_and_charts() -> None:
 
 def measured(name: str, durability: str, turns: int) -> Taken:
     """Make up what was measured of a contestant."""
-    counted = {"calls": 42, "observers": 0, "characters": 1000.0 * turns, "repeated": 0.8}
+    counted = {"calls": 42, "observers": 0, "characters": 1000.0 * turns, "repeated": 0.8, "within": 1.0}
     return Taken(
         Contestant(name, durability),  # type: ignore[arg-type]
         cpu_ms=[10 + turn / 10 for turn in range(turns)],
@@ -82,7 +92,7 @@ def run() -> Run:
     names = [(OURS, "sync"), (OURS, "exit"), ("langgraph-swarm", "async"), ("langgraph-swarm", "exit")]
     taken = [measured(*one, 500) for one in names]
     stopped = measured("langgraph-supervisor", "async", 120)
-    return Run({"python": "3.11"}, [0.5, 1.5], [*taken, stopped])
+    return Run({"python": "3.11", **dict.fromkeys(["langgraph", *PEERS], "1.0")}, [0.5, 1.5], [*taken, stopped])
 
 
 def test_a_run_is_published_between_the_marks(run: Run, tmp_path: Path) -> None:
@@ -94,10 +104,27 @@ def test_a_run_is_published_between_the_marks(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "benchmarks.md").read_text("utf-8") == once
     assert "| langgraph-supervisor | async | 11.15 | 19.95 |  |" in once
     assert "| langgraph-swarm | exit | 2.00 | 18.00 |" in once
-    assert "python 3.11; load average 0.5 before and 1.5 after" in once
+    assert "langgraph-supervisor 1.0; load average 0.5 before and 1.5 after" in once
     assert "## By hand" in once
     for chart in ("cpu", "bytes", "characters", "throughput"):
         assert ElementTree.parse(tmp_path / "charts" / f"{chart}.svg").getroot().tag.endswith("svg")
+
+
+def test_counts_are_published_without_times(run: Run, tmp_path: Path) -> None:
+    """A run that only counted leaves the tables and charts of times as they are."""
+    page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    (tmp_path / "benchmarks.md").write_text(page, "utf-8")
+    for one in run.taken:
+        one.cpu_ms.clear()
+    run.cached_price = 0.5
+    publish(run, tmp_path)
+    text = (tmp_path / "benchmarks.md").read_text("utf-8")
+    assert "| langgraph-supervisor | 30 | 42 | 0 | 120,000 | 80.00 | 100.00 | 24,000 | 72,000 |" in text
+    assert "| langgraph-supervisor | 30 | 1.00 | 0.24 | 0.24 |" in text
+    assert "a repeated character costs 0.5." in text
+    growth = re.compile("<!-- growth: .*?<!-- end of growth -->", re.DOTALL)
+    assert growth.findall(text) == growth.findall(page)
+    assert [path.name for path in (tmp_path / "charts").iterdir()] == ["characters.svg"]
 
 
 def test_a_run_is_read_as_it_was_saved(run: Run, tmp_path: Path) -> None:

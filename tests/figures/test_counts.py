@@ -70,6 +70,11 @@ def test_thirty_turns_cost_what_50000_characters_cost(usual: Calls) -> None:
     assert usual.cost <= MOST_CHARACTERS, sizes(usual)
 
 
+def test_a_prompt_repeats_all_of_the_one_before_it_in_the_turn(usual: Calls) -> None:
+    """After a tool's result a provider's cache serves the whole earlier prompt."""
+    assert usual.within == 1
+
+
 @pytest.mark.parametrize("lang", languages())
 def test_the_constant_part_of_a_prompt_is_short(lang: str) -> None:
     """A role and the schemas of its tools, as they go over the wire, have 6,000 characters at most."""

@@ -73,15 +73,24 @@ class TalkUpdate(Talk, total=False):
     """Messages to append to `messages`."""
 
 
+def shortened(talks: Mapping[str, Talk]) -> dict[str, TalkUpdate]:
+    """Return the changes that cut long histories. A speaker that sums up cuts its own."""
+    return {
+        name: {"messages": cut(talk["messages"])}
+        for name, talk in talks.items()
+        if "summary" not in talk and len(talk.get("messages", [])) > GROW
+    }
+
+
 def merge_talks(talks: Mapping[str, Talk], updates: Mapping[str, TalkUpdate]) -> dict[str, Talk]:
-    """Apply changes per speaker; appended messages are cut in blocks."""
+    """Apply changes per speaker; a history that a single turn has made very long is cut at once."""
     merged = dict(talks)
     for name, update in updates.items():
         added = update.get("add", [])
         changed = cast(Talk, {**merged.get(name, {}), **update})
         cast(dict[str, object], changed).pop("add", None)
         messages = [*changed.get("messages", []), *added]
-        # A speaker that sums up cuts its history itself; the limit is for when no model could.
-        changed["messages"] = cut(messages) if "summary" not in changed or len(messages) > 2 * GROW else messages
+        # Usually a history is cut between two turns, so that each prompt of a turn extends the one before.
+        changed["messages"] = cut(messages) if len(messages) > 2 * GROW else messages
         merged[name] = changed
     return merged

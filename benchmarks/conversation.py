@@ -3,9 +3,10 @@
 Only what is said is fixed here (`conversation.toml`); who is asked what, and how often, is up to the application.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import cycle
 from pathlib import Path
@@ -55,6 +56,16 @@ def script(turns: int = TURNS) -> list[Step]:
     exchanges = _exchanges()
     steps = [Step("begin", WORK, exchanges["begin"][0]), *_middle(turns, exchanges)]
     return [*steps, Step("leave", SUPERVISOR, exchanges["leave"][0])]
+
+
+def asking_nothing(steps: Sequence[Step]) -> list[Step]:
+    """Return the steps with answers that end without a question, so that a message rarely is a plain reply to one."""
+    return [replace(step, exchange=replace(step.exchange, answer=_statements(step.exchange.answer))) for step in steps]
+
+
+def _statements(answer: str) -> str:
+    sentences = [sentence for sentence in re.split(r"(?<=[.?!])\s+", answer) if not sentence.endswith("?")]
+    return " ".join(sentences) or "Noted."
 
 
 def mean_length(steps: Sequence[Step]) -> float:

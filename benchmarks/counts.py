@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agents.models import message_order
 from agents.models.script import Asked
-from benchmarks.conversation import TURNS, script
+from benchmarks.conversation import TURNS, Step, asking_nothing, script
 from benchmarks.performing import Player, perform, stage
 from benchmarks.report import Row, arguments, show
 
@@ -87,16 +87,20 @@ class Calls:
         return Calls([self.asked[place] for place in places], [self.turns[place] for place in places])
 
 
-def count(turns: int, folder: Path) -> Calls:
-    """Perform the script with so many turns, with its database in `folder`, and return the calls it took."""
-    return asyncio.run(_count(turns, folder))
+def count(turns: int, folder: Path, *, asks: bool = True) -> Calls:
+    """Perform the script with so many turns, with its database in `folder`, and return the calls it took.
+
+    Without `asks` the answers ask the user nothing.
+    """
+    steps = script(turns) if asks else asking_nothing(script(turns))
+    return asyncio.run(_count(steps, folder))
 
 
-async def _count(turns: int, folder: Path) -> Calls:
+async def _count(steps: Sequence[Step], folder: Path) -> Calls:
     player, numbers = Player(), list[int]()
     async with stage(f"sqlite:///{folder / 'counts.db'}", player) as assistant:
         turn = 0
-        async for _ in perform(assistant, player, script(turns)):
+        async for _ in perform(assistant, player, steps):
             turn += 1
             numbers += [turn] * (len(player.asked) - len(numbers))
     return Calls(player.asked, numbers)
@@ -135,12 +139,13 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--sizes", action="store_true", help="list every call")
+    parser.add_argument("--asking-nothing", action="store_true", help="with answers that ask the user nothing")
     parser.add_argument("--keep-context", action="store_true", help="let former messages keep their context blocks")
     parser.add_argument("--cached-price", type=float, default=CACHED, help="of a repeated character (0.1)")
     chosen = parser.parse_args()
     message_order.KEEP_CONTEXT = chosen.keep_context
     with tempfile.TemporaryDirectory() as folder:
-        calls = count(chosen.turns, Path(folder))
+        calls = count(chosen.turns, Path(folder), asks=not chosen.asking_nothing)
     pairs = zip(calls.turns, calls.asked, strict=True)
     sizes: list[Row] = [{"role": call.role, "turn": turn, **made_of(call)} for turn, call in pairs]
     show(sizes if chosen.sizes else summary(calls, chosen.cached_price), as_json=chosen.json)

@@ -26,6 +26,7 @@ from agents.questions import CHOICE, is_meant
 from agents.scene import Scene
 from agents.speaker import Speaker
 from agents.state import FORWARDED, SUPERVISOR, Heard, State, Switch, Wish, holder_of
+from agents.talk import shortened
 from agents.text.phrases import says
 from agents.verdict import By, Kind
 from prompts import phrase
@@ -66,7 +67,7 @@ class Routing:
         shortcut = await self.recognise(text) if text else None
         turn = state.get("turn", 0) + 1
         begun = cast(State, {**state, **FRESH, "votes": [], "said": [], "turn": turn, "shortcut": shortcut})
-        update, events = sequence(begun, *keep_up(begun, self.speakers), self._decide)
+        update, events = sequence(begun, _cut, *keep_up(begun, self.speakers), self._decide)
         emit(runtime, events)
         holder = handover.hold(state.get("dialog"))
         anew = {"votes": Overwrite([]), "said": Overwrite(update.get("said", []))}
@@ -219,6 +220,11 @@ def called(names: Sequence[str], watchers: Watchers, guess: Guess, scene: Scene)
 def _guarded(state: State) -> Update:
     """Return what keeps a call from running unasked, as it is."""
     return {"foreign": state.get("foreign", False), "declined": state.get("declined", [])}
+
+
+def _cut(state: State) -> Change:
+    """Cut long histories; not later, since every prompt of a turn has to begin with the one before it."""
+    return {"talks": shortened(state.get("talks", {}))}, []
 
 
 def _at_home(state: State) -> Change:

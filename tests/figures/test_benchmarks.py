@@ -104,7 +104,7 @@ def test_a_run_is_published_between_the_marks(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "benchmarks.md").read_text("utf-8") == once
     assert "| langgraph-supervisor | async | 11.15 | 19.95 |  |" in once
     assert "| langgraph-swarm | exit | 2.00 | 18.00 |" in once
-    assert "langgraph-supervisor 1.0; load average 0.5 before and 1.5 after" in once
+    assert "langgraph-swarm 1.0; load average 0.5 before and 1.5 after" in once
     assert "## By hand" in once
     for chart in ("cpu", "bytes", "characters", "throughput"):
         assert ElementTree.parse(tmp_path / "charts" / f"{chart}.svg").getroot().tag.endswith("svg")

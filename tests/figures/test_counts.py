@@ -14,6 +14,7 @@ from benchmarks.counts import OBSERVER, Calls, count, made_of, summary
 from prompts import languages
 
 MOST_CALLS = 40
+MOST_OF_ALL, MOST_UNASKED = 56, 65
 MOST_WATCHED = 0.5
 MOST_CHARACTERS = 50_000
 MOST_CONSTANT = 6_000
@@ -60,8 +61,20 @@ def test_thirty_turns_take_40_calls(usual: Calls) -> None:
     assert len(usual.but(OBSERVER).asked) <= MOST_CALLS, sizes(usual)
 
 
+def test_thirty_turns_take_56_calls_of_all_roles(usual: Calls) -> None:
+    """Observers and drafts that are thrown away are included."""
+    assert len(usual.asked) <= MOST_OF_ALL, sizes(usual)
+
+
+def test_thirty_turns_without_a_question_take_65_calls_of_all_roles(tmp_path: Path) -> None:
+    """Behind an answer that asks nothing any message may be a new subject, so more of them ask the observers."""
+    calls = count(TURNS, tmp_path, asks=False)
+    assert len(calls.asked) <= MOST_UNASKED, sizes(calls)
+    assert calls.cost <= MOST_CHARACTERS, sizes(calls)
+
+
 def test_observers_are_asked_less_than_every_second_turn(usual: Calls) -> None:
-    """The untrained gate lets plain answers pass."""
+    """The gate lets plain answers pass."""
     assert len(usual.by(OBSERVER).asked) < MOST_WATCHED * TURNS, sizes(usual)
 
 
@@ -92,9 +105,15 @@ def test_four_fifths_of_the_prompts_repeat_the_last_one(long: Calls) -> None:
 
 
 @pytest.mark.slow
+def test_no_prompt_of_a_long_thread_is_cut_within_a_turn(long: Calls) -> None:
+    """Histories are cut between turns, so a cache serves the whole earlier prompt of a turn there as well."""
+    assert long.within == 1
+
+
+@pytest.mark.slow
 def test_prompts_stop_growing(long: Calls) -> None:
     """After 500 turns a prompt holds one block of history at most, and is no larger than after 100."""
-    around = len(["role", "heard", "closing"])
+    around = len(["role", "heard", "call", "result"])
     assert max(len(call.messages) for call in long.asked) <= GROW + around
     largest_at_first = max(map(growing, long.until(FIRST).asked))
     assert max(map(growing, long.asked)) <= WAVE * largest_at_first

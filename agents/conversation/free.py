@@ -54,4 +54,6 @@ def is_elsewhere(text: str, state: State, speakers: Speakers) -> bool:
     leaves = vocabulary(listening(text, lang)).means(text, "cancel", "switch.phrases", "home")
     # A single word ("exit") may well be part of what is filled in.
     cue = mentions("switch", text, lang) or ""
-    return leaves or " " in cue or bool(state.get("shortcut")) or named(text, speakers, lang) is not None
+    # What asks for a dialog may well be filled in ("plan my week").
+    is_shortcut = state.get("shortcut") is not None and speakers.by_tool(state["shortcut"] or "") is None
+    return leaves or " " in cue or is_shortcut or named(text, speakers, lang) is not None

@@ -3,13 +3,16 @@
 `is_active` and `dialog` are only ever written here, together, by `hold`.
 """
 
-from langchain_core.messages import AIMessage, SystemMessage
+from functools import partial
 
-from agents.conversation.changes import NOTHING, Change, Update, say
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.tool import ToolCall
+
+from agents.conversation.changes import NOTHING, Change, Move, Update, put, say
 from agents.events.handover import DialogChanged, Handover
 from agents.notes import notes
 from agents.speaker import Speaker
-from agents.state import SUPERVISOR, State, form_of, talk_of
+from agents.state import SUPERVISOR, State, Switch, Wish, form_of, talk_of
 from agents.talk import Status, TalkUpdate
 from agents.toolkit.handover_tools import missing
 from prompts import phrase, table
@@ -40,6 +43,21 @@ def take_over(dialog: Speaker, state: State, brief: str) -> Change:
         Handover(from_=SUPERVISOR, to=dialog.name, brief=brief),
         DialogChanged(dialog=dialog.name, status="running"),
     ]
+
+
+def straight(target: Speaker | None, state: State, *, loser: str) -> list[Move]:
+    """Give the message to a dialog without the supervisor's model; None: to the supervisor.
+
+    `loser` is the speaker that gets the message back if the user takes the switch back.
+    """
+    switched: Switch = {"dialog": loser, "heard": state["heard"]}
+    left: list[Wish] = [{**wish, "left": True} for wish in state.get("wishes", [])]
+    kept = put({"listener": SUPERVISOR, "drafting": False, "switched": switched, "wishes": left})
+    if target is None:
+        return [kept]
+    brief = (state["heard"]["text"] or "")[:LONGEST_BRIEF]
+    told = partial(_tell_supervisor, target, brief)
+    return [told, partial(take_over, target, brief=brief), kept, put({"listener": target.name})]
 
 
 def pause(dialog: Speaker, state: State, reason: str, wish: str = "") -> Change:
@@ -123,6 +141,19 @@ def drop(dialog: Speaker, state: State) -> Change:
 def hold(dialog: str | None) -> Update:
     """Say who holds the conversation from now on: a dialog, or (None) the supervisor."""
     return {"is_active": dialog is None, "dialog": dialog}
+
+
+def _tell_supervisor(target: Speaker, brief: str, state: State) -> Change:
+    """Write the switch into the supervisor's history, as if its model had called the dialog's tool."""
+    heard = state["heard"]
+    call = ToolCall(name=target.tool, args={"brief": brief}, id=f"switch-{heard['id']}", type="tool_call")
+    result = ToolMessage(phrase("call_direct", state["lang"]), tool_call_id=call["id"], name=call["name"])
+    exchange: list[AnyMessage] = [
+        HumanMessage(heard["text"] or "", id=heard["id"]),
+        AIMessage("", tool_calls=[call]),
+        result,
+    ]
+    return {"talks": {SUPERVISOR: {"add": exchange}}}, []
 
 
 def _give_back(dialog: Speaker, state: State, status: Status, why: tuple[str, str]) -> Change:

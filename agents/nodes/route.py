@@ -32,7 +32,7 @@ from agents.verdict import By, Kind
 from prompts import phrase
 
 Recognise = Callable[[str], Awaitable[str | None]]
-"""Returns the tool that a text clearly asks for, if there is one."""
+"""Returns the tool that a text clearly asks for, if there is one: a shortcut, or a dialog's entry."""
 Watchers = Mapping[str, Callable[[Scene], bool] | None]
 """The observers that look at a message before the answer, by name, each with its own test if it has one."""
 FRESH: Update = {
@@ -104,7 +104,7 @@ class Routing:
         """Find who hears a message that answers no tool's question."""
         text = state["heard"]["text"] or ""
         switched, offered = state.get("switched"), state.get("offer")
-        if switched and switched["dialog"] in self.speakers.dialogs and says("undo", text, state["lang"]):
+        if switched and self._is_undo(switched, text, state["lang"]):
             return sequence(state, *self._undo(switched, state))
         if offered and offered in self.speakers.dialogs and (answer := _answer(text, state["lang"])):
             return sequence(state, *self._answered(self.speakers[offered], answer, state))
@@ -121,7 +121,10 @@ class Routing:
             return sequence(state, *self._called(self.speakers[name], state))
         if says("home", text, state["lang"]):
             return sequence(state, *self._home(holder))
-        if tool := state.get("shortcut"):
+        entry = self.speakers.by_tool(state.get("shortcut") or "")
+        if entry and not holder:
+            return sequence(state, *self._entered(entry, state))
+        if entry is None and (tool := state.get("shortcut")):
             decided = _decided("shortcut", "stay", None, f"asks for {tool}", "free")
             return sequence(state, decided, put({"shortcut": tool, "listener": None}))
         return self._watch(self.speakers[holder], state) if holder else _heard_by(SUPERVISOR)
@@ -137,10 +140,30 @@ class Routing:
         if not asked:
             stays = _decided("gate", "stay", None, guess.reason, "gate")
             return sequence(state, lambda _: ({}, [*guessed]), stays, _heard(dialog.name))
+        entry = self.speakers.by_tool(state.get("shortcut") or "")
+        if entry and entry.name != dialog.name:
+            return sequence(state, lambda _: ({}, [*guessed]), *self._entered(entry, state))
         return {"asked": asked, "drafting": guess.leaves < HIGH, "listener": dialog.name}, [*guessed]
 
+    def _entered(self, dialog: Speaker, state: State) -> list[Move]:
+        """Give the message to the dialog that it plainly asks for; no model is asked whose it is."""
+        holder = state.get("dialog")
+        return [
+            _decided("shortcut", "switch", dialog.name, f"asks for {dialog.name}", "free"),
+            *([partial(handover.pause, self.speakers[holder], reason=dialog.name)] if holder else []),
+            *handover.straight(dialog, state, loser=holder or SUPERVISOR),
+        ]
+
+    def _is_undo(self, switched: Switch, text: str, lang: str) -> bool:
+        """Tell whether the user takes a switch back; "go on" alone is no complaint where no dialog was left."""
+        if switched["dialog"] == SUPERVISOR:
+            return says("mistaken", text, lang)
+        return switched["dialog"] in self.speakers.dialogs and says("undo", text, lang)
+
     def _undo(self, switched: Switch, state: State) -> list[Move]:
-        """Give the message that caused a switch to the dialog it was taken from."""
+        """Give the message that caused a switch to the speaker it was taken from."""
+        if switched["dialog"] == SUPERVISOR:
+            return self._undo_entry(switched, state)
         dialog, holder = self.speakers[switched["dialog"]], state.get("dialog")
         heard: Heard = {**state["heard"], "text": switched["heard"]["text"]}
         wishes: list[Wish] = [{**wish, "left": False} for wish in state.get("wishes", [])]
@@ -155,6 +178,16 @@ class Routing:
             *back,
             partial(handover.resume, dialog, silently=True),
             put({"heard": heard, "listener": dialog.name, "undone": True, "wishes": wishes}),
+        ]
+
+    def _undo_entry(self, switched: Switch, state: State) -> list[Move]:
+        """Let the supervisor's model decide on the message that went straight to a dialog."""
+        holder = state.get("dialog")
+        heard: Heard = {**state["heard"], "text": switched["heard"]["text"]}
+        return [
+            _decided("undo", "supervisor", None, "the user took the switch back", "free"),
+            *([partial(handover.finish, self.speakers[holder], reason="taken back")] if holder else []),
+            put({"heard": heard, "listener": SUPERVISOR}),
         ]
 
     def _answered(self, dialog: Speaker, answer: str, state: State) -> list[Move]:

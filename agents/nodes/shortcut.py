@@ -1,7 +1,9 @@
 """The node that serves a plain request with a tool alone: "what time is it" costs no model call."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -32,18 +34,26 @@ from agents.toolkit.traits import traits_of
 class Serving:
     """Recognise requests that are clearly for one tool, and answer them with its result."""
 
-    def __init__(self, speakers: Speakers) -> None:
+    def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:
         self.speakers = speakers
         owned = [(speaker, tool) for speaker in speakers for tool in speaker.tools]
         marked = {tool.name: (speaker, tool) for speaker, tool in owned if traits_of(tool).shortcut}
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
         self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
-        self.shortcuts = Shortcuts([card_of(tool) for tool in [*(tool for _, tool in owned), *entry_tools(speakers)]])
+        entries = [replace(card_of(tool), shortcut=direct) for tool in entry_tools(speakers)]
+        self.shortcuts = Shortcuts([*(card_of(tool) for _, tool in owned), *entries])
+        self.entry_of = _entries(speakers) if direct else {}
 
     async def recognise(self, text: str) -> str | None:
-        """Return the tool that a text clearly asks for; None when that is not clear."""
-        if (tool := self.shortcuts.by_example(text)) or not self.shortcuts.may_be_meant(text):
-            return tool
+        """Return the tool that a text clearly asks for; None when that is not clear.
+
+        It is a shortcut, or the tool by which the supervisor hands over to the dialog that the text is for.
+        """
+        asked = self.shortcuts.by_any_example(text) or ""
+        if asked in self.owners or asked in self.entry_of:
+            return self.entry_of.get(asked, asked)
+        if not self.shortcuts.may_be_meant(text):
+            return None
         # The first call trains the ranker, which must not hold up other conversations.
         return await asyncio.to_thread(self.shortcuts.meant, text)
 
@@ -100,6 +110,18 @@ class Serving:
         if aliases.by_kind:
             update["aliases"], update["labels"] = aliases.by_kind, aliases.labels
         return changes["messages"][0], update
+
+
+def _entries(speakers: Speakers) -> dict[str, str]:
+    """Return the dialogs' entry tools by what leads to them: they themselves, and tools that one dialog alone has.
+
+    A tool that is a shortcut needs no dialog.
+    """
+    owners = [(tool.name, speaker.tool) for speaker in speakers for tool in speaker.tools]
+    alone = {name for name, count in Counter(name for name, _ in owners).items() if count == 1}
+    marked = {tool.name for speaker in speakers for tool in speaker.tools if traits_of(tool).shortcut}
+    theirs = {name: entry for name, entry in owners if entry and name in alone - marked}
+    return {**theirs, **{dialog.tool: dialog.tool for dialog in speakers.dialogs.values()}}
 
 
 def _is_answer(message: ToolMessage, view: View | None) -> bool:

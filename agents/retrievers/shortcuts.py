@@ -26,7 +26,7 @@ class Shortcuts:
     """
 
     def __init__(self, cards: Sequence[Card], ranker: ToolRanker | None = None) -> None:
-        self._cards = tuple(cards)
+        self.cards = tuple(cards)
         self._trained = ranker
         self._fillers = {
             word for lang in languages() for filler in table("words", lang)["fillers"] for word in _stems(filler)
@@ -44,9 +44,14 @@ class Shortcuts:
 
     def by_example(self, request: str) -> str | None:
         """Return the tool of which an example says the same and of no other; at once."""
+        name = self.by_any_example(request)
+        return name if name in self._stems_of else None
+
+    def by_any_example(self, request: str) -> str | None:
+        """Return the one tool, marked or not, of which an example says the same; at once."""
         words = self._words(request)
         asking = self._askers.get(words, set()) if words else set()
-        return next(iter(asking)) if len(asking) == 1 and asking <= self._stems_of.keys() else None
+        return next(iter(asking)) if len(asking) == 1 else None
 
     def may_be_meant(self, request: str) -> bool:
         """Tell whether `meant` could find a tool, at once."""
@@ -61,7 +66,7 @@ class Shortcuts:
 
     @cached_property
     def _ranker(self) -> ToolRanker:
-        return self._trained or ToolRanker(self._cards)
+        return self._trained or ToolRanker(self.cards)
 
     @cached_property
     def _examples(self) -> dict[str, list[Vector]]:

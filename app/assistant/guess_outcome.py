@@ -23,7 +23,9 @@ class GuessOutcome:
 
     def note(self, event: Observed) -> None:
         """Take a decision on who holds the conversation."""
-        self._takes_back = self._takes_back or (event.observer == UNDO and event.by == "free")
+        self._takes_back = self._takes_back or (
+            event.observer == UNDO and event.by == "free" and event.verdict == "switch"
+        )
         if event.by in ("observer", "dialog"):
             self._watched = self._watched or event.by == "observer"
             self._leaves = self._leaves or event.verdict in LEFT

@@ -22,7 +22,7 @@ async def test_a_dialog_begins_goes_on_and_finishes(chat: Chat) -> None:
     )
 
     assert told("""
-        user: Let's get acquainted
+        user: Hi, I have just joined
         supervisor -> profile
         profile: What do you do?
         user: A nurse for ten years
@@ -33,7 +33,7 @@ async def test_a_dialog_begins_goes_on_and_finishes(chat: Chat) -> None:
         profile (dialog): finished
         profile -> supervisor
     """) == await chat.says(
-        "Let's get acquainted", "A nurse for ten years", "Stop here please, that is enough for the present moment"
+        "Hi, I have just joined", "A nurse for ten years", "Stop here please, that is enough for the present moment"
     )
     assert (await chat.state())["is_active"]
 

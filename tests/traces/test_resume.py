@@ -20,7 +20,7 @@ async def interrupted(chat: Chat, resume: Resume) -> str:
         profile=["What do you do?", [Call("fill_form", {"experience": "nurse"})], "What are you good at?"],
         observer=["current_time"],
     )
-    await chat.says("Let's get acquainted", "A nurse")
+    await chat.says("Hi, I have just joined", "A nurse")
     return await chat.says("How late has it become?")
 
 
@@ -93,7 +93,7 @@ async def test_a_dialog_that_ends_leads_back_to_the_one_before(chat: Chat) -> No
         planner=[["Milk is on the list.", Call("hand_back")]],
     )
 
-    trace = await chat.says("Let's get acquainted", "Forget it, milk on my list")
+    trace = await chat.says("Hi, I have just joined", "Forget it, milk on my list")
 
     assert trace.endswith("planner -> supervisor\nsupervisor: Shall we go on with your profile?")
 

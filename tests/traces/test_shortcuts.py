@@ -58,7 +58,7 @@ async def test_a_dialog_keeps_the_conversation_meanwhile(chat: Chat) -> None:
     chat.expects(supervisor=[BEGIN], profile=["What do you do?", "I see."])
 
     assert told("""
-        user: Let's get acquainted
+        user: Hi, I have just joined
         supervisor -> profile
         profile: What do you do?
         user: what time is it?
@@ -66,7 +66,7 @@ async def test_a_dialog_keeps_the_conversation_meanwhile(chat: Chat) -> None:
         profile: It is nine.
         user: 12
         profile: I see.
-    """) == await chat.says("Let's get acquainted", "what time is it?", "12")
+    """) == await chat.says("Hi, I have just joined", "what time is it?", "12")
     *_, before, answer, heard = chat.script.asked[-1].messages
     assert (user_words([before, heard]), answer.text) == (["what time is it?", "12"], "It is nine.")
 
@@ -86,7 +86,7 @@ async def test_what_says_more_is_for_a_model(chat: Chat, text: str) -> None:
 async def test_home_interrupts_whoever_speaks(chat: Chat, text: str, lang: str, answer: str) -> None:
     """Called home the supervisor leads, without a model call; the dialog can be gone back to."""
     chat.expects(supervisor=[BEGIN], profile=["What do you do?"])
-    trace = await chat.says("Let's get acquainted", text, lang=lang)
+    trace = await chat.says("Hi, I have just joined", text, lang=lang)
 
     assert f"profile -> supervisor\nsupervisor: {answer}" in trace
     state = await chat.state()
@@ -117,7 +117,7 @@ async def test_what_a_shortcut_cannot_answer_a_model_tells(chat: Chat, begin: bo
     chat.finds(current_time=[])
     if begin:
         chat.expects(supervisor=[BEGIN], profile=["What do you do?"])
-        await chat.says("Let's get acquainted")
+        await chat.says("Hi, I have just joined")
     told_by: dict[str, list[Line]] = {"profile" if begin else "supervisor": ["My clock has stopped."]}
     chat.expects(**told_by)
     trace = await chat.says("what time is it?")

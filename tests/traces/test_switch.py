@@ -23,7 +23,7 @@ async def test_a_switch_is_seen_by_the_observer(chat: Chat) -> None:
     )
 
     assert told("""
-        user: Let's get acquainted
+        user: Hi, I have just joined
         supervisor -> profile
         profile: What do you do?
         user: Forget it, put milk on my list
@@ -32,7 +32,7 @@ async def test_a_switch_is_seen_by_the_observer(chat: Chat) -> None:
         supervisor -> planner
         planner.add_todos(items=['milk']) = 1. milk
         planner: Milk is on the list.
-    """) == await chat.says("Let's get acquainted", "Forget it, put milk on my list")
+    """) == await chat.says("Hi, I have just joined", "Forget it, put milk on my list")
     assert (await chat.state())["paused"] == ["profile"]
     heard = [message.text for message in await chat.messages("planner") if message.type == "human"]
     assert heard == ["Forget it, put milk on my list"]
@@ -44,7 +44,7 @@ async def test_the_supervisor_knows_of_a_switch_it_was_not_asked_about(chat: Cha
     """Its history gets the message, and the hand-over as if it had called the dialog."""
     chat.gate = lambda scene: Guess(0.9, "surely another subject")
     chat.expects(supervisor=[BEGIN], profile=["What do you do?"], observer=["planner"], planner=["Milk it is."])
-    await chat.says("Let's get acquainted", "Forget it, milk!", lang=lang)
+    await chat.says("Hi, I have just joined", "Forget it, milk!", lang=lang)
 
     *_, heard, call, result = await chat.messages(SUPERVISOR)
     assert heard.text == "Forget it, milk!"
@@ -63,7 +63,7 @@ async def test_a_switch_takes_three_calls(chat: Chat) -> None:
         observer=["planner"],
         planner=[Call("add_todos", {"items": ["milk"]}), "Milk is on the list."],
     )
-    await chat.says("Let's get acquainted")
+    await chat.says("Hi, I have just joined")
     before = len(chat.script.asked)
     await chat.says("Milk belongs on the list of things I have to buy this week")
 
@@ -77,7 +77,7 @@ async def test_the_supervisor_decides_where_the_setting_says_so(chat: Chat) -> N
         supervisor=[BEGIN, PLAN], profile=["What do you do?"], observer=["planner"], planner=["Milk is on the list."]
     )
 
-    trace = await chat.says("Let's get acquainted", "Forget it, milk!")
+    trace = await chat.says("Hi, I have just joined", "Forget it, milk!")
 
     assert trace.endswith("profile -> supervisor\nsupervisor -> planner\nplanner: Milk is on the list.")
 
@@ -87,7 +87,7 @@ async def test_a_dialog_that_never_resumes_ends_when_another_takes_over(chat: Ch
     profile = replace(chat.speakers["profile"], resume="never")
     chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "profile": profile})
     chat.expects(supervisor=[BEGIN], profile=["What do you do?"], observer=["planner"], planner=["Milk it is."])
-    await chat.says("Let's get acquainted", "Forget it, milk!")
+    await chat.says("Hi, I have just joined", "Forget it, milk!")
 
     state = await chat.state()
     assert (state["dialog"], state["paused"]) == ("planner", [])
@@ -113,7 +113,7 @@ async def test_a_dialog_that_took_over_can_give_the_message_back(chat: Chat) -> 
         supervisor: It is ten.
         supervisor: Shall we go on with your profile?
     """)
-        == (await chat.says("Let's get acquainted", "Wait, is it ten?")).partition("What do you do?\n")[2]
+        == (await chat.says("Hi, I have just joined", "Wait, is it ten?")).partition("What do you do?\n")[2]
     )
     assert [m.text for m in await chat.messages(SUPERVISOR)].count("Wait, is it ten?") == 1
 
@@ -126,7 +126,7 @@ async def test_a_draft_is_thrown_away_on_a_switch(chat: Chat) -> None:
         observer=["planner"],
         planner=["Milk it is."],
     )
-    await chat.says("Let's get acquainted")
+    await chat.says("Hi, I have just joined")
 
     assert told("""
         user: Milk belongs on the list of things I have to buy this week
@@ -142,7 +142,7 @@ async def test_a_draft_is_thrown_away_on_a_switch(chat: Chat) -> None:
 async def test_staying_costs_the_observer_but_not_the_draft(chat: Chat) -> None:
     """When the observer lets the message stay, the draft that was made beside it is the answer."""
     chat.expects(supervisor=[BEGIN], profile=["What do you do?", "Ten years!"], observer=["stay"])
-    await chat.says("Let's get acquainted")
+    await chat.says("Hi, I have just joined")
 
     assert told("""
         user: I have been a nurse in a small hospital by the sea for ten long years
@@ -153,7 +153,7 @@ async def test_staying_costs_the_observer_but_not_the_draft(chat: Chat) -> None:
 async def test_a_short_answer_is_not_watched(chat: Chat) -> None:
     """The gate lets a short answer to a question pass without any observer."""
     chat.expects(supervisor=[BEGIN], profile=["What do you do?", "A nurse, good."])
-    await chat.says("Let's get acquainted")
+    await chat.says("Hi, I have just joined")
 
     assert await chat.says("A nurse") == "user: A nurse\nprofile: A nurse, good."
     assert "gate (gate): stay" in [str(event) for event in chat.events]
@@ -180,7 +180,7 @@ async def test_the_very_first_message_to_a_dialog_can_switch(chat: Chat) -> None
 async def test_a_message_nobody_is_for_goes_to_the_supervisor(chat: Chat) -> None:
     """The verdict "own" lets the supervisor talk, and it offers to go on with what was interrupted."""
     chat.expects(supervisor=[BEGIN, "It is a lovely day."], profile=["What do you do?"], observer=["own"])
-    await chat.says("Let's get acquainted")
+    await chat.says("Hi, I have just joined")
 
     assert told("""
         user: Is it not a lovely day today?
@@ -194,7 +194,7 @@ async def test_a_message_nobody_is_for_goes_to_the_supervisor(chat: Chat) -> Non
 async def test_an_observer_that_fails_lets_the_dialog_go_on(chat: Chat) -> None:
     """A failing observer is recorded and counts as "stay"."""
     chat.expects(supervisor=[BEGIN], profile=["What do you do?", "I see."], observer=[RuntimeError("broken")])
-    await chat.says("Let's get acquainted")
+    await chat.says("Hi, I have just joined")
 
     assert await chat.says("Is that so?") == "user: Is that so?\nprofile: I see."
 
@@ -207,7 +207,7 @@ async def test_undo_takes_a_wrong_switch_back(chat: Chat) -> None:
         observer=["planner"],
         planner=["Shall I put milk on the list?"],
     )
-    await chat.says("Let's get acquainted", "Never mind that, it is milk")
+    await chat.says("Hi, I have just joined", "Never mind that, it is milk")
 
     assert told("""
         user: No, go on
@@ -243,7 +243,7 @@ async def test_after_an_undo_the_dialog_cannot_pass_the_message_on(chat: Chat) -
         observer=["planner"],
         planner=["Shall I put milk on the list?"],
     )
-    await chat.says("Let's get acquainted", "Never mind that, it is milk")
+    await chat.says("Hi, I have just joined", "Never mind that, it is milk")
 
     assert (await chat.says("No, go on")).endswith("supervisor -> profile\nprofile: So, what do you do?")
 
@@ -251,7 +251,7 @@ async def test_after_an_undo_the_dialog_cannot_pass_the_message_on(chat: Chat) -
 async def test_a_call_by_name_can_be_taken_back(chat: Chat) -> None:
     """ "No, go on" after `/go` or a name alone leads back to the dialog, which says where it stood, without a model."""
     chat.expects(supervisor=[BEGIN], profile=["What do you do?"], planner=["Your list is empty."])
-    await chat.says("Let's get acquainted", "planner")
+    await chat.says("Hi, I have just joined", "planner")
 
     trace = await chat.says("No, go on")
 

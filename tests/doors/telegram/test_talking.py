@@ -38,7 +38,7 @@ async def test_dialogs_take_over_and_are_switched(door: Open, world: BotApi, scr
         observer=["planner"],
     )
     async with door() as one:
-        world.says(ANN, "Let's get acquainted")
+        world.says(ANN, "Hi, I have just joined")
         assert await world.until_sent(ANN, 1) == ["What do you do?"]
         world.says(ANN, "Rather show me all my to-dos for the week, please")
         assert (await world.until_sent(ANN, 2))[1] == "What shall I put down?"

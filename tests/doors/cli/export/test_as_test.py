@@ -44,7 +44,7 @@ async def test_a_draft_that_was_thrown_away_is_asked_for_again(chat: Chat) -> No
         observer=["planner"],
         planner=["Milk it is."],
     )
-    await chat.says("Let's get acquainted", "Milk belongs on the list of things I have to buy this week")
+    await chat.says("Hi, I have just joined", "Milk belongs on the list of things I have to buy this week")
 
     play = await rehearse(await turns(chat))
 
@@ -163,7 +163,7 @@ async def test_help_from_outside_gives_its_recorded_answer(chat: Chat) -> None:
             supervisor=[Call("assistant_help", {"query": "Who knows?"}), "The librarian.", MEET],
             profile=[wrong, Call("assistant_help", {"query": "Who else?"}), "Nobody else."],
         )
-        await chat.says("Who knows about all of it?", "Let's get acquainted then")
+        await chat.says("Who knows about all of it?", "Hi, I have just joined then")
         played = await rehearse(await turns(chat))
 
     assert len(hook.asked) == 3

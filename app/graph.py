@@ -3,10 +3,11 @@
 Every speaker is two nodes, `<name>` and `<name>.tools`; every observer one node for each of its checks.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
@@ -35,13 +36,28 @@ from observers import Observer
 Graph = CompiledStateGraph[State, Context, Any, Any]
 
 
+class Edge(Runnable[State, list[str]]):
+    """Where to go after a node. LangGraph would report each call of a plain function to LangChain's tracers."""
+
+    def __init__(self, choose: Callable[[State], list[str]]) -> None:
+        self.choose, self.name = choose, choose.__name__
+
+    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> list[str]:
+        """Return the next nodes."""
+        return self.choose(input)
+
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> list[str]:
+        """Return the next nodes at once, not from a thread."""
+        return self.choose(input)
+
+
 class Wiring:
-    """Choose the next nodes after each node. The methods are coroutines, since LangGraph runs others in threads."""
+    """Choose the next nodes after each node."""
 
     def __init__(self, scenes: Scenes, observers: Mapping[str, Observer], settling: Settling) -> None:
         self.speakers, self.scenes, self.observers, self.settling = scenes.speakers, scenes, observers, settling
 
-    async def after_route(self, state: State) -> list[str]:
+    def after_route(self, state: State) -> list[str]:
         """Go to the observers, and at the same time to the dialog if it drafts; without observers to the listener."""
         if agreed := state.get("agreed"):
             return [f"{agreed['speaker']}.tools"]
@@ -51,17 +67,17 @@ class Wiring:
         asked = [f"{name}.pre_check" for name in state["asked"]]
         return [*asked, listener] if state["drafting"] or not asked else asked
 
-    async def after_judging(self, state: State) -> list[str]:
+    def after_judging(self, state: State) -> list[str]:
         """Go to the speaker that takes over on a switch; else on with the draft, or to the dialog if it has none."""
         listener = state["listener"] or SUPERVISOR
         if listener == SUPERVISOR or not state["drafting"]:
             return [listener]
         return self.after_reply(self.speakers[listener], state)
 
-    def after_speaking(self, speaker: Speaker) -> Callable[[State], Awaitable[list[str]]]:
+    def after_speaking(self, speaker: Speaker) -> Callable[[State], list[str]]:
         """Go to the verdict if the draft needs one, else on with the reply."""
 
-        async def after(state: State) -> list[str]:
+        def after(state: State) -> list[str]:
             return ["verdict"] if state["asked"] and state["drafting"] else self.after_reply(speaker, state)
 
         return after
@@ -76,7 +92,7 @@ class Wiring:
             checks.append(f"{speaker.name}.summary")
         return checks or (["settle"] if self.settling.due(state) else [END])
 
-    async def after_tools(self, state: State) -> list[str]:
+    def after_tools(self, state: State) -> list[str]:
         """Go to `ask` if a tool waits for the user, to `settle` if a dialog ended by an answer, else to the holder."""
         if state.get("pending"):
             return ["ask"]
@@ -85,17 +101,17 @@ class Wiring:
             return ["settle"]
         return [holder_of(state)]
 
-    async def after_asking(self, state: State) -> list[str]:
+    def after_asking(self, state: State) -> list[str]:
         """Run the call that the user agreed to; else go to the next question, or back to who asked."""
         if agreed := state.get("agreed"):
             return [f"{agreed['speaker']}.tools"]
         return ["ask" if state.get("pending") else holder_of(state)]
 
-    async def after_shortcut(self, state: State) -> list[str]:
+    def after_shortcut(self, state: State) -> list[str]:
         """Go to the speaker that leads if the result needs a model's words, else back to an open question."""
         return [state["listener"] or ("ask" if state.get("pending") else END)]
 
-    async def after_settling(self, state: State) -> list[str]:
+    def after_settling(self, state: State) -> list[str]:
         """Go to the dialog of the next wish, if there is one."""
         return [state["listener"] or END]
 
@@ -136,7 +152,7 @@ def build_graph(
     graph.add_node("settle", settling)
     graph.add_node("ask", Asking(speakers))
     graph.add_node("shortcut", serving)
-    graph.add_conditional_edges("shortcut", wiring.after_shortcut, [END, "ask", *everyone])
+    graph.add_conditional_edges("shortcut", Edge(wiring.after_shortcut), [END, "ask", *everyone])
     for name in everyone:
         speaker = speakers[name]
         after = [END, f"{name}.tools", "settle", *looks[name], *([] if speaker.is_supervisor else ["verdict"])]
@@ -145,9 +161,9 @@ def build_graph(
         if speaker.history == "summarise":
             graph.add_node(f"{name}.summary", Summing(speaker))
             graph.add_edge(f"{name}.summary", "settle")
-        graph.add_conditional_edges(name, wiring.after_speaking(speaker), after)
+        graph.add_conditional_edges(name, Edge(wiring.after_speaking(speaker)), after)
         holders = ["ask", *(everyone if speaker.is_supervisor else [name, SUPERVISOR, "settle"])]
-        graph.add_conditional_edges(f"{name}.tools", wiring.after_tools, holders)
+        graph.add_conditional_edges(f"{name}.tools", Edge(wiring.after_tools), holders)
     for name, observer in observers.items():
         if observer.pre_check:
             graph.add_node(f"{name}.pre_check", Watching(name, observer.pre_check, prompting))
@@ -157,10 +173,12 @@ def build_graph(
             graph.add_edge(f"{name}.post_check", "settle")
     graph.add_edge(START, "route")
     looks_first = [f"{name}.pre_check" for name in watchers]
-    graph.add_conditional_edges("route", wiring.after_route, [END, "ask", "shortcut", *everyone, *hands, *looks_first])
-    graph.add_conditional_edges("ask", wiring.after_asking, ["ask", *everyone, *hands])
-    graph.add_conditional_edges("verdict", wiring.after_judging, [END, "settle", *everyone, *hands, *checks])
-    graph.add_conditional_edges("settle", wiring.after_settling, [END, *speakers.dialogs])
+    graph.add_conditional_edges(
+        "route", Edge(wiring.after_route), [END, "ask", "shortcut", *everyone, *hands, *looks_first]
+    )
+    graph.add_conditional_edges("ask", Edge(wiring.after_asking), ["ask", *everyone, *hands])
+    graph.add_conditional_edges("verdict", Edge(wiring.after_judging), [END, "settle", *everyone, *hands, *checks])
+    graph.add_conditional_edges("settle", Edge(wiring.after_settling), [END, *speakers.dialogs])
     return graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
 
 

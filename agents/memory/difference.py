@@ -27,7 +27,8 @@ def unpack(packed: bytes, base: bytes) -> bytes:
 
 
 def _packed(piece: bytes, base: bytes, at: int) -> bytes:
-    stream = zlib.compressobj(6, zdict=_near(base, at))
+    # What differs from nothing is packed anew one turn later, so it is not worth much time.
+    stream = zlib.compressobj(6 if base else 1, zdict=_near(base, at))
     return stream.compress(piece) + stream.flush()
 
 

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from agents.events import Event
 from agents.help.chain import HelpChain
 from agents.identifiers import Aliases
+from agents.limits import Limits
 from agents.memory import Memory
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
@@ -52,6 +53,8 @@ class Context:
     """What answers `assistant_help`."""
     ledger: Ledger | None = None
     """What was written; without it a write can be repeated."""
+    limits: Limits = field(default_factory=Limits)
+    """How much the turn may use up."""
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
 
@@ -68,6 +71,7 @@ def make_context(
     device: str = "",
     ballot: Ballot | None = None,
     rings: bool = True,
+    limits: Limits | None = None,
 ) -> Context:
     """Return the context of a turn: what one database holds, and the trusted values of a user.
 
@@ -86,6 +90,7 @@ def make_context(
         permissions=permissions,
         help=help,
         ledger=memory.ledger,
+        limits=limits or Limits(),
     )
 
 

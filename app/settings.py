@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_valida
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agents.errors import ConfigError
+from agents.limits import Limits
 from agents.memory.checkpointer import KEPT
 from agents.models import Models
 from agents.models.factory import Endpoint, make_models
@@ -36,6 +38,9 @@ class Settings(BaseSettings):
     openai_base_url: str | None = None
     model_timeout: float = Field(default=60, gt=0)
     model_retries: int = Field(default=2, ge=0, le=10)
+    reply_length: int = Field(default=200_000, ge=1_000)
+    reply_seconds: float = Field(default=600, gt=0)
+    rules_length: int = Field(default=1_000, ge=100, le=4_000)
     database_url: str = "sqlite:///var/dialogs.db"
     keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT
     app_lang: str = "en"
@@ -47,7 +52,13 @@ class Settings(BaseSettings):
     mcp_servers: Path | None = None
     telegram_bot_token: SecretStr | None = None
     telegram_api_url: str = "https://api.telegram.org"
-    telegram_allowed_users: Annotated[frozenset[int], NoDecode] = frozenset()
+    telegram_allowed_users: Annotated[frozenset[int] | Literal["*"], NoDecode] = frozenset()
+    message_length: int = Field(default=16_000, ge=100, le=1_000_000)
+    turns_per_hour: int = Field(default=120, ge=0)
+    calls_per_reply: int = Field(default=20, ge=1, le=200)
+    same_calls: int = Field(default=3, ge=1, le=200)
+    field_length: int = Field(default=1_000, ge=20, le=100_000)
+    notes_per_day: int = Field(default=20, ge=0)
     help_chain: Annotated[tuple[HelpLink, ...], NoDecode] = ("pages",)
     help_timeout: float = Field(default=10, gt=0, le=20)
     help_model: str | None = None
@@ -86,8 +97,13 @@ class Settings(BaseSettings):
     @field_validator("telegram_allowed_users", mode="before")
     @classmethod
     def _numbers(cls, value: object) -> object:
-        """Read "12345, 67890"."""
-        return value.replace(",", " ").split() if isinstance(value, str) else value
+        """Read "12345, 67890", or "*" for everybody; nothing at all lets nobody in."""
+        if not isinstance(value, str) or value.strip() == "*":
+            return "*" if isinstance(value, str) else value
+        words = value.replace(",", " ").split()
+        if not all(word.isdecimal() for word in words):
+            raise ValueError("write Telegram user ids, separated by commas, or * alone for everybody")
+        return words
 
     @field_validator("help_chain", mode="before")
     @classmethod
@@ -99,6 +115,11 @@ class Settings(BaseSettings):
         if isinstance(links, list) and "person" in links[:-1]:
             raise ValueError("person answers whatever is left, and comes last")
         return links
+
+    @property
+    def limits(self) -> Limits:
+        """How much a turn, or a user, may use up."""
+        return Limits(**{part.name: getattr(self, part.name) for part in fields(Limits)})
 
     @property
     def has_remote_tools(self) -> bool:
@@ -117,6 +138,9 @@ class Settings(BaseSettings):
             timeout=self.model_timeout,
             retries=self.model_retries,
             caching=self.prompt_cache,
+            rules_length=self.rules_length,
+            reply_length=self.reply_length,
+            reply_seconds=self.reply_seconds,
         )
         roles = {**({"observer": self.observer_model} if self.observer_model else {}), **self.role_models}
         if override:

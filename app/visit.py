@@ -9,10 +9,8 @@ from typing import Any, Protocol
 from agents.events import CUT, RETRY, Error, Event, Interrupt, TurnEnd
 from agents.events.models import ModelEnd
 from agents.questions import CHOICE, mark
-from app.assistant import Assistant, Turn
+from app.assistant import TERMINAL, Assistant, Turn
 
-TERMINAL = "terminal"
-"""The device of a visit on the command line."""
 INTERRUPTED = 130
 FAILED = 1
 WAITING = 10

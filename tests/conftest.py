@@ -16,6 +16,7 @@ from agents.events import Event
 from agents.events.trace import trace
 from agents.gate import Gate
 from agents.help.chain import HelpChain
+from agents.limits import Limits
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
 from agents.replay.recorded_tools import Answer, with_answers, with_strangers
@@ -42,6 +43,7 @@ class Chat:
         self.gate: Gate | None = untrained_gate
         self.settings = Settings(_env_file=None)
         self.permissions = Permissions()
+        self.limits = Limits()
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
         self.events: list[Event] = []
@@ -80,7 +82,7 @@ class Chat:
         async with open_memory(f"sqlite:///{self.path}", self.now) as memory:
             help = await make_help(self.settings, memory.store, memory.notes)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
-            options["direct_switch"] = self.settings.direct_switch
+            options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
             yield compose(memory, self.script, self.speakers, self.observers, **options)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
@@ -109,13 +111,14 @@ def compose(
     gate: Gate | None = untrained_gate,
     help: HelpChain | None = None,
     permissions: Permissions = NOBODY_MAY,
+    limits: Limits | None = None,
     direct_switch: bool = True,
 ) -> Assistant:
     """Put an assistant together whose models play a script."""
     graph = compiled(memory, speakers, observers, gate, direct_switch)
     models = script.models(["supervisor", "observer", *speakers.dialogs])
     languages = Languages("en", ("en", "ru"))
-    player = TurnPlayer(graph, memory, models, languages, help or HelpChain(), permissions)
+    player = TurnPlayer(graph, memory, models, languages, help or HelpChain(), permissions, limits or Limits())
     return Assistant(player, speakers)
 
 

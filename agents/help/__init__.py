@@ -25,8 +25,14 @@ class HelpRequest:
     lang: str
     thread: str = ""
     key: str = ""
+    user: str = ""
+    """Whose question it is; empty: the thread's."""
     emit: Callable[[Event], None] = field(default=lambda _: None, compare=False, repr=False)
     """Takes the events of the model calls that answering needs."""
+
+
+class Exhausted(Exception):
+    """The user has asked a link as often as they may today."""
 
 
 class Link(Protocol):

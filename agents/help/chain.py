@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agents.help import LONGEST_ANSWER, LONGEST_QUESTION, HelpRequest, Link, plain
+from agents.help import LONGEST_ANSWER, LONGEST_QUESTION, Exhausted, HelpRequest, Link, plain
 from agents.help.pages import Pages
 from prompts import phrase
 
@@ -29,7 +29,11 @@ class HelpChain:
         text = plain(question.text, LONGEST_QUESTION)
         asked = replace(question, text=text)
         for link in self.links if text else ():
-            if answer := await self._answer(link, asked):
+            try:
+                answer = await self._answer(link, asked)
+            except Exhausted:
+                return phrase("help_exhausted", question.lang)
+            if answer:
                 return phrase(f"help_{link.name}", question.lang, answer=answer)
         return phrase("help_unknown", question.lang)
 
@@ -37,6 +41,8 @@ class HelpChain:
         try:
             async with asyncio.timeout(self.timeout):
                 return plain(await link.answer(question) or "", LONGEST_ANSWER)
+        except Exhausted:
+            raise
         except Exception as failure:
             # No traceback: it may quote the question, or an address with a password.
             LOG.warning("help: %s does not answer (%s)", link.name, type(failure).__name__)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agents.help import HelpRequest
+from agents.help import Exhausted, HelpRequest
 from agents.memory.notes import Notes
 
 
@@ -12,7 +12,16 @@ class Person:
 
     name = "person"
     notes: Notes
+    most: int
+    """Notes that a user may leave within a day."""
 
     async def answer(self, question: HelpRequest) -> str | None:
-        """Return what was noted; None when this thread has left too many notes already."""
-        return question.text if await self.notes.add(question.thread, question.text, question.key) else None
+        """Return what was noted.
+
+        Raises:
+            Exhausted: the user has left too many notes today.
+        """
+        user = question.user or question.thread
+        if not await self.notes.add(question.thread, question.text, question.key, user, self.most):
+            raise Exhausted
+        return question.text

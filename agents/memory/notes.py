@@ -1,6 +1,7 @@
 """Notes for a person: what users asked and nobody here could answer; kept until their thread is forgotten."""
 
 import asyncio
+import hashlib
 import sqlite3
 from dataclasses import dataclass
 
@@ -13,14 +14,15 @@ TABLES = (
     id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, left_by TEXT NOT NULL, text TEXT NOT NULL,
     at_ms INTEGER NOT NULL, delivered_ms INTEGER, UNIQUE (thread, left_by))""",
     "CREATE INDEX IF NOT EXISTS notes_waiting ON notes (id) WHERE delivered_ms IS NULL",
+    "CREATE TABLE IF NOT EXISTS note_counts (user_hash TEXT NOT NULL, at_ms INTEGER NOT NULL)",
 )
 NOTES = "SELECT id, thread, text, at_ms, delivered_ms FROM notes"
 SAME_CALL = "SELECT 1 FROM notes WHERE thread = ? AND left_by = ?"
-RECENT = "SELECT count(*) FROM notes WHERE thread = ? AND at_ms > ?"
+DROP_COUNTS = "DELETE FROM note_counts WHERE at_ms <= ?"
+RECENT = "SELECT count(*) FROM note_counts WHERE user_hash = ?"
+COUNT = "INSERT INTO note_counts (user_hash, at_ms) VALUES (?, ?)"
 ADD = "INSERT INTO notes (thread, left_by, text, at_ms) VALUES (?, ?, ?, ?)"
 DELIVERED = "UPDATE notes SET delivered_ms = ? WHERE id = ?"
-MOST = 20
-"""Notes that a thread may leave within a day."""
 DAY_MS = 24 * 3600 * 1000
 
 
@@ -43,16 +45,23 @@ class Notes:
         self.changed = asyncio.Event()
         """Set whenever a note was added through this object."""
 
-    async def add(self, thread: str, text: str, call: str) -> bool:
-        """Write a note down; once for a call that is repeated. False if the thread has left too many of late."""
+    async def add(self, thread: str, text: str, call: str, user: str, most: int) -> bool:
+        """Write a note down; once for a call that is repeated. False if the user has left `most` within a day.
+
+        The count outlives the notes: a user who has a thread forgotten may not leave more than others. It knows
+        users by a hash only, for a day.
+        """
         now = now_ms()
         thread, call = clean(thread), clean(call)
+        user_hash = hashlib.sha256(clean(user).encode()).hexdigest()
 
         def insert(connection: sqlite3.Connection) -> bool:
             if connection.execute(SAME_CALL, (thread, call)).fetchone():
                 return True
-            if connection.execute(RECENT, (thread, now - DAY_MS)).fetchone()[0] >= MOST:
+            connection.execute(DROP_COUNTS, (now - DAY_MS,))
+            if connection.execute(RECENT, (user_hash,)).fetchone()[0] >= most:
                 return False
+            connection.execute(COUNT, (user_hash, now))
             connection.execute(ADD, (thread, call, clean(text), now))
             return True
 

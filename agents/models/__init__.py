@@ -12,6 +12,10 @@ from langchain_core.runnables import Runnable
 from agents.models.caching import Caching, cache_options, with_marks
 from agents.models.thinking import ThinkingFilter
 
+MOST_CHARACTERS = 200_000
+"""Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
+LONGEST = 600.0
+"""Seconds a reply may take in all: some streams never end, and a provider's timeout only counts silence."""
 HEADLESS = re.compile(r"(?<![a-z0-9])(r1|qwq|thinking)(?![a-z0-9])", re.IGNORECASE)
 """Names of models whose chat template opens the thinking, so that their text begins inside it."""
 
@@ -33,7 +37,8 @@ class Model:
     parallel_tool_calls: bool | None = None
     """Whether a reply may call several tools; None: as the provider does it."""
     caching: Caching = "none"
-
+    reply_length: int = MOST_CHARACTERS
+    reply_seconds: float = LONGEST
     habits: Habits = field(default_factory=Habits, compare=False, repr=False)
 
     @property

@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
 from agents.errors import ConfigError
-from agents.models import Model, Models
+from agents.models import LONGEST, MOST_CHARACTERS, Model, Models
 from agents.models.caching import Caching
 from agents.models.openai_chat import CompatibleChat
 from agents.models.parameters import Parameters
@@ -32,6 +32,10 @@ class Endpoint:
     timeout: float = 60
     retries: int = 2
     caching: bool = True
+    rules_length: int = 1_000
+    """Characters of a message that `local:rules` reads."""
+    reply_length: int = MOST_CHARACTERS
+    reply_seconds: float = LONGEST
 
 
 def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = None) -> Model:
@@ -47,13 +51,20 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
             "see .env.example"
         )
     if kind == "local":
-        return Model(name, RulesModel())
+        return Model(name, RulesModel(longest=endpoint.rules_length))
     chat = _chat(kind, bare, endpoint, {})
     parameters = parameters or Parameters()
     if options := parameters.options(chat, name):
         chat = _chat(kind, bare, endpoint, options)
     caching = CACHING.get(kind, "none") if endpoint.caching else "none"
-    return Model(name, chat, parallel_tool_calls=parameters.parallel_tool_calls, caching=caching)
+    return Model(
+        name,
+        chat,
+        parallel_tool_calls=parameters.parallel_tool_calls,
+        caching=caching,
+        reply_length=endpoint.reply_length,
+        reply_seconds=endpoint.reply_seconds,
+    )
 
 
 def make_models(

@@ -19,8 +19,6 @@ from agents.models.message_order import in_order
 from agents.models.streamed_reply import StreamedReply
 
 TRIES = 3
-LONGEST = 600.0
-"""Seconds a reply may take in all: some streams never end, and a provider's timeout only counts silence."""
 BREATH = 16
 """Chunks after which everything else in the process has its turn."""
 LOG = logging.getLogger(__name__)
@@ -116,7 +114,7 @@ async def ask(
     prompt = list(messages) if model.wants_facts else model.marked(in_order(messages))
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
-    streamed = StreamedReply(headless=model.is_headless)
+    streamed = StreamedReply(headless=model.is_headless, longest=model.reply_length)
     chunks, is_thinking_told = 0, False
     task = asyncio.current_task()
     cancelled = task.cancelling() if task else 0
@@ -129,7 +127,7 @@ async def ask(
             if streamed.has_thoughts and not is_thinking_told:
                 is_thinking_told = True
                 listener.emit(ModelThinking(speaker=listener.speaker, model=model.name))
-            if time.perf_counter() - begun > LONGEST:
+            if time.perf_counter() - begun > model.reply_seconds:
                 raise UselessReply("unavailable", "the reply does not end")
             if chunks % BREATH == 0:
                 # A stream that always has the next chunk ready would hold up timers, signals and all other chats.

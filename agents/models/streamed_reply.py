@@ -7,11 +7,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata, add_usage
 
 from agents.errors import BrokenReply, UselessReply
+from agents.models import MOST_CHARACTERS
 from agents.models.streamed_calls import StreamedCalls, whole_characters
 from agents.models.thinking import ThinkingFilter
 
-MOST_CHARACTERS = 200_000
-"""Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
 FINISH_FIELDS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
 """Where the providers say why a reply ended."""
 LENGTH = ("length", "max_tokens", "model_length")
@@ -26,9 +25,13 @@ CUT = "cut"
 
 
 class StreamedReply:
-    """Takes the chunks of a reply. `headless`: its text is expected to begin inside the model's thinking."""
+    """Takes the chunks of a reply. `headless`: its text is expected to begin inside the model's thinking.
 
-    def __init__(self, *, headless: bool = False) -> None:
+    `longest` is how many characters it may have.
+    """
+
+    def __init__(self, *, headless: bool = False, longest: int = MOST_CHARACTERS) -> None:
+        self._longest = longest
         self.text = ThinkingFilter(headless=headless)
         self.has_thoughts = False
         """Whether the model has been seen thinking."""
@@ -59,7 +62,7 @@ class StreamedReply:
         self.has_thoughts = bool(self.has_thoughts or thoughts or self.text.thought)
         self.has_thoughts = self.has_thoughts or (self.text.is_thinking and self._has_text)
         self._size += thoughts + len(text) + sum(len(piece["args"] or "") for piece in chunk.tool_call_chunks)
-        if self._size > MOST_CHARACTERS:
+        if self._size > self._longest:
             raise UselessReply("unavailable", "the reply does not end")
         return shown
 

@@ -23,6 +23,7 @@ from agents.memory.store import namespace_of
 from agents.models.reply import Listener, reply
 from agents.models.streamed_reply import CUT
 from agents.nodes.agent import AgentCall
+from agents.nodes.tools import with_few_calls
 from agents.speaker import Speaker
 from agents.state import State, messages_of, talk_of, with_talk
 from agents.talk import TalkUpdate
@@ -82,6 +83,7 @@ class Speaking:
             if view is None:
                 draft.release()
             message, lost = await task
+            message = with_few_calls(message, runtime.context.limits.calls_per_reply)
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):

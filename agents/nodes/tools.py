@@ -57,9 +57,9 @@ class Acting:
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the results of every call but those that wait for the user, and who holds the conversation now."""
-        reply = self._reply(state)
-        passes = [call for call in reply if call["name"] in self.passing]
-        calls = [meant(call) for call in reply if call["name"] not in self.passing]
+        reply, most = self._reply(state), runtime.context.limits.calls_per_reply
+        passes = [call for call in reply[:most] if call["name"] in self.passing]
+        calls = [meant(call) for call in reply[:most] if call["name"] not in self.passing]
         update: Update = await self._run(calls, state, runtime.context) if calls else {"view": None}
         form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
         if form and self.speaker.remember and runtime.store is not None:
@@ -72,7 +72,8 @@ class Acting:
         else:
             lead = self._hand_over if self.speaker.is_supervisor else self._give_back
             moves = lead(passes, {**state, "view": update["view"]}, alone=not calls)
-        total, events = sequence(state, put(update), *moves)
+        surplus = [partial(self._answer, call, "surplus") for call in reply[most:]]
+        total, events = sequence(state, put(update), *surplus, *moves)
         emit(runtime, events)
         return total
 
@@ -207,6 +208,13 @@ class Acting:
     def _decided(self, verdict: Verdict, state: State) -> Change:
         event: Event = Observed(observer=self.speaker.name, verdict=verdict.kind, reason=verdict.reason, by="dialog")
         return {"verdict": verdict.plain()}, [event]
+
+
+def with_few_calls(message: AIMessage, most: int) -> AIMessage:
+    """Return a reply without the calls that are too many; the first of those stays, and is answered with a refusal."""
+    if len(message.tool_calls) <= most:
+        return message
+    return message.model_copy(update={"tool_calls": message.tool_calls[: most + 1]})
 
 
 def changes_of(result: object) -> Json:

@@ -25,6 +25,17 @@ class FormFields:
     """Other names of fields, each with the field's own name."""
 
 
+def size_of(value: object) -> int:
+    """Return how many characters a value of a form has, all entries of a list or an object together."""
+    if isinstance(value, BaseModel):
+        return size_of(value.model_dump())
+    if isinstance(value, Mapping):
+        return sum(size_of(name) + size_of(inner) for name, inner in value.items())
+    if isinstance(value, list | tuple | set | frozenset):
+        return sum(map(size_of, value)) + len(value)
+    return len(str(value))
+
+
 def stored_fields(form: type[BaseModel] | None) -> Fields:
     """Return what a pending question stores of its form: the fields, the optional ones and their other names."""
     fields = form.model_fields if form else {}

@@ -20,16 +20,16 @@ from agents.remote.http_request import trusted_values
 from agents.remote.mcp_file import McpFile, ServerTool
 from agents.remote.mcp_schema import arguments, check_fits, is_wrapped, result
 from agents.remote.mcp_session import HeldServer, ServerLost
+from agents.remote.mcp_texts import LONGEST_DESCRIPTION, fingerprint, trimmed
 from agents.remote.secrets import Mask, masks
 from agents.remote.yaml_file import Offer, fault
 from agents.talk import Json
+from agents.text.clean import clean
 from agents.toolkit.result import LONGEST, Answer, Failed
 from agents.toolkit.runtime import Runtime
 from prompts import FALLBACK
 
 LOG = logging.getLogger(__name__)
-LONGEST_DESCRIPTION = 1_000
-"""Characters of a server's own words that a model is told."""
 NOWHERE: StdioConnection = {"transport": "stdio", "command": "", "args": []}
 """In place of a connection: every call is taken to the session that is held."""
 
@@ -56,11 +56,16 @@ async def open_servers(
             for offered_name, texts in server.tools.items():
                 where, spec = f"servers.{label}.tools.{offered_name}", texts or ServerTool()
                 if offered_name not in offered:
-                    raise fault(name, where, f"the server has no such tool; it has {', '.join(sorted(offered))}")
-                check_fits(name, where, offered[offered_name], spec)
+                    there_are = clean(", ".join(sorted(offered)))[:LONGEST_DESCRIPTION]
+                    raise fault(name, where, f"the server has no such tool; it has {there_are}")
+                try:
+                    tool = trimmed(offered[offered_name])
+                except ValueError as wrong:
+                    raise fault(name, where, str(wrong)) from None
+                check_fits(name, where, tool, spec)
                 known_masks = masks(spec, server.env or server.headers, secrets[label])
-                made_tool = _tool(held, offered[offered_name], spec, known_masks, foreign=server.foreign)
-                offers.append(Offer(server.speaker, made_tool, where))
+                made_tool = _tool(held, tool, spec, known_masks, foreign=server.foreign)
+                offers.append(Offer(server.speaker, made_tool, where, fingerprint(offered[offered_name])))
         yield offers
 
 
@@ -93,7 +98,7 @@ def _tool(held: HeldServer, tool: Tool, spec: ServerTool, known_masks: tuple[Mas
         spec,
         call,
         name=name,
-        description=spec.description.get(FALLBACK) or inner.description[:LONGEST_DESCRIPTION] or name,
+        description=spec.description.get(FALLBACK) or inner.description or name,
         arguments=arguments(tool, spec),
         result=result(tool, spec),
         foreign=foreign,

@@ -47,6 +47,8 @@ class Offer:
     speaker: str
     tool: BaseTool
     where: str
+    fingerprint: str = ""
+    """Of an MCP server's tool: what changes when the server describes it otherwise."""
 
 
 class Env(Part):

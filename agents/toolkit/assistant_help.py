@@ -18,4 +18,4 @@ async def assistant_help(query: str, runtime: Runtime) -> str:
     """Look up help when no tool fits or one has failed. query: the whole question, clear by itself."""
     context = runtime.context
     call, lang = runtime.tool_call_id or "", runtime.state["lang"]
-    return await context.help.ask(HelpRequest(query, lang, context.thread, call, emitter(runtime)))
+    return await context.help.ask(HelpRequest(query, lang, context.thread, call, context.user, emitter(runtime)))

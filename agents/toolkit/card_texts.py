@@ -22,6 +22,8 @@ class Texts:
     """What its parameters are called, for the same user; by name, and then by language."""
     source: str = ""
     """The file and the place in it."""
+    fingerprint: str = ""
+    """What changes when the source describes the tool otherwise; empty if the file alone does."""
 
 
 def with_texts(tool: BaseTool, texts: Texts) -> BaseTool:
@@ -40,9 +42,9 @@ def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
     return next(filter(None, descriptions), tool.description), examples
 
 
-def from_source(tool: BaseTool, source: str) -> BaseTool:
-    """Note on a tool which file describes it, and where in it; return the tool."""
-    return with_texts(tool, replace(own_texts(tool), source=source))
+def from_source(tool: BaseTool, source: str, fingerprint: str = "") -> BaseTool:
+    """Note on a tool which file describes it, where in it, and what its server says; return the tool."""
+    return with_texts(tool, replace(own_texts(tool), source=source, fingerprint=fingerprint))
 
 
 def examples_of(tool: BaseTool, lang: str) -> tuple[str, ...]:

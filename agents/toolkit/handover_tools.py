@@ -13,6 +13,8 @@ from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from agents.questions.form_fields import size_of
+from agents.toolkit.result import Misused
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import Traits, with_traits
 from prompts import phrase
@@ -56,6 +58,7 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
 
     async def fill(runtime: Runtime, **values: object) -> Command[str]:
         new = {name: value for name, value in values.items() if value is not None}
+        check_sizes(new, runtime.context.limits.field_length, runtime.state["lang"])
         filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
         note = phrase(
             "form_filled",
@@ -71,6 +74,17 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
         coroutine=fill, name=FILL_FORM, description=description, args_schema=schema, infer_schema=False
     )
     return with_traits(filling, Traits(effect="write", repeatable=True))
+
+
+def check_sizes(values: Mapping[str, object], most: int, lang: str) -> None:
+    """Refuse values of a form that are longer than a field may be.
+
+    Raises:
+        Misused: tells the model which one.
+    """
+    for name, value in values.items():
+        if (length := size_of(value)) > most:
+            raise Misused(phrase("field_long", lang, field=name, most=most, length=length))
 
 
 def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:

@@ -7,10 +7,9 @@ The question is made of the user's own words. The model gets the answer with the
 import logging
 import time
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Literal, TypedDict
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -23,6 +22,7 @@ from agents.talk import Json
 from agents.text.phrases import mentions, small_words
 from agents.text.stems import stems
 from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.repeats import this_turn
 from agents.toolkit.result import ToolResult, written
 from agents.toolkit.write_once import Execute
 from prompts import phrase
@@ -128,20 +128,8 @@ def _ends_in_help(message: ToolMessage, state: ToolState) -> bool:
     kind = notes_of(message).get("trouble")
     if kind in (None, "refused") or (kind == "failed" and message.name == assistant_help.name):
         return False
-    before = [answer for answer in _this_turn(state) if answer.name == message.name]
+    answers = [answer for answer in this_turn(state) if isinstance(answer, ToolMessage)]
+    before = [answer for answer in answers if answer.name == message.name]
     if any(notes_of(answer).get("rescued") for answer in before):
         return False
     return kind != "arguments" or (bool(before) and notes_of(before[-1]).get("trouble") == "arguments")
-
-
-def _this_turn(state: ToolState) -> list[ToolMessage]:
-    """Return the answers of tools since the user or the speaker last said something, but for the present reply's."""
-
-    def is_working(message: AnyMessage) -> bool:
-        if message.id == state["heard"]["id"]:
-            # What the user says may be the result of a tool that asked them.
-            return False
-        return isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and bool(message.tool_calls))
-
-    working = [*takewhile(is_working, reversed(state.get("talk", ())))][::-1]
-    return [message for message in working if isinstance(message, ToolMessage)]

@@ -23,6 +23,7 @@ from agents.speaker import Speaker
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.guard import guarded
+from agents.toolkit.repeats import refuse_repeated
 from agents.toolkit.rescue import Rescue, Trouble, call_facts, trouble
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
 from agents.toolkit.traits import traits_of
@@ -72,6 +73,7 @@ async def _answer(request: ToolCallRequest, execute: Execute, by_name: dict[str,
         return trouble(request, "unknown", phrase("tool_unknown", lang, tool=call["name"], known=there_are))
     try:
         async with asyncio.timeout(TIMEOUT):
+            refuse_repeated(request, tool, by_name)
             checked = await guarded(request, tool)
             if question := await question_before(checked, tool, call["args"]):
                 asked = ToolResult(question=question)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from agents.conversation.prompt import Prompting
-from agents.events import Event, Interrupt, Message
+from agents.events import Error, Event, Interrupt, Message, TurnEnd, TurnStart
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, now_ms
 from agents.memory.typed_file import TypedFile
 from agents.questions import ask, fits
@@ -17,8 +17,15 @@ from agents.state import SUPERVISOR, State
 from app.assistant.closing import FAILURE
 from app.assistant.reminder_clock import Deliver, ringing
 from app.assistant.run import Stamp, config_of
+from app.assistant.turn_count import TurnCount
 from app.assistant.turn_input import UNASKED
 from app.assistant.turn_player import TurnPlayer
+from prompts import phrase
+
+TERMINAL = "terminal"
+"""The device of a visit on the command line, whose user runs the application."""
+MOST_ECHOED = 200
+"""Characters of a message that is not taken, in its first event."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +60,7 @@ class Assistant:
     def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
         self.graph, self.memory = player.graph, player.memory
         self._player, self._prompting = player, Prompting(speakers)
+        self._turn_count = TurnCount(player.limits.turns_per_hour)
 
     @property
     def dialogs(self) -> Mapping[str, str]:
@@ -75,6 +83,10 @@ class Assistant:
         """
         async with self.memory.locks.hold(turn.thread):
             stamp = Stamp(turn.thread)
+            if (refusal := self._refusal(turn)) is not None:
+                for event in await self._refused(turn, refusal):
+                    yield stamp(event, 0)
+                return
             for entry in await self.memory.transcript.accept_in_order(turn.entry()):
                 async with aclosing(self._player.play(entry, turn.lang, turn.device, stamp)) as events:
                     async for event in events:
@@ -83,13 +95,16 @@ class Assistant:
     async def receive(self, turn: Turn) -> bool:
         """Store a message that is to be played later, also by another process; False if it was stored before.
 
+        A message that `play` will refuse is not stored.
+
         Raises:
             UsageError: the id was used before with another text.
             sqlite3.Error: it could not be stored.
         """
         if await self.memory.transcript.entry(turn.thread, turn.id):
             return False
-        await self.memory.transcript.accept(turn.entry())
+        if self._refusal(turn) is None:
+            await self.memory.transcript.accept(turn.entry())
         return True
 
     async def unanswered(self, thread: str, device: str) -> list[Turn]:
@@ -183,6 +198,24 @@ class Assistant:
     def drawing(self) -> str:
         """Return the graph as a mermaid drawing."""
         return self.graph.get_graph().draw_mermaid()
+
+    def _refusal(self, turn: Turn) -> Error | None:
+        """Return why a message is not taken: it is too long, or its user has sent too many."""
+        limits, lang = self._player.limits, turn.lang or self._player.languages.default
+        length = len(turn.text or "")
+        if length > limits.message_length:
+            text = phrase("sorry_message_long", lang, length=length, most=limits.message_length)
+            return Error(code="message_long", text=text)
+        if turn.device != TERMINAL and not self._turn_count.admits(turn.owner, f"{turn.thread} {turn.id}"):
+            return Error(code="many_turns", text=phrase("sorry_many_turns", lang, most=limits.turns_per_hour))
+        return None
+
+    async def _refused(self, turn: Turn, refusal: Error) -> list[Event]:
+        """Return the events of a message that is not taken; nothing of it is stored."""
+        values = await self._values(turn.thread)
+        start = TurnStart(text=turn.text and turn.text[:MOST_ECHOED], source=turn.source)
+        holder = values.get("dialog")
+        return [start, refusal, TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(values.get("pending")))]
 
     async def _values(self, thread: str) -> State:
         return cast(State, (await self.graph.aget_state(config_of(thread))).values)

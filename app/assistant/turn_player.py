@@ -14,6 +14,7 @@ from agents.context import Context, make_context
 from agents.conversation.changes import Update
 from agents.events import Event, Message, TurnEnd, TurnStart
 from agents.help.chain import HelpChain
+from agents.limits import Limits
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry
 from agents.memory.preferences import Preferences
@@ -48,6 +49,7 @@ class TurnPlayer:
     languages: Languages
     help: HelpChain = field(default_factory=HelpChain)
     permissions: Permissions = NOBODY_MAY
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         self._closing = Closing(self.graph, self.memory, self.languages.default)
@@ -122,6 +124,7 @@ class TurnPlayer:
             help=self.help,
             device=device,
             ballot=Ballot(_votes(snapshot)),
+            limits=self.limits,
         )
 
     async def _update(self, entry: InboxEntry, snapshot: StateSnapshot, lang: str | None) -> Update:

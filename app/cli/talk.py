@@ -11,7 +11,7 @@ from rich.text import Text
 
 from agents.errors import UsageError
 from agents.text.clean import clean
-from app.assistant import Assistant
+from app.assistant import TERMINAL, Assistant
 from app.cli.stdout import stdout
 from app.composition import open_assistant
 from app.listing import answers
@@ -24,7 +24,7 @@ from app.terminal.screens import JsonLines, LiveMarkdown, PlainText
 from app.terminal.trace_tree import TraceTree
 from app.terminal.tty import incoming_lines
 from app.terminal.typed_history import Typed
-from app.visit import INTERRUPTED, TERMINAL, WAITING, Screen, Visit
+from app.visit import INTERRUPTED, WAITING, Screen, Visit
 
 RULES = "local:rules"
 WIDE = 200

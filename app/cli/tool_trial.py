@@ -23,10 +23,10 @@ from agents.speaker import Speaker, Speakers
 from agents.state import Heard, State
 from agents.talk import Json, Pending
 from agents.toolkit.guard import parameters
+from app.assistant import TERMINAL
 from app.composition.help_chain import make_help
 from app.permissions import Permissions
 from app.settings import Settings
-from app.visit import TERMINAL
 
 COMMAND = "command"
 """The source of a message that no user wrote."""

@@ -1,5 +1,6 @@
 """The composition root: put the application together from settings, files and a database."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -20,11 +21,13 @@ from app.assistant.turn_player import TurnPlayer
 from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
 from app.composition.remote_tools import with_remote_tools
+from app.composition.server_changes import note_changes
 from app.graph import build_graph
 from app.permissions import Permissions
 from app.settings import Settings
 from prompts import languages
 
+LOG = logging.getLogger(__name__)
 SUPERVISOR_TOOLS = (current_time, abilities, change_language)
 
 
@@ -52,6 +55,8 @@ async def open_assistant(
         if remote:
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
             check_tools(speakers)
+            for changed in await note_changes(memory.store, speakers):
+                LOG.warning("%s", changed)
         gate = trained_gate(await load_thresholds(memory.store))
         graph = build_graph(
             speakers,
@@ -64,7 +69,7 @@ async def open_assistant(
         )
         langs = Languages(settings.app_lang, tuple(languages()))
         help = await make_help(settings, memory.store, memory.notes)
-        player = TurnPlayer(graph, memory, models, langs, help, Permissions(settings.permissions))
+        player = TurnPlayer(graph, memory, models, langs, help, Permissions(settings.permissions), settings.limits)
         yield Assistant(player, speakers)
 
 

@@ -53,7 +53,7 @@ async def _link(name: HelpLink, settings: Settings, store: BaseStore, notes: Not
             shared = secret.get_secret_value() if secret else None
             return Webhook(str(settings.help_webhook_url), await _salt(store), shared, settings.help_timeout)
         case "person":
-            return Person(notes)
+            return Person(notes, settings.notes_per_day)
 
 
 def model_link(settings: Settings) -> OtherModel:

@@ -70,7 +70,7 @@ def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
     if offer.tool.name in taken | {FILL_FORM, *FINDING}:
         raise fault(file, offer.where, "there is another tool of this name")
 
-    from_source(offer.tool, f"{file}: {offer.where}")
+    from_source(offer.tool, f"{file}: {offer.where}", offer.fingerprint)
 
     def changed(speaker: Speaker) -> Speaker:
         return replace(speaker, tools=[*speaker.tools, offer.tool]) if speaker.name == offer.speaker else speaker

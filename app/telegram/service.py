@@ -57,7 +57,10 @@ async def serve(options: Namespace, settings: Settings) -> int:
                 bot = ServiceBot(token, settings.telegram_api_url.rstrip("/"))
                 async with open_door(assistant, bot, settings):
                     listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)
-                    Console(stderr=True, highlight=False).print(Text(listening, "dim"))
+                    console = Console(stderr=True, highlight=False)
+                    console.print(Text(listening, "dim"))
+                    if not settings.telegram_allowed_users:
+                        console.print(Text(sentence("telegram", "closed_here", settings.app_lang), "yellow"))
                     await bot.refused()
                     raise ConfigError(REFUSED)
         except asyncio.CancelledError:

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from functools import partial
+from typing import Literal
 
 from telegram import CallbackQuery, Message, Update
 from telegram.error import TelegramError
@@ -33,7 +34,7 @@ REMEMBERED = 1000
 class Inbox(asyncio.Queue[object]):
     """Take updates from the poller, which acknowledges an update only after `put` has returned."""
 
-    def __init__(self, door: TelegramDoor, *, name: str, allowed: frozenset[int]) -> None:
+    def __init__(self, door: TelegramDoor, *, name: str, allowed: frozenset[int] | Literal["*"]) -> None:
         super().__init__()
         self._door, self._name, self._allowed = door, name, allowed
         self._seen: deque[int | str] = deque(maxlen=REMEMBERED)
@@ -66,7 +67,7 @@ class Inbox(asyncio.Queue[object]):
         text = addressed(message, self._name) if isinstance(message, Message) and not query else None
         if text is None and not query:
             return
-        if self._allowed and user.id not in self._allowed:
+        if self._allowed != "*" and user.id not in self._allowed:
             self._refuse(place, user.id)
             return
         self._door.reached(place.thread)
@@ -122,4 +123,5 @@ class Inbox(asyncio.Queue[object]):
         self._refused = {id: at for id, at in self._refused.items() if now - at < REFUSE_EVERY}
         if user not in self._refused:
             self._refused[user] = now
-            self._door.attend(place, partial(self._door.remark, place, "stranger", id=user))
+            key = "stranger" if self._allowed else "closed"
+            self._door.attend(place, partial(self._door.remark, place, key, id=user))

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,6 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from agents.errors import ModelUnavailable
 from agents.events import Error, Event, Message
-from agents.models import reply as replies_module
-from agents.models import streamed_reply
 from agents.models.reply import Listener, reply
 from app.terminal.screens import JsonLines
 from tests.support.endpoint_talk import TEXT, endpoint_model, errors, talk, tools, turn
@@ -142,32 +141,32 @@ async def test_a_call_that_was_cut_is_asked_for_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("piece", ["content", "reasoning_content"])
-async def test_an_endless_reply_is_ended(monkeypatch: pytest.MonkeyPatch, piece: str) -> None:
+async def test_an_endless_reply_is_ended(piece: str) -> None:
     """A reply beyond the limit of characters is no answer, and not asked for again."""
-    monkeypatch.setattr(streamed_reply, "MOST_CHARACTERS", 1000)
     flood: list[Chunk] = [delta(role="assistant", **{piece: "word " * 10})] * 100
     async with Provider.open(flood) as server:
+        model = replace(endpoint_model(server.url), reply_length=1000)
         with pytest.raises(ModelUnavailable, match="unavailable"):
-            await reply([endpoint_model(server.url)], PROMPT, [], Listener("supervisor", lambda event: None))
+            await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
         assert len(server.bodies) == 1
 
 
-async def test_a_reply_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reply_that_takes_too_long_is_ended() -> None:
     """A reply beyond the limit of seconds is ended, however steadily it comes."""
-    monkeypatch.setattr(replies_module, "LONGEST", 0.0)
     async with Provider.open(words(TEXT)) as server:
+        model = replace(endpoint_model(server.url), reply_seconds=0.0)
         with pytest.raises(ModelUnavailable, match="unavailable"):
-            await reply([endpoint_model(server.url)], PROMPT, [], Listener("supervisor", lambda event: None))
+            await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
 
 
-async def test_a_flood_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_holds_nothing_up() -> None:
     """While a reply comes as fast as it can, timers go off and it can be stopped."""
-    monkeypatch.setattr(streamed_reply, "MOST_CHARACTERS", 10**9)
     flood: list[Chunk] = [delta(role="assistant", content="word ")] * 20_000
     async with Provider.open(flood) as server:
+        model = replace(endpoint_model(server.url), reply_length=10**9)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):
-                await reply([endpoint_model(server.url)], PROMPT, [], Listener("supervisor", lambda event: None))
+                await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
 
 
 async def test_halves_of_characters_break_nothing(tmp_path: Path) -> None:

@@ -195,12 +195,13 @@ async def test_a_person_is_the_last_link(chat: Chat, lang: str, mark: str) -> No
 
 
 async def test_notes_are_bounded_and_written_once(chat: Chat) -> None:
-    """A call that is repeated after a crash leaves no second note; a thread may leave twenty a day."""
+    """A call that is repeated after a crash leaves no second note; a user may leave so many a day."""
     async with chat.assistant() as assistant:
         kept = assistant.memory.notes
-        assert [await kept.add("ann", "why?", "call") for _ in range(2)] == [True, True]
-        assert [await kept.add("ann", "why?", f"call-{number}") for number in range(20)] == [True] * 19 + [False]
-        assert await kept.add("bob", "why?", "call")
+        assert [await kept.add("ann", "why?", "call", "ann", 20) for _ in range(2)] == [True, True]
+        left = [await kept.add("ann", "why?", f"call-{number}", "ann", 20) for number in range(20)]
+        assert left == [True] * 19 + [False]
+        assert await kept.add("bob", "why?", "call", "bob", 20)
         assert len(await kept.waiting()) == 21
 
 

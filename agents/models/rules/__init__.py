@@ -17,6 +17,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agents.models.rules import form_dialog, observer, replies, supervisor, tool_dialog
+from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation, situation
 from agents.models.rules.types import SUPERVISOR, Call, Move, text_of
 from agents.text.stems import words
@@ -29,6 +30,9 @@ class RulesModel(BaseChatModel):
 
     wants_facts: ClassVar[bool] = True
     """Prompts for this model carry facts (`agents.notes.Facts`)."""
+
+    longest: int = 1_000
+    """Characters of a message that the rules read; some of them take the square of its length."""
 
     @property
     def _llm_type(self) -> str:
@@ -51,7 +55,8 @@ class RulesModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=reply(messages, kwargs.get("tools", ())))])
+        message = reply(messages, kwargs.get("tools", ()), self.longest)
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _astream(
         self,
@@ -60,7 +65,9 @@ class RulesModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _chunks(reply(messages, kwargs.get("tools", ()))):
+        # Beside the event loop: while rules read a long text, other chats go on.
+        message = await asyncio.to_thread(reply, messages, kwargs.get("tools", ()), self.longest)
+        for chunk in _chunks(message):
             if run_manager:
                 await run_manager.on_llm_new_token(str(chunk.text), chunk=chunk)
             yield chunk
@@ -68,10 +75,10 @@ class RulesModel(BaseChatModel):
             await asyncio.sleep(0)
 
 
-def reply(messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
-    """Return the next message of the part that the prompt gives to the model."""
+def reply(messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]], longest: int) -> AIMessage:
+    """Return the next message of the part that the prompt gives to the model; a text of more characters is not read."""
     now = situation(messages, tools)
-    move = _move(now)
+    move = _move(now) if len(now.heard) <= longest else _unread(now, longest)
     if not move.text and not move.calls:
         # An empty reply counts as a broken one everywhere.
         move = replies.not_understood(now)
@@ -91,6 +98,14 @@ def _move(now: Situation) -> Move:
     if now.role == SUPERVISOR:
         return supervisor.speak(now)
     return form_dialog.speak(now) if now.own and now.own.form else tool_dialog.speak(now)
+
+
+def _unread(now: Situation, longest: int) -> Move:
+    return (
+        observer.UNSURE.get(str(now.scene.get("observer")), Move("stay"))
+        if now.role == "observer"
+        else Move(sentence("too_long", now.lang, most=longest))
+    )
 
 
 def _tool_call(now: Situation, call: Call, place: int) -> ToolCall:

@@ -11,6 +11,8 @@ from agents.models.rules.wishes import wishes
 from agents.text.stems import plain
 from agents.text.vocabulary import listening
 
+UNSURE = {"supervisor": Move("stay"), "finished": Move("no"), "intent": Move("{}")}
+"""The opinions of one who does not know."""
 _CLAUSE_END = re.compile(r"[.!?;\n]|,\s")
 
 

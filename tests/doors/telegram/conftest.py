@@ -37,7 +37,7 @@ def script() -> Script:
 
 @pytest.fixture
 def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
-    """Open the door on a database file that stays; `allowed` are the ids of those who may talk."""
+    """Open the door on a database file that stays; `allowed` are the ids of those who may talk, None: everybody."""
 
     def unchanged(speakers: Speakers) -> Speakers:
         return speakers
@@ -45,10 +45,10 @@ def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
     @asynccontextmanager
     async def opened(
         models: Models | None = None,
-        allowed: Sequence[int] = (),
+        allowed: Sequence[int] | None = None,
         change: Callable[[Speakers], Speakers] = unchanged,
     ) -> AsyncIterator[TelegramDoor]:
-        settings = Settings(_env_file=None, telegram_allowed_users=frozenset(allowed))
+        settings = Settings(_env_file=None, telegram_allowed_users="*" if allowed is None else frozenset(allowed))
         bot = ServiceBot(TOKEN, world.url)
         async with (
             stage(tmp_path / "telegram.db", models or script.models(ROLES), change=change) as assistant,

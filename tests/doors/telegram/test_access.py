@@ -37,6 +37,17 @@ async def test_a_stranger_is_refused_once(door: Open, world: BotApi) -> None:
     assert str(BOB) in world.texts(BOB)[0]
 
 
+async def test_nobody_is_let_in_unless_named(door: Open, world: BotApi) -> None:
+    """Without a list the bot is closed: it answers with the id to enter, once, and nothing is kept."""
+    async with door(Echo().models(ROLES), allowed=[]) as one:
+        world.says(ANN, "hello")
+        (said,) = await world.until_sent(ANN, 1)
+        world.says(ANN, "hello?")
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        assert f"TELEGRAM_ALLOWED_USERS={ANN}" in said
+        assert await one.assistant.threads() == []
+
+
 async def test_a_strangers_tap_does_nothing(door: Open, world: BotApi) -> None:
     """A button that was forwarded, or made up, is refused like a message."""
     buttons = {"inline_keyboard": [[{"text": "Yes", "callback_data": "/forget yes"}]]}

@@ -56,7 +56,7 @@ async def test_a_note_waits_until_it_can_be_delivered(
     """Neither a door that is closed nor a Telegram that refuses loses a note."""
     monkeypatch.setattr(operator_notes, "RETRY", 0.01)
     async with stage(tmp_path / "t.db", Script().models(ROLES)) as assistant:
-        await assistant.memory.notes.add("me", f"{EVEREST} <b>*_", "call")
+        await assistant.memory.notes.add("me", f"{EVEREST} <b>*_", "call", "me", 20)
     world.fail("sendMessage", refusal(429, "Too Many Requests: retry after 0", retry_after=0))
     world.fail("sendMessage", refusal(400, "Bad Request: chat not found"))
     world.fail("sendMessage", refusal(500, "Internal Server Error"))

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.slow
 
 async def start(world: BotApi, folder: Path, **more: str) -> Process:
     """Start the bot with the rule-based model."""
-    own = {"TELEGRAM_BOT_TOKEN": TOKEN, "TELEGRAM_API_URL": world.url, "LLM_MODEL": "local:rules"}
+    own = {"TELEGRAM_BOT_TOKEN": TOKEN, "TELEGRAM_API_URL": world.url, "TELEGRAM_ALLOWED_USERS": "*"}
+    own["LLM_MODEL"] = "local:rules"
     database = {"DATABASE_URL": f"sqlite:///{folder}/dialogs.db"}
     environment = {**os.environ, **own, **database, **more}
     return await asyncio.create_subprocess_exec(

@@ -64,7 +64,10 @@ class TestForget:
             return "done"
 
         one = Write(key="k", thread="there", user="there", message="m", reply="m 1", lasts=60)
-        for leave in (memory.ledger.once(one, write, ready=at_once), memory.notes.add("there", "Who?", "c")):
+        for leave in (
+            memory.ledger.once(one, write, ready=at_once),
+            memory.notes.add("there", "Who?", "c", "there", 20),
+        ):
             await leave
             assert await memory.forget("there") is True
             assert await memory.forget("there") is False

@@ -1,0 +1,28 @@
+"""Tell the operator of tools that their MCP server describes otherwise than at the last start."""
+
+from langgraph.store.base import BaseStore
+
+from agents.speaker import Speakers
+from agents.toolkit.card_texts import own_texts
+
+SEEN = ("application", "mcp")
+
+
+async def note_changes(store: BaseStore, speakers: Speakers) -> list[str]:
+    """Return a line for each tool whose description, parameters or results have changed, and remember them."""
+    lines = []
+    for tool in (tool for speaker in speakers for tool in speaker.tools):
+        texts = own_texts(tool)
+        if not texts.fingerprint:
+            continue
+        item = await store.aget(SEEN, texts.source)
+        seen = item.value.get("fingerprint") if item else None
+        if seen == texts.fingerprint:
+            continue
+        await store.aput(SEEN, texts.source, {"fingerprint": texts.fingerprint})
+        if seen is not None:
+            lines.append(
+                f"{texts.source}: the server describes {tool.name} otherwise than at the last start; "
+                f"read it: python -m app tools show {tool.name}"
+            )
+    return lines

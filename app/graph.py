@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
@@ -31,24 +30,10 @@ from agents.nodes.verdict import Judging
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, holder_of
 from agents.toolkit.shelf import Mode, shelves
+from app.edge import Edge
 from observers import Observer
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
-
-
-class Edge(Runnable[State, list[str]]):
-    """Where to go after a node. LangGraph would report each call of a plain function to LangChain's tracers."""
-
-    def __init__(self, choose: Callable[[State], list[str]]) -> None:
-        self.choose, self.name = choose, choose.__name__
-
-    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> list[str]:
-        """Return the next nodes."""
-        return self.choose(input)
-
-    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> list[str]:
-        """Return the next nodes at once, not from a thread."""
-        return self.choose(input)
 
 
 class Wiring:

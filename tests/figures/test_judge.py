@@ -16,7 +16,7 @@ from benchmarks.judge_cases import WISHES, Want, talks_of
 from benchmarks.judge_report import Price, read_prices
 from benchmarks.judge_stage import Tokens
 from tests.support.odd_provider import Provider, Reply, call, refuse, usage, words
-from tests.support.places import ROOT
+from tests.support.places import DATA, ROOT
 
 SERVICES = {
     "weather": {"name": "Weather", "description": "Tell the weather forecast of a city."},
@@ -33,6 +33,7 @@ TALK = [
     ("at the Tiber, next to the old bridge", "taxi", "stay", None, [], "It comes at five."),
     ("and what will the weather be tomorrow", "taxi", "switch", "weather", ["resume"], "It will rain."),
 ]
+MOST_CALLS = 1.63
 ASKED, ANSWERED, CACHED = 100, 10, 40
 """Tokens that the stand-in says each call took."""
 
@@ -152,6 +153,16 @@ def test_a_perfect_model_is_counted(
     assert {kind for name, kind, _ in rows if name == WISHES} == {"tool", "correction", "two wishes"}
     scores = [row[name] for row in rows.values() for name in ("precision", "recall")]
     assert scores == [1.0] * len(scores)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "star_switch").exists(), reason="the labelled conversations are not beside the project")
+def test_a_turn_of_star_takes_1_63_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    """A perfect model is asked so often in real conversations, observers and drafts thrown away included."""
+    assert main(["--model", "labels", "--data", str(DATA), "--set", "star_switch", "--json"]) == 0
+    row = rows_of(capsys.readouterr().out)["star_switch", "switch", "en"]
+    assert (row["turns"], row["precision"], row["recall"]) == (1361, 1.0, 1.0)
+    assert row["a turn"] <= MOST_CALLS
 
 
 @pytest.mark.parametrize(

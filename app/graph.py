@@ -122,9 +122,8 @@ def build_graph(
 ) -> Graph:
     """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
     graph = StateGraph(State, context_schema=Context)
-    shelf_of, settling = shelves(speakers, tool_mode), Settling(speakers)
-    serving = Serving(speakers, direct=direct_switch)
-    prompting = Prompting(speakers, shelf_of)
+    serving, settling = Serving(speakers, direct=direct_switch), Settling(speakers)
+    prompting = Prompting(speakers, shelf_of := shelves(speakers, tool_mode))
     wiring = Wiring(prompting.scenes, observers, settling)
     watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
     everyone = [SUPERVISOR, *speakers.dialogs]

@@ -1,7 +1,7 @@
 """Ask for help after a failed tool call, whether or not the model asks for it.
 
 `assistant_help` is called when the tool is unknown, when it fails, and when its arguments are wrong twice in a row.
-The question is made of the user's own words. The model gets the answer with the problem.
+The question is made of the user's own words (`agents.toolkit.help_query`). The model gets the answer with the problem.
 """
 
 import logging
@@ -9,19 +9,18 @@ import time
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from agents.context import ToolState, emitter
 from agents.events import ToolEnd, ToolStart
-from agents.help import LONGEST_QUESTION, plain
+from agents.help import plain
 from agents.notes import notes, notes_of
 from agents.talk import Json
-from agents.text.phrases import mentions, small_words
-from agents.text.stems import stems
 from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.help_query import help_query
 from agents.toolkit.repeats import this_turn
 from agents.toolkit.result import ToolResult, written
 from agents.toolkit.write_once import Execute
@@ -30,8 +29,6 @@ from prompts import phrase
 Trouble = Literal["unknown", "arguments", "failed", "refused"]
 LONGEST_ANSWER = 600
 """Characters of help that a model is told with a problem."""
-FEW_WORDS = 3
-"""A message of fewer words that say something is not clear by itself."""
 LOG = logging.getLogger(__name__)
 
 
@@ -74,8 +71,8 @@ class Rescue:
 
         The call of `assistant_help` is told as a tool's of its own.
         """
-        query, lang = standalone(request.state), request.state["lang"]
-        if not query or not _ends_in_help(message, request.state):
+        lang = request.state["lang"]
+        if not _ends_in_help(message, request.state) or not (query := await help_query(request)):
             return
         call = ToolCall(name=self.help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
         facts = call_facts(self.speaker, {**call, "id": f"{call['id']}-help"})
@@ -97,31 +94,6 @@ class Rescue:
             LOG.exception("tool %s failed", self.help.name)
             return ""
         return plain(answer.text, LONGEST_ANSWER) if isinstance(answer, ToolMessage) else ""
-
-
-def standalone(state: ToolState) -> str:
-    """Return what the user asks in words that can be understood without the conversation, or nearly so.
-
-    A message that points at something ("and that one?") or says little is told with the
-    message before it, or with the brief of the hand-over that it caused.
-    """
-    heard, lang = state["heard"], state["lang"]
-    text = plain(heard["text"] or "", LONGEST_QUESTION)
-    content = set(stems(text, lang)) - small_words(lang)
-    if not text or (len(content) >= FEW_WORDS and not mentions("pointing", text, lang)):
-        return text
-    earlier = next(
-        filter(None, (_wish(message) for message in reversed(state.get("talk", ())) if message.id != heard["id"])), ""
-    )
-    before = plain(earlier, max(LONGEST_QUESTION - len(text) - 1, 1))
-    return f"{before}\n{text}".strip()
-
-
-def _wish(message: AnyMessage) -> str:
-    """Return what a message says of what the user wants: their words, or the brief of a hand-over."""
-    if isinstance(message, HumanMessage):
-        return message.text
-    return notes_of(message).get("brief") or "" if isinstance(message, SystemMessage) else ""
 
 
 def _ends_in_help(message: ToolMessage, state: ToolState) -> bool:

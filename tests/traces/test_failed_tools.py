@@ -10,7 +10,7 @@ from agents.events import ToolEnd
 from agents.models.script import Call
 from agents.speaker import Speakers
 from app.settings import Settings
-from prompts import phrase
+from prompts import phrase, prompt
 from tests.conftest import Chat, told
 from tests.support.webhook_server import Webhook
 
@@ -118,6 +118,46 @@ async def test_the_question_stands_alone(chat: Chat) -> None:
 
     queries = [event.args["query"] for event in chat.events if isinstance(event, ToolEnd) and "help" in event.tool]
     assert queries == ["Tell me the weather\nUlm", "Tell me about the long winters of Bavaria"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "first", "second", "rewritten"),
+    [
+        ("en", "Tell me the weather of Ulm tomorrow", "And in Bonn?", "What will the weather be in Bonn tomorrow?"),
+        ("ru", "Скажи погоду в Ульме на завтра", "А в Бонне?", "Какая завтра погода в Бонне?"),
+    ],
+)
+async def test_a_model_rewrites_a_question_that_points_back(
+    chat: Chat, lang: str, first: str, second: str, rewritten: str
+) -> None:
+    """It is shown what was said before as data; what is clear by itself costs no such call."""
+    with_weather(chat)
+    broken = Call("weather", {"city": "Bonn"})
+    chat.expects(
+        supervisor=[PLAN],
+        planner=[broken, "No idea.", broken, "No idea either."],
+        observer=["stay", f"{rewritten}\n"],
+    )
+
+    assert f"planner.assistant_help(query={first!r})" in await chat.says(first, lang=lang)
+    assert [asked.role for asked in chat.script.asked] == ["supervisor", "planner", "planner"]
+    assert f"planner.assistant_help(query={rewritten!r})" in await chat.says(second, lang=lang)
+    _, asked = [asked for asked in chat.script.asked if asked.role == "observer"]
+    role, message = asked.messages
+    assert role.text == prompt("help_query", lang)
+    assert message.text.endswith(f"user: {first}\nassistant: No idea.\n</context>\n\n{second}")
+
+
+async def test_a_model_that_cannot_rewrite_leaves_it_to_the_rule(chat: Chat) -> None:
+    """Help is a way out; it does not fail because another model does."""
+    with_weather(chat)
+    broken = Call("weather", {"city": "Bonn"})
+    chat.expects(supervisor=[PLAN], planner=["Where?", broken, "No idea."], observer=[OSError("nobody there")] * 3)
+
+    trace = await chat.says("Tell me the weather", "Bonn")
+
+    assert "planner.assistant_help(query='Tell me the weather\\nBonn')" in trace
+    chat.script.queues.clear()
 
 
 async def test_a_forced_question_reaches_a_person_only_at_the_end(chat: Chat) -> None:

@@ -1,7 +1,8 @@
 """The conversation as a chat graph, for LangGraph's own server and Studio (`langgraph.json`, `langgraph dev`).
 
-The server keeps the threads and what is known of people: inbox, transcript and the rest of `Assistant.play` have no
-part in this. Ours are the ledger, the notes and the remote tools, which are opened for each run.
+The server keeps what is known of people: inbox, transcript and the rest of `Assistant.play` have no part in this. Ours
+are the saver, which is open as long as the server, and the ledger, the notes and the remote tools, which are opened for
+each run.
 """
 
 import uuid
@@ -19,6 +20,7 @@ from langgraph_sdk.runtime import ServerRuntime
 from agents.context import make_context
 from agents.errors import UsageError
 from agents.memory import Memory, open_memory
+from agents.memory.checkpointer import Saver
 from agents.memory.inbox import InboxEntry
 from agents.memory.preferences import Preferences
 from app.assistant.language import Languages
@@ -69,6 +71,17 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
         graph.add_edge(START, "conversation")
         graph.add_edge("conversation", END)
         yield graph.compile(name="dialog-supervisor")
+
+
+@asynccontextmanager
+async def make_checkpointer() -> AsyncIterator[Saver]:
+    """Open the saver of the server's threads, in the file of `DATABASE_URL`; it keeps every step, for the history.
+
+    Raises:
+        ConfigError: the file cannot be opened.
+    """
+    async with open_memory(read_settings().database_url, keep="all") as memory:
+        yield memory.saver
 
 
 def _turn(conversation: Graph, settings: Settings, memory: Memory | None) -> Callable[..., Awaitable[dict[str, Any]]]:

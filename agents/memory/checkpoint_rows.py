@@ -176,8 +176,8 @@ def prune(place: Place, keep: int, connection: sqlite3.Connection) -> None:
     if dropped:
         gone = [(*place, id) for id in dropped]
         connection.executemany(f"DELETE FROM checkpoints WHERE {HERE} AND checkpoint_id = ?", gone)
-        if not place[1]:
-            connection.execute(PARTED, place[:1])
+    parted = 0 if place[1] else connection.execute(PARTED, place[:1]).rowcount
+    if dropped or parted:
         connection.execute(ORPHANS, place[:1])
 
 

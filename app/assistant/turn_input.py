@@ -11,6 +11,7 @@ from langgraph.types import StateSnapshot
 from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.conversation.migration import from_transcript
+from agents.history import dangling, set_before
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.state import SUPERVISOR, State
 from agents.talk import TalkUpdate
@@ -56,9 +57,14 @@ def _caught_up(
     talks, holder = state.get("talks", {}), state.get("dialog") or SUPERVISOR
     missed: dict[str, TalkUpdate] = {}
     for name in dict.fromkeys((SUPERVISOR, holder)):
-        ids = {message.id for message in talks.get(name, {}).get("messages", [])}
-        added: list[AnyMessage] = [unheard] if unheard and name == holder else []
-        added += [AIMessage(line.text, id=line.message_id) for line in unasked if line.message_id not in ids]
-        if added:
+        messages = talks.get(name, {}).get("messages", [])
+        ids = {message.id for message in messages}
+        told: list[AnyMessage] = [AIMessage(line.text, id=line.message_id) for line in unasked]
+        told = [message for message in told if message.id not in ids]
+        heard: list[AnyMessage] = [unheard] if unheard and name == holder else []
+        if told and dangling(messages):
+            # Behind a call that waits for the user's answer nothing but its answer may stand.
+            missed[name] = {"messages": set_before(messages, told), "add": heard}
+        elif added := [*heard, *told]:
             missed[name] = {"add": added}
     return missed

@@ -8,6 +8,8 @@ from typing import Any
 from agents.errors import ConfigError, UsageError
 from app.assistant import Assistant
 from app.assistant.run import config_of
+from app.assistant.time_travel import go_back, kept_turns
+from app.assistant.turn_input import UNASKED
 from app.cli.stdout import print_result
 from app.composition import discover, open_assistant
 from app.composition.remote_tools import with_remote_tools
@@ -43,6 +45,24 @@ async def history(options: Namespace, settings: Settings) -> int:
         await _state(assistant, options.thread, settings.app_lang)
         lines = await assistant.history(options.thread)
     return print_result(options, [asdict(line) for line in lines], history_lines(lines, settings.app_lang))
+
+
+async def back(options: Namespace, settings: Settings) -> int:
+    """Go back to the end of an earlier turn; print what was said to it and what stays done."""
+    async with open_assistant(settings, remote=False) as assistant:
+        facts = await _state(assistant, options.thread, settings.app_lang)
+        lang = facts.get("lang") or settings.app_lang
+        turns = sorted(await kept_turns(assistant, options.thread))
+        if options.turn not in turns:
+            raise UsageError(say("no_turn", lang, turn=options.turn, known=", ".join(map(str, turns))))
+        told = await go_back(assistant, options.thread, options.turn, say("gone_back", lang, turn=options.turn))
+        lines = [
+            line
+            for line in await assistant.history(options.thread)
+            if line.turn == options.turn and line.metadata.get("source") != UNASKED
+        ]
+    result = {"thread": options.thread, "turn": options.turn, "left": facts["turn"], "text": told.text}
+    return print_result(options, result, [*history_lines(lines, lang), "", told.text])
 
 
 async def forget(options: Namespace, settings: Settings) -> int:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph_sdk.runtime import _ExecutionRuntime, _ReadRuntime
@@ -50,7 +51,8 @@ class Server:
         (named,) = json.loads((ROOT / "langgraph.json").read_text("utf-8"))["graphs"].values()
         path, _, name = named.partition(":")
         self._factory = runpy.run_path(str(ROOT / path), run_name="loaded")[name]
-        self.saver, self.store = InMemorySaver(), InMemoryStore()
+        self.saver: BaseCheckpointSaver[Any] = InMemorySaver()
+        self.store = InMemoryStore()
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[ChatGraph]:
@@ -92,6 +94,25 @@ async def test_studio_can_talk(server: Server) -> None:
     assert text.startswith("Записано: опыт — медсестра")
     assert [speaker for speaker, _ in await server.talk("добавь в список молоко")] == ["planner"]
     assert "молоко" in (await server.talk("покажи мой список"))[0][1]
+
+
+async def test_studio_has_the_whole_history(server: Server, tmp_path: Path) -> None:
+    """With the saver that `langgraph.json` names each step can be seen and gone back to; `forget` removes them."""
+    path, _, name = json.loads((ROOT / "langgraph.json").read_text("utf-8"))["checkpointer"]["path"].partition(":")
+    async with runpy.run_path(str(ROOT / path), run_name="loaded")[name]() as server.saver:
+        await server.talk("let's get acquainted")
+        await server.talk("I am a nurse")
+        async with server.run() as graph:
+            history = [step async for step in graph.aget_state_history(CONFIG)]
+            assert [step.metadata["source"] for step in history if step.metadata] == ["loop", "loop", "input"] * 2
+            first = next(step for step in history if len(step.values.get("messages", [])) == 2 and not step.next)
+            asked: Any = {"messages": [HumanMessage("I am a pilot")]}
+            forked = await graph.ainvoke(asked, first.config)
+            assert "pilot" in forked["messages"][-1].text
+            assert "nurse" not in str([message.text for message in forked["messages"]])
+    async with open_memory("sqlite:///var/dialogs.db") as memory:
+        assert await memory.forget("t") is True
+        assert [checkpoint async for checkpoint in memory.saver.alist(None)] == []
 
 
 async def test_studio_promises_no_reminder(server: Server) -> None:

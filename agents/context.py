@@ -20,7 +20,7 @@ from agents.memory.locks import ThreadLocks
 from agents.memory.preferences import machine_zone
 from agents.memory.reminders import Reminders
 from agents.models import Models
-from agents.state import Heard
+from agents.person import Heard
 from agents.talk import Json
 from agents.verdict import Ballot
 
@@ -47,6 +47,8 @@ class Context:
     """What the user is after professionally; only the supervisor's prompt is given it."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
+    is_shared: bool = False
+    """Whether others read along: a group, or a thread in which somebody else wrote."""
     permissions: frozenset[str] = frozenset()
     """What the user's tools may do."""
     help: HelpChain = field(default_factory=HelpChain)
@@ -70,6 +72,7 @@ def make_context(
     help: HelpChain,
     device: str = "",
     ballot: Ballot | None = None,
+    is_shared: bool = False,
     rings: bool = True,
     limits: Limits | None = None,
 ) -> Context:
@@ -87,6 +90,7 @@ def make_context(
         locks=memory.locks,
         zone=zone or machine_zone(),
         device=device,
+        is_shared=is_shared,
         permissions=permissions,
         help=help,
         ledger=memory.ledger,

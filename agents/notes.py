@@ -64,6 +64,8 @@ class Notes(TypedDict, total=False):
     """On the role of a prompt: the language that it is written in."""
     context: list[str]
     """On a user message: what held when it came (time, form, screen, …), a part a line; the newest one's is shown."""
+    beside: list[str]
+    """On a user message in a thread of several people: what the others said last; shown with the context."""
     brief: str
     """On the note of a hand-over: what the user wants."""
     dialog: str

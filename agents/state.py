@@ -1,30 +1,17 @@
 """What is remembered of a conversation: plain data and LangChain messages only, so that it can be read strictly."""
 
-from typing import Annotated, NotRequired, TypeVar
+from typing import Annotated, TypeVar
 
 from langchain_core.messages import AnyMessage
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
-from agents.identifiers import NumberedIds
+from agents.person import Heard, Own, Person
 from agents.talk import Json, Pending, Talk, merge_talks
 from agents.verdict import StoredVerdict, Vote
 
 Item = TypeVar("Item")
 SUPERVISOR = "supervisor"
-FORWARDED = "forwarded"
-"""The source of a message that the user passes on and somebody else wrote."""
-
-
-class Heard(TypedDict):
-    """The user message of the current turn."""
-
-    id: str
-    """The message's id; a message that comes again has the same one."""
-    text: str | None
-    """What the user wrote; None when the assistant speaks first."""
-    source: str
-    """Where it comes from: "message", "choice" (a button or a client's answer), "command", "forwarded"."""
 
 
 class Said(TypedDict):
@@ -33,36 +20,6 @@ class Said(TypedDict):
     speaker: str
     """The supervisor or a dialog, by name."""
     text: str
-
-
-class Wish(TypedDict):
-    """A hand-over that waits until the present dialog is done."""
-
-    dialog: str
-    """The dialog that takes over then."""
-    brief: str
-    """What the user wants of it."""
-    foreign: NotRequired[bool]
-    """Whether the model had read text from outside when it asked for this."""
-    left: NotRequired[bool]
-    """Whether the user changed the subject since: the wish is offered, and begins only if the user agrees."""
-
-
-class Switch(TypedDict):
-    """The last change of hands, so that the user can take it back in the next message."""
-
-    dialog: str
-    """The dialog that lost the conversation."""
-    heard: Heard
-    """The message that caused the switch."""
-
-
-class Shown(TypedDict):
-    """A view as the user saw it."""
-
-    title: str
-    lines: list[str]
-    """Its lines, each with the number by which the user can call it."""
 
 
 def append(items: list[Item], added: list[Item] | None) -> list[Item]:
@@ -75,7 +32,7 @@ def append(items: list[Item], added: list[Item] | None) -> list[Item]:
     return [*items, *added]
 
 
-class Plain(TypedDict, total=False):
+class Plain(Own, total=False):
     """The keys of the state that an update simply replaces."""
 
     heard: Heard
@@ -84,18 +41,12 @@ class Plain(TypedDict, total=False):
     """The language of the turn, such as "en"."""
     turn: int
     """The number of the turn in the thread, from 1."""
-    is_active: bool
-    """True: the supervisor speaks. False: `dialog` holds the conversation. Written together with `dialog`."""
-    dialog: str | None
-    """The dialog that holds the conversation; None when the supervisor does."""
-    paused: list[str]
-    """Dialogs that were interrupted, the latest last."""
-    offer: str | None
-    """The dialog that the user was just offered: a paused one to go on with, or that of a wish that was left."""
-    wishes: list[Wish]
-    """Hand-overs that wait for their turn, the next one first."""
-    switched: Switch | None
-    """The last change of hands, as long as the user can take it back."""
+    writer: str
+    """The user whose own keys and `talks` stand in the state; everybody else's are in `persons`."""
+    persons: dict[str, Person]
+    """The people of a thread that several write in, by user id; a thread of one person has none."""
+    beside: list[str]
+    """What others said here last, as the speakers are told; only where several write."""
     listener: str | None
     """The speaker that hears the message next; None when the turn is over."""
     asked: list[str]
@@ -108,24 +59,12 @@ class Plain(TypedDict, total=False):
     """What the votes came to, or what a dialog decided when it gave the conversation back."""
     hops: int
     """Hand-overs to dialogs in this turn; their number is limited."""
-    pending: list[Pending]
-    """Tool calls that wait for the user; the first one is on the screen."""
-    foreign: bool
-    """Whether text from outside was read since the user last spoke; an answer to a tool's question is no such word."""
     agreed: Pending | None
     """The call that the user has just said yes to; it runs next."""
-    declined: list[str]
-    """The marks of the calls that the user has said no to since they last spoke."""
     view: Json | None
     """The view of the last tool of this turn, as `View.body` writes it; it is shown in place of the reply."""
     shortcut: str | None
     """The tool that serves this message without a model."""
-    screen: list[Shown]
-    """What the user saw last, the latest view last."""
-    aliases: NumberedIds
-    """The identifiers that small numbers stand for in what models read."""
-    labels: dict[str, str]
-    """What identifiers are called, as far as results have told."""
 
 
 class State(Plain, total=False):

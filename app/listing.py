@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from agents.events import Interrupt
 from agents.memory.inbox import ThreadInfo, TranscriptLine
 from agents.memory.notes import Note
+from agents.memory.people import writers_of
 from agents.state import SUPERVISOR
 from agents.text.clean import clean, safe_json
 from agents.toolkit.card import ToolCard
@@ -74,14 +75,21 @@ def card_lines(card: ToolCard) -> list[str]:
 
 
 def history_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
-    """Return a talk as it was held; further lines of a text are indented."""
+    """Return a talk as it was held, with the people's ids if there are several; further lines are indented."""
     shown = []
     for line in lines:
-        who = say("you", lang) if line.role == "user" else (line.speaker or SUPERVISOR)
+        who = speaker_of(line, lines, lang)
         text = indent(clean(line.text).strip(), "    ").strip()
         stopped = f"  ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
         shown.append(f"{moment(line.at_ms)}  {clean(who)}: {text}{stopped}")
     return shown
+
+
+def speaker_of(line: TranscriptLine, lines: Sequence[TranscriptLine], lang: str) -> str:
+    """Return who said a line of a talk: "you", or the user's id if several people took part; or the speaker."""
+    if line.role == "assistant":
+        return line.speaker or SUPERVISOR
+    return line.speaker if len(writers_of(lines)) > 1 else say("you", lang)
 
 
 def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:

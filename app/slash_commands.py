@@ -8,10 +8,11 @@ from agents.errors import UsageError
 from app.listing import columns, history_lines, moment, state_lines, thread_lines
 from app.sentences import say
 from app.visit import Visit
-from prompts import languages
+from prompts import languages, phrase
 
 CALL = re.compile(r"/([a-z_]+)(?:\s+(.*))?", re.DOTALL)
 YES = "yes"
+FORGETS = ("", "profile", "me")
 
 Handler = Callable[[Visit, str, str], Awaitable[str]]
 """Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
@@ -33,6 +34,8 @@ class Command:
     """Where it is offered."""
     yes: str = ""
     """The argument without which it only asks whether it should; a door may offer a button for it."""
+    arguments: tuple[str, ...] = ("",)
+    """The arguments that it takes, if it asks."""
     choices: Choices = _anything
     """What may stand behind its name; a door may complete it."""
 
@@ -100,12 +103,12 @@ async def _state(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def _history(visit: Visit, argument: str, lang: str) -> str:
-    lines = await visit.assistant.history(visit.thread)
+    lines = await visit.assistant.history(visit.thread, visit.owner)
     return "\n".join(history_lines(lines, lang)) if lines else say("reply.nothing_yet", lang)
 
 
 async def _threads(visit: Visit, argument: str, lang: str) -> str:
-    threads = await visit.assistant.threads()
+    threads = await visit.assistant.threads(visit.owner)
     return "\n".join(thread_lines(threads)) if threads else say("no_threads", lang)
 
 
@@ -131,15 +134,31 @@ async def _lang(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def _forget(visit: Visit, argument: str, lang: str) -> str:
-    if argument.lower() != YES:
-        return say("reply.forget_this", lang)
+    *words, last = argument.lower().split() or [""]
+    what = " ".join([*words, *([last] if last != YES else [])])
+    if what not in FORGETS:
+        return say("reply.forget_what", lang)
+    scope = what or ("part" if await visit.assistant.forgetting.is_shared(visit.thread, visit.owner) else "thread")
+    if last != YES:
+        command = " ".join(["/forget", *what.split(), YES])
+        return f"{phrase(f'forget_{scope}', lang)} {say('reply.forget_yes', lang, command=command)}"
     visit.speaker = visit.question = None
     try:
-        was_known = await visit.assistant.forget(visit.thread)
+        was_known = await _forgotten(visit, scope)
     except UsageError:
         # All rows are gone; only their bytes wait for another reader of the file to close it.
         was_known = True
-    return say("reply.forgotten" if was_known else "reply.nothing_yet", lang)
+    return phrase(f"forgotten_{scope}", lang) if was_known else say("reply.nothing_yet", lang)
+
+
+async def _forgotten(visit: Visit, scope: str) -> bool:
+    """Delete what the user has confirmed; False if there was nothing of it."""
+    if scope == "thread":
+        return await visit.assistant.forget(visit.thread)
+    if scope == "part":
+        return await visit.assistant.forgetting.part(visit.thread, visit.owner)
+    await visit.assistant.forgetting.forget(visit.owner, scope)
+    return True
 
 
 async def _trace(visit: Visit, argument: str, lang: str) -> str:
@@ -157,7 +176,11 @@ async def _any_dialog(visit: Visit) -> Mapping[str, str]:
 
 
 async def _any_thread(visit: Visit) -> Mapping[str, str]:
-    return {info.thread: moment(info.active_ms) for info in await visit.assistant.threads()}
+    return {info.thread: moment(info.active_ms) for info in await visit.assistant.threads(visit.owner)}
+
+
+async def _anything_kept(visit: Visit) -> Mapping[str, str]:
+    return dict.fromkeys(filter(None, FORGETS), "")
 
 
 async def _any_language(visit: Visit) -> Mapping[str, str]:
@@ -177,7 +200,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("threads", _threads, doors=("repl",)),
         Command("new", _new, doors=("repl",), choices=_any_thread),
         Command("lang", _lang, choices=_any_language),
-        Command("forget", _forget, yes=YES),
+        Command("forget", _forget, yes=YES, arguments=FORGETS, choices=_anything_kept),
         Command("trace", _trace, doors=("repl",)),
         Command("quit", _quit, doors=("repl",)),
     )

@@ -75,20 +75,20 @@ class Visit:
 
     async def state(self) -> dict[str, Any]:
         """Return the thread's state, empty for a new thread, and note its speaker and its open question."""
-        facts = await self.assistant.state(self.thread) or {}
+        facts = await self.assistant.state(self.thread, self.owner) or {}
         pending = facts.get("pending")
         self.speaker, self.question = facts.get("dialog"), Interrupt(**pending[0]) if pending else None
         return facts
 
     async def answer(self, text: str) -> int | None:
         """Play the answer to the open question, as far as this visit has seen; None if it is no answer."""
-        if self.question is None or not await self.assistant.fits(self.thread, text):
+        if self.question is None or not await self.assistant.fits(self.thread, self.owner, text):
             return None
         # Somebody else may have answered meanwhile, and what is asked now looks the same.
         id = f"{uuid.uuid4().hex}#{mark(self.question.id)}"
         return await self.play(self.turn(text, source=CHOICE, id=id))
 
-    def turn(self, text: str | None, **fields: str) -> Turn:
+    def turn(self, text: str | None, **fields: Any) -> Turn:
         """Return a turn of this visit."""
         return Turn(thread=self.thread, text=text, user=self.user, lang=self.lang, device=TERMINAL, **fields)
 
@@ -120,12 +120,17 @@ class Visit:
                 self._code = self._code or (WAITING if waiting else 0)
 
 
-async def stop_when_begun(assistant: Assistant, thread: str, is_over: Callable[[], bool]) -> bool:
-    """Stop the answer in a thread, also one that still waits for its turn; False if there is none."""
+async def stop_when_begun(
+    assistant: Assistant, thread: str, is_over: Callable[[], bool], user: str | None = None
+) -> bool:
+    """Stop the answer in a thread, also one that still waits for its turn; False if there is none.
+
+    With a user only an answer to them.
+    """
     for _ in range(round(PATIENCE / STOP_AGAIN)):
         if is_over():
             return False
-        if await assistant.stop(thread):
+        if await assistant.stop(thread, user):
             return True
         await asyncio.sleep(STOP_AGAIN)
     return False

@@ -64,7 +64,7 @@ class Chat:
         """Give speakers tools that are not here, by name and parameters; what they answer stands in `finds`."""
         self.speakers = with_strangers(self.speakers, strangers)
 
-    async def says(self, *texts: str | None, thread: str = "ann", lang: str | None = None, **more: str) -> str:
+    async def says(self, *texts: str | None, thread: str = "ann", lang: str | None = None, **more: Any) -> str:
         """Let the user say something, each text in a turn of its own; return the trace of it all.
 
         `more` is what else there may be in a Turn: the user, the id.

@@ -2,8 +2,9 @@
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
+from agents.person import Heard
 from agents.speaker import Speaker
-from agents.state import Heard, State, talk_of
+from agents.state import State, talk_of
 from agents.talk import Talk
 
 

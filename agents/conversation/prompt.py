@@ -13,6 +13,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from agents.context import Context
 from agents.conversation.facts import FactSource
 from agents.conversation.heard import heard_so_far
+from agents.conversation.persons import name_of
 from agents.conversation.scene import Scenes, described
 from agents.conversation.screen import worded
 from agents.notes import notes
@@ -68,7 +69,11 @@ class Prompting:
         parts = [] if speaker.agent else self.context(speaker, state, context)
         if heard["text"] is None:
             return [SystemMessage("\n".join(parts), id=heard["id"])]
-        message = HumanMessage(heard["text"], id=heard["id"], additional_kwargs=notes(context=parts))
+        noted = notes(context=parts)
+        # Only the supervisor is told: a dialog acts on the user's own data, at the user's word.
+        if speaker.is_supervisor and (beside := state.get("beside")):
+            noted |= notes(beside=[phrase("others_said", state["lang"], lines="\n".join(beside))])
+        message = HumanMessage(heard["text"], id=heard["id"], additional_kwargs=noted)
         shelf = self.shelves.get(speaker.name)
         cards = shelf.offer(state, [*history, message]) if shelf else None
         return [message, cards] if cards else [message]
@@ -100,6 +105,8 @@ class Prompting:
         lang = state["lang"]
         now = datetime.now(context.zone).strftime("%A %Y-%m-%d %H:%M %Z")
         parts = [phrase("clock", lang, now=f"{now}, {context.device}" if context.device else now)]
+        if context.is_shared:
+            parts.append(phrase("who_writes", lang, name=name_of(state, context.user)))
         if summary := talk_of(state, speaker.name).get("summary"):
             parts.append(phrase("summed_up", lang, summary=summary))
         if context.intent and speaker.is_supervisor:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from agents.conversation.changes import Change, say
 from agents.events.views import View
-from agents.state import Shown, State
+from agents.person import Shown
+from agents.state import State
 
 VIEWS = 2
 """Views that are remembered."""

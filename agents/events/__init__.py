@@ -137,6 +137,32 @@ class Message(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PrivateMessage(Event):
+    """Something for one user alone, in a thread that others read: a door shows it to that user and nobody else.
+
+    It stands neither in the transcript nor in the record of the turn.
+    """
+
+    type: ClassVar[str] = "private"
+    user: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"privately to {self.user}: {self.text}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forgetting(Event):
+    """The user has confirmed that something is deleted: "profile", or "me" for all that is known of them."""
+
+    type: ClassVar[str] = "forget"
+    what: str
+
+    def __str__(self) -> str:
+        return f"forgets {self.what}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Error(Event):
     """The turn, or a part of it, went wrong; `text` is fit for the user."""
 

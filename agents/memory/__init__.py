@@ -17,6 +17,7 @@ from agents.memory.ledger import Ledger
 from agents.memory.ledger_table import LedgerTable
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
+from agents.memory.people import TO
 from agents.memory.reminders import Reminders
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
@@ -42,14 +43,16 @@ class Memory:
     async def forget(self, thread: str) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.
 
-        The items, reminders and done writes of a user go with the last of the user's threads. Waits for a
-        running turn, so the caller must not hold the thread. Raises UsageError when another process kept the
-        log from being emptied: all rows are gone then, their bytes go when that process closes the file.
+        With a thread of one person go that person's items, reminders and done writes, whatever other threads they
+        have; where several wrote they keep what is theirs. Waits for a running turn, so the caller must not hold the
+        thread. Raises UsageError when another process kept the log from being emptied: all rows are gone then, their
+        bytes go when that process closes the file.
         """
         async with self.locks.hold(thread):
             config: RunnableConfig = {"configurable": {"thread_id": thread}}
             messages = await self.transcript.last(thread) or await self.saver.aget_tuple(config)
-            alone = await self.transcript.only_here(thread)
+            users = await self.transcript.users_of(thread)
+            alone = users if len(users) == 1 else set()
             # In LangGraph's server a thread leaves nothing else here.
             notes, writes = await self.notes.erase(thread), await self.ledger.erase(thread, alone)
             if not (messages or notes or writes):
@@ -62,6 +65,29 @@ class Memory:
             await self.transcript.erase(thread)
             await self._scrub()
         return True
+
+    async def forget_part(self, thread: str, user: str) -> bool:
+        """Remove what a user said in a thread, what they were answered, and what was written for them there.
+
+        Returns False if there was nothing. The caller holds the thread. Raises the same as `forget`.
+        """
+        was_said = await self.transcript.erase_part(thread, user, TO)
+        await self.ledger.erase_part(thread, user)
+        await self._scrub()
+        return was_said
+
+    async def forget_person(self, user: str) -> None:
+        """Remove a user's items, reminders and done writes. Raises the same as `forget`."""
+        await self.store.erase(namespace_of(user))
+        await self.reminders.erase("", {user})
+        await self.ledger.erase("", {user})
+        await self._scrub()
+
+    async def forget_profile(self, user: str) -> None:
+        """Remove a user's forms and what was noted of their goals. Raises the same as `forget`."""
+        for kind in ("forms", "facts"):
+            await self.store.erase(namespace_of(user, kind))
+        await self._scrub()
 
     async def _scrub(self) -> None:
         async with self.saver.lock:

@@ -49,9 +49,8 @@ STATE = """
 SELECT id, user, text, source, received_ms, line, status FROM inbox WHERE thread = ? AND message_id = ?
 """
 LAST_TURN = "SELECT coalesce(max(turn), 0) FROM transcript WHERE thread = ?"
-ONLY_HERE = """
-SELECT DISTINCT user FROM inbox WHERE thread = ?1 AND user NOT IN (SELECT user FROM inbox WHERE thread <> ?1)
-"""
+USERS = "SELECT DISTINCT user FROM inbox WHERE thread = ?"
+THREADS_OF = "SELECT DISTINCT thread FROM inbox WHERE user = ?"
 # A message that was tried again has a line for each try.
 RECORD = """
 INSERT INTO records (letter, record) VALUES (?, ?)
@@ -69,3 +68,12 @@ ERASE = (
     "DELETE FROM inbox WHERE thread = ?",
     "DELETE FROM transcript WHERE thread = ?",
 )
+_PART = "SELECT id FROM inbox WHERE thread = :thread AND user = :user"
+ERASE_PART = (
+    f"DELETE FROM gate_log WHERE letter IN ({_PART})",
+    f"DELETE FROM records WHERE letter IN ({_PART})",
+    """DELETE FROM transcript WHERE thread = :thread AND (json_extract(metadata, :note) = :user
+    OR message_id IN (SELECT message_id FROM inbox WHERE thread = :thread AND user = :user))""",
+    "DELETE FROM inbox WHERE thread = :thread AND user = :user",
+)
+"""What deletes one person's part of a thread."""

@@ -100,6 +100,10 @@ class Ledger:
         """Forget what was written in a thread, and by the users; return False if nothing was written in the thread."""
         return await self._entries.erase(thread, users)
 
+    async def erase_part(self, thread: str, user: str) -> None:
+        """Forget what was written in a thread for a user."""
+        await self._entries.erase_part(thread, user)
+
     @asynccontextmanager
     async def _alone(self, key: str) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:

@@ -153,6 +153,15 @@ class LedgerTable:
             await self.connection.executemany("DELETE FROM ledger WHERE user = ?", [(user,) for user in users])
         return deleted.rowcount > 0
 
+    async def erase_part(self, thread: str, user: str) -> None:
+        """Delete the entries of a user in a thread."""
+        async with self._lock:
+            if not await self._exists():
+                return
+        async with self.writing():
+            sql = "DELETE FROM ledger WHERE thread = ? AND user = ?"
+            await self.connection.execute(sql, (clean(thread), clean(user)))
+
     async def _holding(self, column: str, write: Write) -> Iterable[aiosqlite.Row]:
         """Return the entry that holds for a write, if there is one."""
         about = write.key, self._ms(), write.thread, write.message

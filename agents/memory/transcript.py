@@ -9,7 +9,7 @@ from agents.errors import UsageError
 from agents.memory import gate_log, inbox
 from agents.memory.connection import Connection, Row, writing
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean
-from agents.memory.inbox_sql import ERASE, LETTERS, ONE, ONLY_HERE, RECORDS, TABLES, THREADS
+from agents.memory.inbox_sql import ERASE, ERASE_PART, LETTERS, ONE, RECORDS, TABLES, THREADS, THREADS_OF, USERS
 
 RECORDED = 300
 """Turns of a thread, from its first, whose record is kept."""
@@ -97,9 +97,13 @@ class Transcript:
         """List the threads, the one that was active last first."""
         return [ThreadInfo(*row) for row in await self._rows(THREADS)]
 
-    async def only_here(self, thread: str) -> set[str]:
-        """Return the users of the thread that have no other thread."""
-        return {row[0] for row in await self._rows(ONLY_HERE, clean(thread))}
+    async def users_of(self, thread: str) -> set[str]:
+        """Return the users who wrote in a thread."""
+        return {row[0] for row in await self._rows(USERS, clean(thread))}
+
+    async def threads_of(self, user: str) -> set[str]:
+        """Return the threads in which a user wrote."""
+        return {row[0] for row in await self._rows(THREADS_OF, clean(user))}
 
     async def erase(self, thread: str) -> None:
         """Delete inbox and transcript of the thread."""
@@ -109,6 +113,18 @@ class Transcript:
                 connection.execute(sql, (clean(thread),))
 
         await self._connection.write(delete)
+
+    async def erase_part(self, thread: str, user: str, note: str) -> bool:
+        """Delete what a user said in a thread and was answered, inbox included; return False if there was nothing.
+
+        `note` is the key of a line's metadata that names the user whom a line was for.
+        """
+
+        def delete(connection: sqlite3.Connection) -> int:
+            values = {"thread": clean(thread), "user": clean(user), "note": f"$.{note}"}
+            return sum(connection.execute(sql, values).rowcount for sql in ERASE_PART)
+
+        return await self._connection.write(delete) > 0
 
     async def _letters(self, rest: str, *values: str) -> list[InboxEntry]:
         return [InboxEntry(*row) for row in await self._rows(LETTERS + rest, *values)]

@@ -51,8 +51,8 @@ def _delimited(messages: Sequence[AnyMessage]) -> Iterable[AnyMessage]:
             if message.text:
                 yield HumanMessage(context_block([message.text]))
         elif isinstance(message, HumanMessage):
-            parts = notes_of(message).get("context", []) if KEEP_CONTEXT or place == newest else []
-            block = context_block(parts)
+            noted = notes_of(message) if KEEP_CONTEXT or place == newest else {}
+            block = context_block([*noted.get("context", []), *noted.get("beside", [])])
             text = "\n\n".join(each for each in (block, undelimited(message.text)) if each)
             yield _with_text(message, text)
         elif isinstance(message, ToolMessage):

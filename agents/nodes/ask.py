@@ -19,6 +19,7 @@ from agents.conversation.free import is_elsewhere
 from agents.conversation.screen import on_screen
 from agents.events import ToolEnd
 from agents.identifiers import Aliases
+from agents.person import Heard
 from agents.questions import CHOICE, ask, called, offered, one_line, open_fields, worded
 from agents.questions.agreement import CONFIRM, agreed
 from agents.questions.form_errors import misfits
@@ -26,7 +27,7 @@ from agents.questions.form_fields import FormFields, left_out
 from agents.questions.form_values import complete_form, filled, is_sentence, takes_no
 from agents.questions.options import chosen, misses
 from agents.speaker import Speakers
-from agents.state import Heard, State, holder_of
+from agents.state import State, holder_of
 from agents.talk import Pending
 from agents.text.phrases import is_said, says
 from agents.toolkit.confirmation import mark_of
@@ -42,8 +43,13 @@ class Asking:
     speakers: Speakers
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Wait for the user; the answer is the value with which a client resumes the graph."""
+        """Wait for the user; the answer is the value with which a client resumes the graph.
+
+        Nobody but the user who was asked can answer: for anybody else the question stays.
+        """
         answer = interrupt(ask(state["pending"][0], state["lang"]).plain())
+        if runtime.context.user != state.get("writer", runtime.context.user):
+            return {}
         heard: Heard = {"id": state["heard"]["id"], "text": str(answer), "source": CHOICE}
         change = answered(state, heard, self.speakers)
         update, events = change or NOTHING

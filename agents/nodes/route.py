@@ -14,19 +14,21 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from agents.context import Context
-from agents.conversation import handover
+from agents.conversation import forgetting, handover
 from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
 from agents.conversation.free import fits, named
 from agents.conversation.migration import keep_up
+from agents.conversation.persons import turn_to
 from agents.conversation.scene import Scenes
 from agents.events.handover import Guessed, Observed
 from agents.gate import HIGH, LOW, Gate, Guess
 from agents.nodes import ask
+from agents.person import FORWARDED, Heard, Switch, Wish
 from agents.questions import CHOICE, is_meant
 from agents.scene import Scene
 from agents.speaker import Speaker
-from agents.state import FORWARDED, SUPERVISOR, Heard, State, Switch, Wish, holder_of
-from agents.talk import shortened
+from agents.state import SUPERVISOR, State, holder_of
+from agents.talk import merge_talks, shortened
 from agents.text.phrases import says
 from agents.verdict import By, Kind
 from prompts import phrase
@@ -46,6 +48,8 @@ FRESH: Update = {
     "agreed": None,
 }
 """What each turn begins with."""
+PASSING: Update = {"offer": None, "switched": None, "forgetting": None}
+"""What the next message of the user may answer, and no later one."""
 
 
 class Routing:
@@ -66,12 +70,15 @@ class Routing:
         text = state["heard"]["text"]
         shortcut = await self.recognise(text) if text else None
         turn = state.get("turn", 0) + 1
-        begun = cast(State, {**state, **FRESH, "votes": [], "said": [], "turn": turn, "shortcut": shortcut})
+        own = turn_to(state, runtime.context.user)
+        begun = cast(State, {**state, **own, **FRESH, "votes": [], "said": [], "turn": turn, "shortcut": shortcut})
         update, events = sequence(begun, _cut, *keep_up(begun, self.speakers), self._decide)
         emit(runtime, events)
-        holder = handover.hold(state.get("dialog"))
-        anew = {"votes": Overwrite([]), "said": Overwrite(update.get("said", []))}
-        return {**FRESH, **holder, "offer": None, "switched": None, "turn": turn, **update, **anew}
+        holder = handover.hold(begun.get("dialog"))
+        anew: dict[str, object] = {"votes": Overwrite([]), "said": Overwrite(update.get("said", []))}
+        if "talks" in own:
+            anew["talks"] = Overwrite(merge_talks(begun["talks"], update.get("talks", {})))
+        return {**FRESH, **own, **holder, **PASSING, "turn": turn, **update, **anew}
 
     def _decide(self, state: State) -> Change:
         """Take the message as the answer to a tool's question, if it is one; else decide which speaker hears it."""
@@ -103,6 +110,8 @@ class Routing:
     def _by_words(self, state: State) -> Change:
         """Find who hears a message that answers no tool's question."""
         text = state["heard"]["text"] or ""
+        if forgets := forgetting.heard(state):
+            return forgets
         switched, offered = state.get("switched"), state.get("offer")
         if switched and self._is_undo(switched, text, state["lang"]):
             return sequence(state, *self._undo(switched, state))

@@ -10,8 +10,9 @@ from agents.context import Context
 from agents.conversation import handover
 from agents.conversation.changes import NOTHING, Change, Move, Update, emit, put, say, sequence
 from agents.gate import asks
+from agents.person import Wish
 from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR, State, Wish, talk_of
+from agents.state import SUPERVISOR, State, talk_of
 from prompts import phrase
 
 

@@ -140,23 +140,27 @@ class Speaking:
             spoken, events = say(self.speaker.name, message.text) if message.text.strip() else NOTHING
             if code := message.response_metadata.get(CUT):
                 events = [*events, Error(code=code, text=phrase(code, state["lang"]))]
-        return {"verdict": STAY.plain(), **spoken, "talks": {self.speaker.name: written}}, events
+        update: Update = {"verdict": STAY.plain(), **spoken, "talks": {self.speaker.name: written}}
+        if self.speaker.is_supervisor and state.get("beside"):
+            # What others said stands in the prompt, and is no word of the user's.
+            update["foreign"] = True
+        return update, events
 
     def _passes(self, tool: str) -> bool:
         """Tell whether a call only passes the conversation on: the next speaker answers in its own words."""
         return tool == HAND_BACK or self.prompting.speakers.by_tool(tool) is not None
 
     async def _context(self, runtime: Runtime[Context]) -> Context:
-        """Return what the turn is given; for the supervisor with what the user is after."""
+        """Return what the turn is given; for the supervisor with what the user is after, if nobody reads along."""
         context = runtime.context
-        if not self.speaker.is_supervisor:
+        if not self.speaker.is_supervisor or context.is_shared:
             return context
         return replace(context, intent=await intent_of_user(runtime.store, context.user))
 
     async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
-        """Begin with the values of the form that long-term memory has."""
+        """Begin with the values of the form that long-term memory has; where others read along, with none."""
         talk = talk_of(state, self.speaker.name)
-        if "form" in talk or runtime.store is None:
+        if "form" in talk or runtime.store is None or runtime.context.is_shared:
             return state
         item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), self.speaker.name)
         return with_talk(state, self.speaker.name, {**talk, "form": item.value if item else {}})

@@ -8,6 +8,7 @@ from typing import cast
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
@@ -24,10 +25,11 @@ from agents.identifiers import Aliases
 from agents.memory.store import namespace_of
 from agents.nodes import ask
 from agents.notes import notes_of
+from agents.person import Wish
 from agents.questions.agreement import CONFIRM
 from agents.questions.form_fields import stored_fields
 from agents.speaker import Speaker, Speakers
-from agents.state import State, Wish, form_of, messages_of
+from agents.state import State, form_of, messages_of
 from agents.talk import Json, Pending, TalkUpdate
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.bound_tools import bound_tools
@@ -63,7 +65,7 @@ class Acting:
         update: Update = await self._run(calls, state, runtime.context) if calls else {"view": None}
         form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
         if form and self.speaker.remember and runtime.store is not None:
-            await runtime.store.aput(namespace_of(runtime.context.user, "forms"), self.speaker.name, form)
+            await self._remember(form, runtime.context, runtime.store)
         if update.get("pending"):
             # A question on the screen comes first; the model may pass the conversation on once it is answered.
             # The view of another tool is shown before it: the user may need it to answer.
@@ -83,6 +85,14 @@ class Acting:
             return [ToolCall(name=agreed["tool"], args=agreed["args"], id=agreed["call"], type="tool_call")]
         messages = state["talks"][self.speaker.name]["messages"]
         return next(message for message in reversed(messages) if isinstance(message, AIMessage)).tool_calls
+
+    async def _remember(self, form: Json, context: Context, store: BaseStore) -> None:
+        """Keep the form in long-term memory; where others read along it has only what was said there."""
+        place = namespace_of(context.user, "forms")
+        if context.is_shared:
+            item = await store.aget(place, self.speaker.name)
+            form = {**(item.value if item else {}), **form}
+        await store.aput(place, self.speaker.name, form)
 
     async def _run(self, calls: Sequence[ToolCall], state: State, context: Context) -> Update:
         """Run ordinary tools."""

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Mapping
 
 from agents.events import Interrupt
+from agents.person import Heard
 from agents.questions.agreement import CONFIRM, agreed
 from agents.questions.form_fields import FormFields, left_out
 from agents.questions.form_values import raw_values
 from agents.questions.options import chosen
-from agents.state import Heard
 from agents.talk import Json, Pending
 from prompts import phrase, table
 

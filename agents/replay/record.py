@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agents.events import CUT, RETRY, Error, Event, Message, ToolEnd
+from agents.events import CUT, RETRY, Error, Event, Message, PrivateMessage, ToolEnd
 from agents.events import models as model_events
 from agents.events.models import ModelStart
 from agents.events.trace import trace
@@ -53,6 +53,8 @@ class Recording:
                 self._steps.append(Answered(speaker, tool, dict(args), ok, event.object))
             case View():
                 self._steps.append(_view(event))
+            case PrivateMessage():
+                pass
             case Error(code=code) if code in (RETRY, *CUT):
                 # Only the reply that counted is played again, and a script does not cut it.
                 pass

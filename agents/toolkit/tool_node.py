@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from typing import cast
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
@@ -14,11 +15,12 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 
-from agents.context import emitter
+from agents.context import Context, emitter
 from agents.errors import ContractError
-from agents.events import ToolEnd, ToolStart
+from agents.events import PrivateMessage, ToolEnd, ToolStart
 from agents.events.views import MOST_ENTRIES, Notice
 from agents.identifiers import Aliases
+from agents.questions.agreement import CONFIRM
 from agents.speaker import Speaker
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.confirmation import question_before
@@ -53,6 +55,8 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         begun = time.perf_counter()
         answer = await _answer(request, execute, by_name)
         message = _message(answer, call["id"])
+        if private := _kept_private(message, by_name.get(call["name"]), request):
+            emit(private)
         outcome: ToolResult = message.artifact
         ms = round((time.perf_counter() - begun) * 1000)
         if outcome.question is None:
@@ -101,6 +105,24 @@ async def _answer(request: ToolCallRequest, execute: Execute, by_name: dict[str,
             raise
         LOG.exception("tool %s failed", call["name"])
         return trouble(request, "failed", failed(tool, lang))
+
+
+def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCallRequest) -> PrivateMessage | None:
+    """Take out of a result what is the user's alone and others would read; return it, for the user."""
+    context, lang = cast(Context, request.runtime.context), request.state["lang"]
+    if tool is None or not traits_of(tool).private or not context.is_shared or message.status == "error":
+        return None
+    outcome: ToolResult = message.artifact
+    if outcome.question and outcome.question.kind == CONFIRM:
+        return None
+    text = outcome.view.text() if outcome.view else message.text
+    if outcome.question:
+        options = (
+            f"{option.id or number}. {option.label}" for number, option in enumerate(outcome.question.options, 1)
+        )
+        text = "\n".join([outcome.question.prompt, *options])
+    message.content, message.artifact = phrase("shown_privately", lang), ToolResult()
+    return PrivateMessage(user=context.user, text=text)
 
 
 def _present(message: ToolMessage, tool: BaseTool, aliases: Aliases) -> None:

@@ -67,6 +67,8 @@ class Traits:
     """Whether the same call may answer differently tomorrow: it tells of the world outside (the time, the weather)."""
     always: bool = False
     """Whether it is bound even where there are too many tools to bind."""
+    private: bool = False
+    """Whether what it gives is the user's alone: where others read along it reaches neither the chat nor the model."""
     shortcut: bool = False
     """Whether a plain request for it may be served without a model; it must not need arguments."""
     confirm: Confirm | Callable[[Json], Confirm] | None = None

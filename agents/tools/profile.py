@@ -7,25 +7,27 @@ from typing import Literal
 from langchain_core.tools import tool
 
 from agents.memory.preferences import intent_of_user
+from agents.memory.store import namespace_of
 from agents.toolkit import Answer, Document, Runtime, result, traits
 from prompts import phrase, table
 
 
-@traits(shortcut=True)
+@traits(shortcut=True, private=True)
 @tool
 async def show_profile(runtime: Runtime) -> str:
     """Show what is known of the user so far."""
     lang = runtime.state["lang"]
-    return _markdown(runtime.state["form"], await intent_of_user(runtime.store, runtime.context.user), lang) or phrase(
+    return _markdown(await _form(runtime), await intent_of_user(runtime.store, runtime.context.user), lang) or phrase(
         "profile_empty", lang
     )
 
 
+@traits(private=True)
 @tool(response_format="content_and_artifact")
 async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) -> Answer:
     """Give the user their profile as a document. The document is shown to them; do not repeat it."""
     form, intent, lang = (
-        runtime.state["form"],
+        await _form(runtime),
         await intent_of_user(runtime.store, runtime.context.user),
         runtime.state["lang"],
     )
@@ -38,6 +40,15 @@ async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) 
         text = _markdown(form, intent, lang)
     name = "profile.json" if format == "json" else "profile.md"
     return result(message=phrase("profile_exported", lang, name=name), view=Document(title=name, content=text))
+
+
+async def _form(runtime: Runtime) -> Mapping[str, object]:
+    """Return the user's profile; where others read along the dialog has only what was said there."""
+    form = runtime.state["form"]
+    if not runtime.context.is_shared or runtime.store is None:
+        return form
+    item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), "profile")
+    return {**(item.value if item else {}), **form}
 
 
 def _markdown(form: Mapping[str, object], intent: str, lang: str) -> str:

@@ -4,6 +4,8 @@ A reminder's number never changes, and a call that is repeated after a crash fin
 """
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo
@@ -49,16 +51,16 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -
     return phrase("reminder_set", lang, reminder=_line(added, lang))
 
 
-@traits(view="cards", volatile=True, shortcut=True)
+@traits(view="cards", volatile=True, shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
 async def list_reminders(runtime: Runtime) -> Answer:
     """Show the user's reminders, alarms and timers with their numbers and times."""
     lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
     entries = [Entry(_worded(reminder, lang), number=reminder.number) for reminder in live]
-    return result(message=await listed(runtime), view=CardList(entries=entries) if entries else None)
+    return result(message=_lines(live, lang), view=CardList(entries=entries) if entries else None)
 
 
-@traits(kind="selector")
+@traits(kind="selector", private=True)
 @tool(response_format="content_and_artifact")
 async def choose_reminder(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
     """Let the user choose one of their reminders, when it is unclear which. numbers: those in question; else all."""
@@ -87,8 +89,11 @@ async def change_reminder(
     if when is not None and new is None:
         return phrase("reminder_when", lang, when=when)
     await reminders_of(runtime).change(reminder, call, text=text or reminder.text, moment=new)
-    changed = await _numbered(number, runtime)
-    return phrase("reminder_set", lang, reminder=_line(changed or reminder, lang))
+    changed = await _numbered(number, runtime) or reminder
+    if runtime.context.is_shared and not text:
+        # What it is about was perhaps set where nobody else reads.
+        changed = replace(changed, text="…")
+    return phrase("reminder_set", lang, reminder=_line(changed, lang))
 
 
 @traits(effect="write", repeatable=True, volatile=True)
@@ -143,6 +148,12 @@ def present(runtime: Runtime) -> datetime:
 
 
 async def listed(runtime: Runtime) -> str:
-    """Return the user's reminders in words, one a line."""
-    lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
+    """Return the user's reminders in words, one a line; where others read along, only that they are not shown."""
+    lang = runtime.state["lang"]
+    if runtime.context.is_shared:
+        return phrase("list_kept_private", lang)
+    return _lines(await reminders_of(runtime).live(runtime.context.user), lang)
+
+
+def _lines(live: Sequence[Reminder], lang: str) -> str:
     return "\n".join(_line(reminder, lang) for reminder in live) or phrase("reminders_none", lang)

@@ -19,6 +19,7 @@ async def stop_timer(runtime: Runtime) -> str:
         runtime.context.user, running[0].number, runtime.tool_call_id or ""
     ):
         return phrase("timer_stopped", lang)
+    # A timer has no text of its own, so that it may be named where others read along.
     lines = "\n".join(f"{timer.number}. {timer.text}: {worded(timer.moment, lang)}" for timer in running)
     return phrase("timers_several", lang, list=lines) if running else phrase("timers_none", lang)
 

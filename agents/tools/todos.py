@@ -4,6 +4,7 @@ A to-do's number never changes, and its key comes from the call that made it: a 
 a crash finds its work done and does nothing twice.
 """
 
+from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 
@@ -34,11 +35,12 @@ async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=
         for key, text in zip(keys, items, strict=True):
             if key not in stored:
                 highest += 1
-                await _store(runtime).aput(_place(runtime), key, {"number": highest, "text": text, "done": False})
-        return await _listed(runtime)
+                value = {"number": highest, "text": text, "done": False}
+                await _store(runtime).aput(_place(runtime), key, value)
+        return await _listed(runtime, keys)
 
 
-@traits(view="cards", shortcut=True)
+@traits(view="cards", shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
 async def list_todos(runtime: Runtime) -> Answer:
     """Show the user's to-dos with their numbers."""
@@ -46,7 +48,7 @@ async def list_todos(runtime: Runtime) -> Answer:
     return result(message=await _listed(runtime), view=CardList(entries=entries) if entries else None)
 
 
-@traits(kind="selector")
+@traits(kind="selector", private=True)
 @tool(response_format="content_and_artifact")
 async def choose_todo(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
     """Let the user choose one of their to-dos, when it is unclear which. numbers: those in question; else all."""
@@ -66,7 +68,7 @@ async def change_todo(number: Number, runtime: Runtime, text: Text | None = None
         changes = {"text": text, "done": done}
         value = {**item.value, **{name: new for name, new in changes.items() if new is not None}}
         await _store(runtime).aput(_place(runtime), item.key, value)
-        return await _listed(runtime)
+        return await _listed(runtime, [item.key] if text else [])
 
 
 @traits(effect="write", repeatable=True)
@@ -99,9 +101,13 @@ async def _numbered(number: int, runtime: Runtime) -> Item | None:
     return next((item for item in await _stored(runtime) if item.value["number"] == number), None)
 
 
-async def _listed(runtime: Runtime) -> str:
-    lines = [f"{item.value['number']}. {_worded(item, runtime)}" for item in await _stored(runtime)]
-    return "\n".join(lines) or phrase("todos_none", runtime.state["lang"])
+async def _listed(runtime: Runtime, named: Collection[str] = ()) -> str:
+    """Return the list in words; where others read along, the to-dos with these keys, which the user has just named."""
+    items, lang = await _stored(runtime), runtime.state["lang"]
+    is_shared = runtime.context.is_shared
+    shown = [item for item in items if item.key in named] if is_shared else items
+    lines = [f"{item.value['number']}. {_worded(item, runtime)}" for item in shown]
+    return "\n".join(lines) or phrase("list_kept_private" if is_shared else "todos_none", lang)
 
 
 def _worded(item: Item, runtime: Runtime) -> str:

@@ -6,20 +6,23 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from agents.conversation.persons import seen_by
 from agents.conversation.prompt import Prompting
-from agents.events import Error, Event, Interrupt, Message, TurnEnd, TurnStart
+from agents.events import Error, Event, Forgetting, Interrupt, Message, TurnEnd, TurnStart
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, now_ms
+from agents.memory.people import TO, lines_of
 from agents.memory.typed_file import TypedFile
 from agents.questions import ask, fits
 from agents.replay.record import Record, read_record
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR, State
 from app.assistant.closing import FAILURE
+from app.assistant.forgetter import Forgetter
 from app.assistant.reminder_clock import Deliver, ringing
 from app.assistant.run import Stamp, config_of
+from app.assistant.said_aloud import UNASKED
 from app.assistant.turn_count import TurnCount
-from app.assistant.turn_input import UNASKED
-from app.assistant.turn_player import TurnPlayer
+from app.assistant.turn_player import Place, TurnPlayer
 from prompts import phrase
 
 TERMINAL = "terminal"
@@ -43,6 +46,10 @@ class Turn:
     source: str = "message"
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
+    is_group: bool = False
+    """Whether others read along: what is the user's alone is then not shown in the thread."""
+    name: str = ""
+    """What the user is called in a group; anything a user may choose."""
 
     @property
     def owner(self) -> str:
@@ -61,6 +68,7 @@ class Assistant:
         self.graph, self.memory = player.graph, player.memory
         self._player, self._prompting = player, Prompting(speakers)
         self._turn_count = TurnCount(player.limits.turns_per_hour)
+        self.forgetting = Forgetter(player.graph, player.memory, self.typed, speakers)
 
     @property
     def dialogs(self) -> Mapping[str, str]:
@@ -81,16 +89,30 @@ class Assistant:
         Raises:
             UsageError: the id was used before with another text.
         """
+        forgets: Forgetting | None = None
+        end: TurnEnd | None = None
         async with self.memory.locks.hold(turn.thread):
             stamp = Stamp(turn.thread)
             if (refusal := self._refusal(turn)) is not None:
                 for event in await self._refused(turn, refusal):
                     yield stamp(event, 0)
                 return
+            place = Place(turn.owner, turn.lang, turn.device, turn.is_group, turn.name)
             for entry in await self.memory.transcript.accept_in_order(turn.entry()):
-                async with aclosing(self._player.play(entry, turn.lang, turn.device, stamp)) as events:
+                async with aclosing(self._player.play(entry, place, stamp)) as events:
                     async for event in events:
-                        yield event
+                        forgets = event if isinstance(event, Forgetting) else forgets
+                        if forgets and isinstance(event, TurnEnd):
+                            end = event
+                        else:
+                            yield event
+        if forgets and end:
+            # What is deleted is of many threads, and each must be free.
+            lang = turn.lang or (await self.state(turn.thread, turn.owner) or {}).get("lang") or self._player.lang
+            await self.forgetting.forget(turn.owner, forgets.what)
+            text = phrase(f"forgotten_{forgets.what}", lang)
+            yield stamp(Message(speaker=SUPERVISOR, text=text), end.turn)
+            yield stamp(end, end.turn)
 
     async def receive(self, turn: Turn) -> bool:
         """Store a message that is to be played later, also by another process; False if it was stored before.
@@ -107,21 +129,28 @@ class Assistant:
             await self.memory.transcript.accept(turn.entry())
         return True
 
-    async def unanswered(self, thread: str, device: str) -> list[Turn]:
+    async def unanswered(self, thread: str, device: str, *, is_group: bool = False) -> list[Turn]:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
         return [
             Turn(
-                thread=thread, text=entry.text, user=entry.user, id=entry.message_id, source=entry.source, device=device
+                thread=thread,
+                text=entry.text,
+                user=entry.user,
+                id=entry.message_id,
+                source=entry.source,
+                device=device,
+                is_group=is_group,
             )
             for entry in await self.memory.transcript.open_entries(thread)
         ]
 
-    async def tell(self, thread: str, text: str, id: str) -> Message:
-        """Store a message that answers nothing, once per `id`, and return it.
+    async def tell(self, thread: str, text: str, id: str, user: str | None = None) -> Message:
+        """Store a message that answers nothing, once per `id`, and return it; `user` is whom it is for.
 
         The caller holds the thread (`memory.locks.hold`). The next speaker of the thread reads it.
         """
-        line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": UNASKED})
+        to = {TO: user} if user not in (None, thread) else {}
+        line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": UNASKED, **to})
         stored = await self.memory.transcript.tell(thread, line)
         return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
 
@@ -129,44 +158,49 @@ class Assistant:
         """Let the reminders of one user, or of all, ring during a block."""
         return ringing(self.memory, deliver, user=user)
 
-    async def stop(self, thread: str) -> bool:
-        """Stop the answer that is being made in a thread; its `play` then ends with what was shown."""
-        return self._player.stop(thread)
+    async def stop(self, thread: str, user: str | None = None) -> bool:
+        """Stop the answer that is being made in a thread; its `play` then ends with what was shown.
 
-    async def state(self, thread: str) -> dict[str, Any] | None:
-        """Return the state of a thread as plain data; None for an unknown one."""
+        With a user only an answer to them; False if there is none.
+        """
+        return self._player.stop(thread, user)
+
+    async def state(self, thread: str, user: str | None = None) -> dict[str, Any] | None:
+        """Return the state of a thread as plain data; None for an unknown one.
+
+        Where several people write it is that of `user`; without one that of whoever wrote last, and everybody's own
+        under `persons`.
+        """
         values = await self._values(thread)
         if not values:
             return None
-        talks = values.get("talks", {})
-        return {
-            "thread": thread,
-            "is_active": values.get("is_active", True),
-            "dialog": values.get("dialog"),
-            "paused": values.get("paused", []),
-            "turn": values.get("turn", 0),
-            "pending": [ask(question, values["lang"]).body() for question in values.get("pending", [])],
-            "lang": values.get("lang"),
-            "wishes": values.get("wishes", []),
-            "forms": {name: talk["form"] for name, talk in talks.items() if talk.get("form")},
-            "talks": {name: {**talk, "messages": len(talk.get("messages", []))} for name, talk in talks.items()},
-        }
+        if user is not None:
+            return _facts(thread, seen_by(values, user))
+        persons = {person: _facts(thread, seen_by(values, person)) for person in values.get("persons", {})}
+        return _facts(thread, values) | ({"persons": persons} if persons else {})
 
-    async def question(self, thread: str) -> Interrupt | None:
-        """Return the open question of a tool to the user of a thread; None if there is none."""
+    async def asked(self, thread: str) -> list[str]:
+        """Return the users of a thread who have an open question of a tool before them."""
         values = await self._values(thread)
+        people = [values.get("writer", thread), *values.get("persons", {})]
+        return [user for user in dict.fromkeys(people) if seen_by(values, user).get("pending")]
+
+    async def question(self, thread: str, user: str) -> Interrupt | None:
+        """Return the open question of a tool to a user in a thread; None if there is none."""
+        values = seen_by(await self._values(thread), user)
         pending = values.get("pending")
         return ask(pending[0], values["lang"]) if pending else None
 
-    async def fits(self, thread: str, text: str) -> bool:
+    async def fits(self, thread: str, user: str, text: str) -> bool:
         """Tell whether a tool waits for the user and the text, sent as a `CHOICE`, answers it."""
-        values = await self._values(thread)
+        values = seen_by(await self._values(thread), user)
         pending = values.get("pending")
         return fits(pending[0], text, values["lang"]) if pending else False
 
-    async def history(self, thread: str) -> list[TranscriptLine]:
-        """Return a thread's transcript, oldest line first."""
-        return await self.memory.transcript.lines(thread)
+    async def history(self, thread: str, user: str | None = None) -> list[TranscriptLine]:
+        """Return a thread's transcript, oldest line first; with a user only what they said and were answered."""
+        lines = await self.memory.transcript.lines(thread)
+        return lines if user is None else lines_of(user, lines)
 
     async def records(self, thread: str) -> list[Record]:
         """Return the turns of a thread as they can be played again, oldest first."""
@@ -177,16 +211,17 @@ class Assistant:
         rows = await self.memory.transcript.records(thread)
         return [read_record(text, record or "", answers.get(message_id, [])) for message_id, text, record in rows]
 
-    async def threads(self) -> list[ThreadInfo]:
-        """List the threads, the latest first."""
-        return await self.memory.transcript.threads()
+    async def threads(self, user: str | None = None) -> list[ThreadInfo]:
+        """List the threads, or those in which a user has written, the latest first."""
+        threads = await self.memory.transcript.threads()
+        if user is None:
+            return threads
+        own = await self.memory.transcript.threads_of(user)
+        return [info for info in threads if info.thread in own]
 
     async def forget(self, thread: str) -> bool:
-        """Remove every trace of a thread; False if there was none."""
-        try:
-            return await self.memory.forget(thread)
-        finally:
-            self.typed.forget(thread)
+        """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none."""
+        return await self.forgetting.thread(thread)
 
     def prompt(self, dialog: str | None, lang: str) -> str:
         """Return the system prompt of a dialog, or (None) of the supervisor; a dialog that is gone has none."""
@@ -212,10 +247,27 @@ class Assistant:
 
     async def _refused(self, turn: Turn, refusal: Error) -> list[Event]:
         """Return the events of a message that is not taken; nothing of it is stored."""
-        values = await self._values(turn.thread)
+        values = seen_by(await self._values(turn.thread), turn.owner)
         start = TurnStart(text=turn.text and turn.text[:MOST_ECHOED], source=turn.source)
         holder = values.get("dialog")
         return [start, refusal, TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(values.get("pending")))]
 
     async def _values(self, thread: str) -> State:
         return cast(State, (await self.graph.aget_state(config_of(thread))).values)
+
+
+def _facts(thread: str, values: State) -> dict[str, Any]:
+    """Return a state as plain data."""
+    talks = values.get("talks", {})
+    return {
+        "thread": thread,
+        "is_active": values.get("is_active", True),
+        "dialog": values.get("dialog"),
+        "paused": values.get("paused", []),
+        "turn": values.get("turn", 0),
+        "pending": [ask(question, values["lang"]).body() for question in values.get("pending", [])],
+        "lang": values.get("lang"),
+        "wishes": values.get("wishes", []),
+        "forms": {name: talk["form"] for name, talk in talks.items() if talk.get("form")},
+        "talks": {name: {**talk, "messages": len(talk.get("messages", []))} for name, talk in talks.items()},
+    }

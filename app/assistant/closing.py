@@ -9,11 +9,13 @@ from langgraph.types import Overwrite
 
 from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
+from agents.conversation.persons import turn_to
 from agents.errors import ModelUnavailable
 from agents.events import Error, Message
 from agents.history import mend
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine, now_ms
+from agents.memory.people import TO
 from agents.state import SUPERVISOR, State
 from agents.talk import merge_talks
 from app.assistant.run import Run
@@ -48,6 +50,8 @@ class Closing:
         if not begun:
             talks = merge_talks(state.get("talks", {}), missed)
             state = cast(State, {**state, **message_update, "talks": talks})
+        own = turn_to(state, entry.user)
+        state = cast(State, {**state, **own})
         speaker = run.speaker or state.get("dialog") or SUPERVISOR
         talk = state.get("talks", {}).get(speaker, {})
         heard = heard_message(state["heard"], talk)
@@ -62,7 +66,10 @@ class Closing:
             "turn": run.turn,
         }
         caught_up = {name: {"messages": state["talks"][name]["messages"]} for name in missed}
-        update = {**message_update, **over, "talks": {**caught_up, speaker: {"messages": messages}}}
+        talks_update: object = {**caught_up, speaker: {"messages": messages}}
+        if "talks" in own:
+            talks_update = Overwrite(merge_talks(state["talks"], {speaker: {"messages": messages}}))
+        update = {**message_update, **own, **over, "talks": talks_update}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
         message = Message(speaker=speaker, text=run.shown, interrupted=True)
         run.messages.append(message)
@@ -88,15 +95,16 @@ class Closing:
     ) -> None:
         now = now_ms()
         lines = []
+        to = {TO: entry.user} if run.context.is_shared else {}
         for message in run.messages:
             stopped = {"interrupted": True, "interrupt_timestamp": now} if message.interrupted else {}
             original = {"original": message.original} if message.original else {}
-            metadata = {"source": "llm" if entry.text is not None else "greeting", **stopped, **original}
+            metadata = {"source": "llm" if entry.text is not None else "greeting", **stopped, **original, **to}
             lines.append(
                 TranscriptLine("assistant", message.speaker, message.text, run.turn, entry.message_id, now, metadata)
             )
         if error is not None:
-            failure = {"source": FAILURE, "code": error.code}
+            failure = {"source": FAILURE, "code": error.code, **to}
             lines.append(TranscriptLine("assistant", SUPERVISOR, error.text, run.turn, entry.message_id, now, failure))
         # Of a turn that was stopped or failed nobody knows whether the guess was right.
         guess = run.guess.logged() if status == "done" else None

@@ -11,35 +11,61 @@ from langgraph.types import StateSnapshot
 from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.conversation.migration import from_transcript
+from agents.conversation.persons import BLANK
 from agents.history import dangling, set_before
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.state import SUPERVISOR, State
 from agents.talk import TalkUpdate
+from app.assistant.said_aloud import UNASKED, shared_update
 
 LOG = logging.getLogger(__name__)
-UNASKED = "unasked"
-"""The source of a line that answers no message, such as a reminder."""
 REMEMBERED = 20
 """Lines of a transcript from which a lost state is rebuilt."""
 
 
-def update_for(entry: InboxEntry, lang: str, snapshot: StateSnapshot, lines: Sequence[TranscriptLine]) -> Update:
+def update_for(
+    entry: InboxEntry,
+    lang: str,
+    snapshot: StateSnapshot,
+    lines: Sequence[TranscriptLine],
+    *,
+    is_shared: bool = False,
+    name: str = "",
+) -> Update:
     """Return the state update of a message; it includes the message before it, if no model has read that one.
 
-    `lines` are the last ones of the transcript.
+    `lines` are the last ones of the transcript. `name` is what the writer is called where several people write.
     """
     state = cast(State, snapshot.values)
-    update: Update = {"heard": {"id": entry.message_id, "text": entry.text, "source": entry.source}, "lang": lang}
+    update: Update = {
+        "heard": {"id": entry.message_id, "text": entry.text, "source": entry.source, "user": entry.user},
+        "lang": lang,
+    }
     unasked = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
+    if is_shared:
+        update |= shared_update(entry, state, lines, name)
+        # Where several write, a reminder is told with what else was said.
+        unasked_for: Sequence[TranscriptLine] = []
+    else:
+        unasked_for = unasked
     answered = lines[: len(lines) - len(unasked)]
     if snapshot.tasks and not snapshot.interrupts and "heard" in state and not _only_stored(snapshot, answered):
         holder = state.get("dialog") or SUPERVISOR
-        unheard = heard_message(state["heard"], state.get("talks", {}).get(holder, {}))
-        return {**update, "talks": _caught_up(state, unasked, unheard)}
+        is_writers = state["heard"].get("user", "") in ("", state.get("writer", ""))
+        talk = state.get("talks", {}).get(holder, {})
+        unheard = heard_message(state["heard"], talk) if is_writers else None
+        return {**update, "talks": _caught_up(state, unasked_for, unheard)}
     if answered and answered[-1].message_id != state.get("heard", {}).get("id"):
         LOG.warning("thread %s: its state is older than its transcript; rebuilt", entry.thread)
-        return {**update, **from_transcript(lines)}
-    return {**update, "talks": _caught_up(state, unasked)}
+        return {**update, **(_anew(entry, state) if is_shared else from_transcript(lines))}
+    return {**update, "talks": _caught_up(state, unasked_for)}
+
+
+def _anew(entry: InboxEntry, state: State) -> Update:
+    """Return a lost state where several people write: everybody begins anew, and is told what was said aloud."""
+    ended: TalkUpdate = {"messages": [], "form": {}, "status": "finished"}
+    talks = dict.fromkeys(state.get("talks", {}), ended)
+    return cast(Update, {**BLANK, "talks": talks, "writer": entry.user})
 
 
 def _only_stored(snapshot: StateSnapshot, answered: Sequence[TranscriptLine]) -> bool:

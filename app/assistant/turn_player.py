@@ -12,6 +12,7 @@ from langgraph.types import StateSnapshot
 
 from agents.context import Context, make_context
 from agents.conversation.changes import Update
+from agents.conversation.persons import others_in, seen_by
 from agents.events import Event, Message, TurnEnd, TurnStart
 from agents.help.chain import HelpChain
 from agents.limits import Limits
@@ -39,6 +40,21 @@ class Progress(Enum):
     ENDED = "the graph came to its end, and only the outcome is not stored"
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a message was written, as its door says."""
+
+    user: str
+    """The user who wrote it."""
+    lang: str | None = None
+    """The language to answer in, if the door has fixed one."""
+    device: str = ""
+    is_group: bool = False
+    """Whether others read along, whoever has written so far."""
+    name: str = ""
+    """What the writer is called."""
+
+
 @dataclass(eq=False)
 class TurnPlayer:
     """Carry messages through the graph, one run at a time per thread; the caller holds the thread."""
@@ -55,28 +71,36 @@ class TurnPlayer:
         self._closing = Closing(self.graph, self.memory, self.languages.default)
         self._runs: dict[str, Run] = {}
 
-    def stop(self, thread: str) -> bool:
-        """Stop the running answer of a thread; False if there is none."""
-        run = self._runs.get(thread)
-        if run is not None:
-            run.stop()
-        return run is not None
+    @property
+    def lang(self) -> str:
+        """The language of a thread in which nothing was said."""
+        return self.languages.default
 
-    async def play(self, entry: InboxEntry, lang: str | None, device: str, stamp: Stamp) -> AsyncGenerator[Event, None]:
+    def stop(self, thread: str, user: str | None = None) -> bool:
+        """Stop the running answer of a thread, of this user if one is named; False if there is none."""
+        run = self._runs.get(thread)
+        if run is None or user not in (None, run.context.user):
+            return False
+        run.stop()
+        return True
+
+    async def play(self, entry: InboxEntry, place: Place, stamp: Stamp) -> AsyncGenerator[Event, None]:
         """Answer a message and yield the events, stamped; repeat the outcome of one that was answered before."""
         snapshot = await self._snapshot(entry.thread)
         if entry.status in ("done", "interrupted"):
-            for event in await self._repeated(entry, cast(State, snapshot.values)):
+            for event in await self._repeated(entry, seen_by(cast(State, snapshot.values), entry.user)):
                 yield stamp(event, entry.turn)
             return
         begun, progress = time.perf_counter(), progress_of(entry, snapshot)
         preferences = await Preferences.of(self.memory.store, entry.user)
         is_resumed = progress in (Progress.ROUTED, Progress.ENDED)
-        context = self._context(entry, device, snapshot, preferences.zone)
+        context = await self._context(entry, place, snapshot, preferences.zone)
         run = Run(self.graph, context, snapshot, is_resumed=is_resumed)
         self._runs[entry.thread] = run
         try:
-            update = await self._update(entry, snapshot, lang or preferences.lang) if progress is Progress.NEW else None
+            update = None
+            if progress is Progress.NEW:
+                update = await self._update(entry, snapshot, place, context, preferences.lang)
             run.recording.begin((update or run.state)["lang"], resumed=is_resumed)
             for event in (TurnStart(text=entry.text, source=entry.source), *_as_shown(run.messages, run.state)):
                 yield stamp(event, run.turn)
@@ -113,7 +137,15 @@ class TurnPlayer:
         ]
         return [TurnStart(text=entry.text, source=entry.source), *_as_shown(messages, state), _end(state)]
 
-    def _context(self, entry: InboxEntry, device: str, snapshot: StateSnapshot, zone: ZoneInfo | None) -> Context:
+    async def _context(
+        self, entry: InboxEntry, place: Place, snapshot: StateSnapshot, zone: ZoneInfo | None
+    ) -> Context:
+        state = cast(State, snapshot.values)
+        is_shared = place.is_group or bool(others_in(state, entry.user))
+        if state and "writer" not in state and not is_shared:
+            # A thread of an older version does not say whose it is; its transcript does.
+            lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
+            is_shared = any(line.role == "user" and line.speaker != entry.user for line in lines)
         return make_context(
             self.memory,
             entry.thread,
@@ -122,18 +154,26 @@ class TurnPlayer:
             zone=zone,
             permissions=self.permissions.of(entry.user),
             help=self.help,
-            device=device,
+            device=place.device,
+            is_shared=is_shared,
             ballot=Ballot(_votes(snapshot)),
             limits=self.limits,
         )
 
-    async def _update(self, entry: InboxEntry, snapshot: StateSnapshot, lang: str | None) -> Update:
-        """Return what a new message puts into the state. Of a transcript that is not ahead of it one line is read."""
-        chosen = self.languages.choose(entry, lang, snapshot.values.get("lang"))
+    async def _update(
+        self, entry: InboxEntry, snapshot: StateSnapshot, place: Place, context: Context, set_lang: str | None
+    ) -> Update:
+        """Return what a new message puts into the state; `set_lang` is the language that the user has set.
+
+        Of a transcript that is not ahead of the state, in a thread of one person, one line is read.
+        """
+        before = snapshot.values.get("persons", {}).get(entry.user, {}).get("lang", snapshot.values.get("lang"))
+        chosen = self.languages.choose(entry, place.lang or set_lang, before)
         lines = await self.memory.transcript.lines(entry.thread, limit=1)
-        if lines and lines[-1].message_id != snapshot.values.get("heard", {}).get("id"):
+        if context.is_shared or (lines and lines[-1].message_id != snapshot.values.get("heard", {}).get("id")):
             lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
-        return update_for(entry, chosen, snapshot, lines)
+        name = place.name if place.user == entry.user else ""
+        return update_for(entry, chosen, snapshot, lines, is_shared=context.is_shared, name=name)
 
 
 def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:

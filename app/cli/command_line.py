@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from agents.errors import ConfigError, ContractError, UsageError
-from app.cli import calibrate, demo, export, inspect, setup, talk, tools
+from app.cli import calibrate, demo, export, forget, inspect, setup, talk, tools
 from app.cli.stdout import results_alone
 from app.settings import Settings, read_settings
 from app.signals import cancelled_by
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     going_back = command("back", inspect.back, "go back to the end of an earlier turn; what was done stays done")
     going_back.add_argument("--turn", type=int, required=True, metavar="K", help="as `history --json` numbers them")
     _on_thread(going_back)
-    _on_thread(command("forget", inspect.forget, "remove every trace of a thread"))
+    _forgetting(command("forget", forget.forget, "delete a thread, a person's part of it, or all about a person"))
     _demonstrating(command("demo", demo.demo, "watch a conversation that shows what it can do"))
     _setting_up(command("setup", setup.setup, "connect a language model and write .env"))
     _json(command("notes", inspect.notes, "list what was passed on to a person"))
@@ -96,6 +96,13 @@ def _talking(parser: argparse.ArgumentParser, *, thread: str | None = THREAD) ->
 
 def _on_thread(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--thread", type=_name, required=True)
+    _json(parser)
+
+
+def _forgetting(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--thread", type=_name, help="which conversation")
+    parser.add_argument("--user", type=_name, help="whose part of it; without a thread all that is kept of this user")
+    parser.add_argument("--yes", action="store_true", help="do not ask; without a terminal nobody is asked")
     _json(parser)
 
 

@@ -7,14 +7,14 @@ from datetime import datetime
 
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
+from agents.memory.people import writers_of
 from agents.replay.record import Record
-from agents.state import SUPERVISOR
 from agents.text.clean import clean, safe_json
 from app.cli.replay import rehearse
 from app.cli.stdout import stdout
 from app.cli.trace_test import trace_test
 from app.composition import open_assistant
-from app.listing import moment
+from app.listing import moment, speaker_of
 from app.sentences import say
 from app.settings import Settings
 
@@ -61,7 +61,7 @@ def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, M
     """Return a conversation to be read: who said what and when, and what the dialogs found out."""
     parts = [f"# {say('export.title', lang, thread=thread)}"]
     for line in lines:
-        who = say("you", lang) if line.role == "user" else (line.speaker or SUPERVISOR)
+        who = speaker_of(line, lines, lang)
         stopped = f" · ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
         quoted = "\n".join(f"> {text}".rstrip() for text in line.text.strip().split("\n"))
         parts.append(f"**{who}** · {moment(line.at_ms)}{stopped}\n\n{quoted}")
@@ -76,6 +76,8 @@ def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, M
 
 async def _test(records: Sequence[Record], lines: Sequence[TranscriptLine], lang: str) -> str:
     """Return the test; say on stderr where it ends before the conversation does, and why."""
+    if len(writers_of(lines)) > 1:
+        raise UsageError(say("export.several", lang))
     play = await rehearse(records)
     covered, all_turns = len(play.turns), len(records)
     if covered < all_turns:

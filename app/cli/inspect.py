@@ -8,8 +8,8 @@ from typing import Any
 from agents.errors import ConfigError, UsageError
 from app.assistant import Assistant
 from app.assistant.run import config_of
+from app.assistant.said_aloud import UNASKED
 from app.assistant.time_travel import go_back, kept_turns
-from app.assistant.turn_input import UNASKED
 from app.cli.stdout import print_result
 from app.composition import discover, open_assistant
 from app.composition.remote_tools import with_remote_tools
@@ -63,15 +63,6 @@ async def back(options: Namespace, settings: Settings) -> int:
         ]
     result = {"thread": options.thread, "turn": options.turn, "left": facts["turn"], "text": told.text}
     return print_result(options, result, [*history_lines(lines, lang), "", told.text])
-
-
-async def forget(options: Namespace, settings: Settings) -> int:
-    """Remove every trace of a thread."""
-    async with open_assistant(settings, remote=False) as assistant:
-        if not await assistant.forget(options.thread):
-            raise UsageError(say("no_thread", settings.app_lang, thread=repr(options.thread)))
-    answer = say("forgotten", settings.app_lang, thread=options.thread)
-    return print_result(options, {"thread": options.thread, "forgotten": True}, [answer])
 
 
 async def notes(options: Namespace, settings: Settings) -> int:

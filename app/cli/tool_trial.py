@@ -19,8 +19,9 @@ from agents.memory import Memory, open_memory
 from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of
 from agents.nodes.tools import Acting
+from agents.person import Heard
 from agents.speaker import Speaker, Speakers
-from agents.state import Heard, State
+from agents.state import State
 from agents.talk import Json, Pending
 from agents.toolkit.guard import parameters
 from app.assistant import TERMINAL

@@ -17,6 +17,7 @@ def place_of(message: MaybeInaccessibleMessage, user: User) -> Place:
         message=message.message_id,
         user=None if is_private else f"{PREFIX}{user.id}",
         lang=lang if lang in languages() else None,
+        name="" if is_private else user.full_name,
     )
 
 

@@ -51,14 +51,14 @@ class TelegramDoor:
         lines = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
         if not lines and not await self.tell(ring.thread, ring.text):
             raise Unreachable
-        await self.assistant.tell(ring.thread, ring.text, ring.id)
+        await self.assistant.tell(ring.thread, ring.text, ring.id, ring.user)
 
     async def recover(self) -> None:
         """Take up the messages that were received and not answered before the process ended."""
         for info in await self.assistant.threads():
             if (chat := chat_of(info.thread)) is None:
                 continue
-            for turn in await self.assistant.unanswered(info.thread, DOOR):
+            for turn in await self.assistant.unanswered(info.thread, DOOR, is_group=Place(chat).is_group):
                 self.attend(Place(chat), partial(self.play, chat, turn))
 
     def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
@@ -67,7 +67,7 @@ class TelegramDoor:
 
     async def lang(self, place: Place) -> str:
         """Return the language of this door's own sentences in a chat."""
-        state = await self.assistant.state(place.thread) or {}
+        state = await self.assistant.state(place.thread, place.owner) or {}
         return str(state.get("lang") or place.lang or self._lang)
 
     async def remark(self, place: Place, key: str, **variables: object) -> None:
@@ -88,7 +88,7 @@ class TelegramDoor:
         gone: Gone | None = None
         receipts = Receipts(self.assistant.memory.store, turn.thread)
         await receipts.read()
-        lang = partial(self.lang, Place(chat))
+        lang = partial(self.lang, Place(chat, user=turn.user))
         screen = ChatScreen(self.sender, receipts, chat, turn.owner, lang)
         async with running(self._type(chat)), aclosing(self.assistant.play(turn)) as events:
             async for event in events:

@@ -18,6 +18,18 @@ class Place:
     """The id of the user who wrote it; None in a private chat, whose thread id is also the user id."""
     lang: str | None = None
     """The language of the user's Telegram, if it is one of ours."""
+    name: str = ""
+    """What the user is called."""
+
+    @property
+    def is_group(self) -> bool:
+        """Whether others read what is said here; Telegram gives private chats the positive numbers."""
+        return self.chat < 0
+
+    @property
+    def owner(self) -> str:
+        """The user who wrote the message."""
+        return self.user or self.thread
 
     @property
     def thread(self) -> str:
@@ -27,7 +39,17 @@ class Place:
     def turn(self, text: str | None, *, id: str = "", lang: str | None = None, source: str = "message") -> Turn:
         """Return a turn of this message's user; the same message has the same id unless another one is given."""
         own = id or f"{self.thread}-{self.message}"
-        return Turn(thread=self.thread, text=text, user=self.user, lang=lang, id=own, source=source, device=DOOR)
+        return Turn(
+            thread=self.thread,
+            text=text,
+            user=self.user,
+            lang=lang,
+            id=own,
+            source=source,
+            device=DOOR,
+            is_group=self.is_group,
+            name=self.name,
+        )
 
 
 def chat_of(thread: str) -> int | None:

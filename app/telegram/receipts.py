@@ -2,7 +2,7 @@
 
 import hashlib
 
-from agents.events import Event, Message
+from agents.events import Event, Message, PrivateMessage
 from agents.events.views import View
 from agents.memory.store import Store, namespace_of
 from app.telegram.place import DOOR
@@ -24,7 +24,7 @@ class Receipts:
 
     def take(self, event: Event) -> bool:
         """Tell whether the event was delivered before; each receipt counts once."""
-        if not isinstance(event, Message | View):
+        if not isinstance(event, Message | PrivateMessage | View):
             return False
         digest = _digest(event)
         is_known = digest in self._before
@@ -34,7 +34,7 @@ class Receipts:
 
     async def add(self, event: Event) -> None:
         """Note that the event was delivered."""
-        if isinstance(event, Message | View):
+        if isinstance(event, Message | PrivateMessage | View):
             self._now.append(_digest(event))
             await self._store.aput(self._place, DOOR, {"delivered": self._now})
 
@@ -44,7 +44,7 @@ class Receipts:
             await self._store.adelete(self._place, DOOR)
 
 
-def _digest(event: Message | View) -> str:
+def _digest(event: Message | PrivateMessage | View) -> str:
     # After a restart a view comes again as a message with the view's words.
     words = event.text() if isinstance(event, View) else event.text
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()

@@ -4,14 +4,15 @@ from collections.abc import Awaitable, Callable
 
 from telegram import InlineKeyboardMarkup, MessageEntity
 
-from agents.events import RETRY, Error, Event, Interrupt, Message
+from agents.events import RETRY, Error, Event, Interrupt, Message, PrivateMessage
 from agents.events.views import Document, Link, Notice, Table, View
 from agents.text.clean import clean
 from app.listing import columns
 from app.telegram.buttons import keyboard, link_buttons
 from app.telegram.pages import LIMIT, Page
+from app.telegram.place import chat_of
 from app.telegram.receipts import Receipts
-from app.telegram.sender import Sender
+from app.telegram.sender import Gone, Sender
 from prompts import sentence
 
 WIDEST = 36
@@ -56,8 +57,21 @@ class ChatScreen:
                     await self._say(sentence("telegram", "stopped", await self._lang()))
             case View():
                 await self._draw(event)
+            case PrivateMessage(user=user, text=text):
+                await self._hand_privately(user, text)
             case Error(code=code, text=text) if code != RETRY:
                 await self._say(text)
+
+    async def _hand_privately(self, user: str, text: str) -> None:
+        """Send a text to a user's own chat; say so in this one if the user has not opened that chat yet."""
+        own = chat_of(user)
+        try:
+            if own is None:
+                raise Gone
+            await self._sender.say(own, text, is_markdown=False)
+        except Gone:
+            name = self._sender.bot_name
+            await self._say(sentence("telegram", "open_chat", await self._lang(), link=f"https://t.me/{name}"))
 
     async def _draw(self, view: View) -> None:
         match view:

@@ -38,6 +38,11 @@ class Sender:
         self._slowed: set[int] = set()
         """The chats that Telegram asks to leave alone for a while."""
 
+    @property
+    def bot_name(self) -> str:
+        """The bot's user name, without the sign before it."""
+        return self._bot.username
+
     async def say(self, chat: int, text: str, *, is_markdown: bool = True, keyboard: Keyboard = None) -> bool:
         """Send a text in as many messages as it takes; the last one carries the buttons.
 

@@ -18,6 +18,8 @@ from prompts import languages, sentence
 LOG = logging.getLogger(__name__)
 KEEP = "-"
 """What the button sends that only takes the buttons away."""
+OF = " @"
+"""What stands in a button's data before the user whose command it confirms."""
 
 
 class CommandDoor:
@@ -38,7 +40,7 @@ class CommandDoor:
     async def stop(self, thread: str) -> bool:
         """Stop the answer that is being made or about to be; False if there is none."""
         door, chat = self._door, self._place.chat
-        return await stop_when_begun(door.assistant, thread, lambda: not door.chats.is_busy(chat))
+        return await stop_when_begun(door.assistant, thread, lambda: not door.chats.is_busy(chat), self._place.owner)
 
 
 async def run(door: TelegramDoor, place: Place, name: str, argument: str) -> None:
@@ -47,7 +49,7 @@ async def run(door: TelegramDoor, place: Place, name: str, argument: str) -> Non
     Raises:
         Gone: the chat cannot be written to.
     """
-    is_new = await door.assistant.state(place.thread) is None
+    is_new = await door.assistant.state(place.thread, place.owner) is None
     visit = Visit(door.assistant, CommandDoor(door, place, place.lang if is_new else None), place.thread, place.user)
     await visit.state()
     lang = await door.lang(place)
@@ -55,15 +57,19 @@ async def run(door: TelegramDoor, place: Place, name: str, argument: str) -> Non
     if visit.lang:
         settings = namespace_of(visit.owner, "settings")
         await door.assistant.memory.store.aput(settings, "language", {"lang": visit.lang})
-    await door.sender.say(place.chat, answer, is_markdown=False, keyboard=_buttons(name, argument, lang))
+    await door.sender.say(place.chat, answer, is_markdown=False, keyboard=_buttons(place, name, argument, lang))
 
 
-def _buttons(name: str, argument: str, lang: str) -> InlineKeyboardMarkup | None:
+def _buttons(place: Place, name: str, argument: str, lang: str) -> InlineKeyboardMarkup | None:
     command = slash_commands.COMMANDS.get(name)
-    if command is None or not command.yes or argument.lower() == command.yes:
+    words = argument.lower().split()
+    if command is None or not command.yes or words[-1:] == [command.yes] or " ".join(words) not in command.arguments:
         return None
-    data = {"yes": f"/{name} {command.yes}", "no": KEEP}
-    row = [InlineKeyboardButton(sentence("telegram", key, lang), callback_data=sent) for key, sent in data.items()]
+    data = {"yes": " ".join([f"/{name}", *words, command.yes]), "no": KEEP}
+    row = [
+        InlineKeyboardButton(sentence("telegram", key, lang), callback_data=f"{sent}{OF}{place.owner}")
+        for key, sent in data.items()
+    ]
     return InlineKeyboardMarkup([row])
 
 

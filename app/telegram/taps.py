@@ -55,5 +55,5 @@ async def answer(query: CallbackQuery, remark: str | None = None) -> None:
 
 async def _text(door: TelegramDoor, place: Place, tap: Tap, lang: str) -> str | None:
     """Return the text that the tap stands for; None if its question is not open."""
-    question = await door.assistant.question(place.thread)
+    question = await door.assistant.question(place.thread, place.owner)
     return tap.says(question, lang) if question and mark(question.id) == tap.mark else None

@@ -15,7 +15,7 @@ from typing import Literal
 from telegram import CallbackQuery, Message, Update
 from telegram.error import TelegramError
 
-from agents.state import FORWARDED
+from agents.person import FORWARDED
 from app.slash_commands import parse
 from app.telegram import slash_commands
 from app.telegram.addressed import addressed, place_of
@@ -23,7 +23,8 @@ from app.telegram.buttons import Tap
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
 from app.telegram.sender import Gone
-from app.telegram.taps import settle, take
+from app.telegram.taps import answer, settle, take
+from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 WANTED = (Update.MESSAGE, Update.CALLBACK_QUERY)
@@ -86,8 +87,13 @@ class Inbox(asyncio.Queue[object]):
         if tap := Tap.read(query.data or ""):
             await take(self._door, place, query, tap)
             return
+        data, _, asked = (query.data or "").partition(slash_commands.OF)
+        if asked != place.owner and (asked or place.is_group):
+            # In a group anybody can tap; a button of an older version does not say whose it is.
+            self._door.chats.start(answer(query, sentence("telegram", "not_yours", await self._door.lang(place))))
+            return
         self._door.chats.start(settle(query))
-        if call := parse(query.data or ""):
+        if call := parse(data):
             self._command(place, *call)
 
     def _command(self, place: Place, name: str, argument: str) -> None:

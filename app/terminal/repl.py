@@ -80,7 +80,7 @@ class Repl:
 
     async def ring(self, ring: Ring) -> None:
         """Tell the user a reminder: above the prompt, or when the answer that is being shown is over."""
-        self._rung.append(await self._visit.assistant.tell(ring.thread, ring.text, ring.id))
+        self._rung.append(await self._visit.assistant.tell(ring.thread, ring.text, ring.id, ring.user))
         if self._is_prompting:
             self._show_rung()
 

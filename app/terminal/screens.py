@@ -7,7 +7,7 @@ from typing import TextIO
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from agents.events import RETRY, Error, Event, Interrupt, Message, Token, ToolStart, TurnStart
+from agents.events import RETRY, Error, Event, Interrupt, Message, PrivateMessage, Token, ToolStart, TurnStart
 from agents.events.models import ModelThinking
 from agents.events.views import Notice, View
 from agents.state import SUPERVISOR
@@ -46,6 +46,8 @@ class PlainText(Screen):
                 self._write(self._answers, text)
                 if interrupted:
                     self._write(self._remarks, f"⏹ {say('stopped', self._lang)}")
+            case PrivateMessage(text=text):
+                self._write(self._answers, text)
             case Notice(message=text):
                 self._write(self._remarks, text)
             case Error(code=code, text=text) if code != RETRY:
@@ -80,7 +82,7 @@ class LiveMarkdown:
                 self._waits(f"… {say('thinking', self.lang)}")
             case Token(speaker=speaker, text=text):
                 self._take(speaker, text)
-            case Message(shown=False):
+            case Message(shown=False) | PrivateMessage():
                 self._say(event)
             case Interrupt():
                 self._settle(*asked(event, self.lang))
@@ -115,7 +117,9 @@ class LiveMarkdown:
         # A long answer takes long to lay out; nine tenths of the time stay free for the conversation.
         self._frame = min(max(FRAME, spent * 10), SLOWEST_FRAME)
 
-    def _say(self, message: Message) -> None:
+    def _say(self, message: Message | PrivateMessage) -> None:
+        if isinstance(message, PrivateMessage):
+            message = Message(speaker=SUPERVISOR, text=message.text)
         parts = _answer(message.speaker, message.text) if message.text else []
         stopped = [Text(f"⏹ {say('stopped', self.lang)}", "dim")] if message.interrupted else []
         if parts or stopped:

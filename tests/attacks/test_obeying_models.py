@@ -11,8 +11,8 @@ from langchain_core.tools import BaseTool, tool
 
 from agents.events import Interrupt
 from agents.models.script import Call, Line
+from agents.person import FORWARDED
 from agents.speaker import Speakers
-from agents.state import FORWARDED
 from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat

@@ -95,6 +95,6 @@ def ring(text: str) -> Ring:
     return Ring("reminder-1-1", "me", "me", text)
 
 
-async def tell(thread: str, text: str, id: str) -> Event:
+async def tell(thread: str, text: str, id: str, user: str | None = None) -> Event:
     """Stand in for `Assistant.tell`."""
     return says(text)[-1]

@@ -22,6 +22,18 @@ def says(text: str, speaker: str = "supervisor") -> list[Event]:
     return [*words, Message(speaker=speaker, text=text)]
 
 
+class StandInForgetting:
+    """Forget nothing, of a thread in which one person wrote."""
+
+    async def is_shared(self, thread: str, user: str) -> bool:
+        """Say that nobody else is here."""
+        return False
+
+    async def writers(self, thread: str) -> set[str]:
+        """Return the one person."""
+        return {thread}
+
+
 class StandIn:
     """Play one list of events a turn; `pace` is the wait before each, in seconds."""
 
@@ -33,6 +45,7 @@ class StandIn:
         """The dialogs one can go to, with their descriptions."""
         self.typed = TypedFile(Path(os.devnull))
         """Where the REPL keeps what is typed."""
+        self.forgetting = StandInForgetting()
         self._turns = list(turns)
         self._pace = pace
         self._stopped = asyncio.Event()
@@ -64,22 +77,22 @@ class StandIn:
         """Ring nothing."""
         return nullcontext()
 
-    async def stop(self, thread: str) -> bool:
+    async def stop(self, thread: str, user: str | None = None) -> bool:
         """Stop the turn that is played."""
         self._stopped.set()
         return True
 
-    async def state(self, thread: str) -> dict[str, Any] | None:
+    async def state(self, thread: str, user: str | None = None) -> dict[str, Any] | None:
         """Return a state once something was said."""
         if not self.lines:
             return None
         return {"thread": thread, "is_active": True, "dialog": None, "paused": ["profile"], "turn": 2}
 
-    async def history(self, thread: str) -> list[TranscriptLine]:
+    async def history(self, thread: str, user: str | None = None) -> list[TranscriptLine]:
         """Return the transcript that the test laid out."""
         return self.lines
 
-    async def threads(self) -> list[ThreadInfo]:
+    async def threads(self, user: str | None = None) -> list[ThreadInfo]:
         """Return one thread once something was said."""
         return [ThreadInfo("me", "ann", 2, AT_MS)] if self.lines else []
 

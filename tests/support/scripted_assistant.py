@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from langchain_core.messages import BaseMessage
 
@@ -48,7 +48,7 @@ async def stage(
 
 async def play(assistant: Assistant, text: str | None, message_id: str | None = None) -> list[Event]:
     """Play one message to its end and return all that happened."""
-    named = {"id": message_id} if message_id else {}
+    named: dict[str, Any] = {"id": message_id} if message_id else {}
     return [event async for event in assistant.play(Turn(thread=THREAD, text=text, **named))]
 
 

@@ -1,6 +1,7 @@
 """Stopping an answer at an event, and what was said until then."""
 
 from collections.abc import Callable
+from typing import Any
 
 from agents.events import Event, Message, Token, TurnEnd
 from agents.models.script import Call
@@ -15,7 +16,7 @@ async def play_until(
 ) -> list[Event]:
     """Play a message and stop it at the first event that `when` is true of; return all that happened."""
     events: list[Event] = []
-    named = {"id": message_id} if message_id else {}
+    named: dict[str, Any] = {"id": message_id} if message_id else {}
     async for event in assistant.play(Turn(thread=THREAD, text=text, **named)):
         if not any(map(when, events)) and when(event):
             assert await assistant.stop(THREAD)

@@ -46,7 +46,7 @@ async def play(chat: Chat, user: str, text: str) -> list[str]:
 
 async def test_who_is_permitted_is_served(chat: Chat) -> None:
     """A tool sees who speaks to it from where and what they may do; another user in the thread may not."""
-    chat.expects(supervisor=BEGIN, planner=[Call("refund"), "Paid.", Call("refund"), "You may not."], observer=["stay"])
+    chat.expects(supervisor=BEGIN + BEGIN, planner=[Call("refund"), "Paid.", Call("refund"), "You may not."])
 
     assert await play(chat, "alice", "Money back!") == ["Paid to alice at the terminal, who may read refund."]
     assert [phrase("tool_forbidden", "en", tool="refund")] == await play(chat, "bob", "and now for all of my orders")
@@ -56,6 +56,6 @@ async def test_a_message_left_by_a_crash_keeps_its_permissions(chat: Chat) -> No
     """Who may do what is looked up for the message's own user when it is played, not for who comes next."""
     async with chat.assistant() as assistant:
         await assistant.memory.transcript.accept(InboxEntry("ann", "lost", "alice", "Money back!", "message"))
-    chat.expects(supervisor=BEGIN, planner=[Call("refund"), "Paid.", "Hello Bob."], observer=["stay"])
+    chat.expects(supervisor=[*BEGIN, "Hello Bob."], planner=[Call("refund"), "Paid."])
 
     assert await play(chat, "bob", "and is all well today") == ["Paid to alice at the terminal, who may read refund."]

@@ -35,7 +35,9 @@ async def test_forgetting_is_confirmed_by_a_button(door: Open, world: BotApi) ->
         await world.until(lambda: "editMessageReplyMarkup" in world.methods())
         assert await one.assistant.history(f"telegram-{ANN}")
         world.taps(world.sent[-1], "Yes, do it")
-        assert (await world.until_sent(ANN, 3))[2] == "Everything that was said here is deleted."
+        assert (await world.until_sent(ANN, 3))[2].startswith(
+            "This conversation and all that was kept about you is deleted."
+        )
         assert await one.assistant.history(f"telegram-{ANN}") == []
         assert await one.assistant.state(f"telegram-{ANN}") is None
     assert world.methods().count("answerCallbackQuery") == 2

@@ -41,15 +41,24 @@ class TestForget:
         assert b"apple" in left
         assert await memory.forget("pomegranate") is False
 
-    async def test_a_user_with_another_thread_keeps_the_long_term_items(self, memory: Memory) -> None:
-        """They go with the user's last thread."""
+    @pytest.mark.parametrize("others", [[], ["u"], ["v"], ["u", "v"]])
+    async def test_a_persons_data_go_with_a_thread_of_their_own(self, memory: Memory, others: list[str]) -> None:
+        """Whatever other threads there are, and who else writes there; the other threads stay."""
         await memory.store.aput(namespace_of("u"), "profile", {"name": "Ann"})
         await memory.transcript.accept(letter(thread="one"))
-        await memory.transcript.accept(letter(thread="two"))
+        for user in others:
+            await memory.transcript.accept(letter(f"m{user}", thread="two", user=user))
         await memory.forget("one")
-        assert await memory.store.aget(namespace_of("u"), "profile") is not None
-        await memory.forget("two")
         assert await memory.store.aget(namespace_of("u"), "profile") is None
+        assert await memory.transcript.users_of("two") == {*others}
+
+    async def test_a_persons_data_stay_when_a_shared_thread_goes(self, memory: Memory) -> None:
+        """It belongs to nobody alone, also if it is the only thread of them all."""
+        await memory.store.aput(namespace_of("u"), "profile", {"name": "Ann"})
+        for user in ("u", "v"):
+            await memory.transcript.accept(letter(f"m{user}", user=user))
+        await memory.forget("t")
+        assert await memory.store.aget(namespace_of("u"), "profile") is not None
 
     async def test_a_thread_known_to_the_saver_alone_is_forgotten_too(self, path: Path, memory: Memory) -> None:
         """Checkpoints without a transcript are a trace as well."""

@@ -131,14 +131,15 @@ class TestTranscript:
         assert [(one.thread, one.user, one.turns) for one in listed] == [("new", "v", 1), ("old", "u", 4)]
         assert listed[0].active_ms == late.at_ms
 
-    async def test_erase_names_users_without_another_thread(self, memory: Memory) -> None:
-        """A user with a second thread is not among them."""
+    async def test_who_wrote_where(self, memory: Memory) -> None:
+        """The users of a thread and the threads of a user; what is erased counts no longer."""
         await memory.transcript.accept(letter("m1", user="u"))
         await memory.transcript.accept(letter("m2", user="v"))
         await memory.transcript.accept(letter("m1", thread="second", user="v"))
-        assert await memory.transcript.only_here("t") == {"u"}
+        assert await memory.transcript.users_of("t") == {"u", "v"}
+        assert await memory.transcript.threads_of("v") == {"t", "second"}
         await memory.transcript.erase("t")
-        assert await memory.transcript.only_here("t") == set()
+        assert await memory.transcript.users_of("t") == set()
         assert await memory.transcript.last("t") is None
 
     async def test_a_cancelled_transaction_leaves_nothing(self, path: Path, memory: Memory) -> None:

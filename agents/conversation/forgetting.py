@@ -1,0 +1,43 @@
+"""What a user may have deleted in words: "delete my profile", "forget everything you know about me"; always asked."""
+
+from functools import cache
+from typing import get_args
+
+from agents.conversation.changes import Change, say
+from agents.events import Forgetting
+from agents.person import Forgettable
+from agents.state import State, holder_of
+from agents.text.phrases import is_said
+from agents.text.vocabulary import listening, vocabulary
+from prompts import phrase
+
+
+def heard(state: State) -> Change | None:
+    """Return what a message changes if it asks to forget something, or answers whether it shall be; else None."""
+    text, lang, speaker = state["heard"]["text"] or "", state["lang"], holder_of(state)
+    if what := state.get("forgetting"):
+        if is_said("yes", text) or is_said("agree", text):
+            return {"listener": None}, [Forgetting(what=what)]
+        if is_said("no", text):
+            spoken, events = say(speaker, phrase("forget_not", lang))
+            return {**spoken, "listener": None}, events
+    if what := _asked_for(text, listening(text, lang)):
+        question = f"{phrase(f'forget_{what}', lang)} {phrase('forget_sure', lang)}"
+        spoken, events = say(speaker, question)
+        return {**spoken, "listener": None, "forgetting": what}, events
+    return None
+
+
+def _asked_for(text: str, lang: str) -> Forgettable | None:
+    """Return what a text asks to forget, and nothing beside, however politely."""
+    words = vocabulary(lang)
+    key = words.key(text)
+    begun = next((start for start in _keys("openings", lang) if key[: len(start)] == start), ())
+    kinds: tuple[Forgettable, ...] = get_args(Forgettable)
+    return next((what for what in kinds if {key, key[len(begun) :]} & _keys(what, lang)), None)
+
+
+@cache
+def _keys(what: str, lang: str) -> frozenset[tuple[str, ...]]:
+    words = vocabulary(lang)
+    return frozenset(words.key(entry) for entry in words.phrases(f"forget.{what}"))

@@ -1,0 +1,98 @@
+"""What a thread remembers of one person: what they said last, where their dialogs stand, what they were asked."""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from agents.identifiers import NumberedIds
+from agents.talk import Pending, Talk
+
+Forgettable = Literal["profile", "me"]
+"""What a user can have forgotten in words: the profile, or all that is known of them."""
+FORWARDED = "forwarded"
+"""The source of a message that the user passes on and somebody else wrote."""
+
+
+class Heard(TypedDict):
+    """The user message of the current turn."""
+
+    id: str
+    """The message's id; a message that comes again has the same one."""
+    text: str | None
+    """What the user wrote; None when the assistant speaks first."""
+    source: str
+    """Where it comes from: "message", "choice" (a button or a client's answer), "command", "forwarded"."""
+    user: NotRequired[str]
+    """The id of the user who wrote it; older threads do not have it."""
+
+
+class Wish(TypedDict):
+    """A hand-over that waits until the present dialog is done."""
+
+    dialog: str
+    """The dialog that takes over then."""
+    brief: str
+    """What the user wants of it."""
+    foreign: NotRequired[bool]
+    """Whether the model had read text from outside when it asked for this."""
+    left: NotRequired[bool]
+    """Whether the user changed the subject since: the wish is offered, and begins only if the user agrees."""
+
+
+class Switch(TypedDict):
+    """The last change of hands, so that the user can take it back in the next message."""
+
+    dialog: str
+    """The dialog that lost the conversation."""
+    heard: Heard
+    """The message that caused the switch."""
+
+
+class Shown(TypedDict):
+    """A view as the user saw it."""
+
+    title: str
+    lines: list[str]
+    """Its lines, each with the number by which the user can call it."""
+
+
+class Own(TypedDict, total=False):
+    """The keys of the state that belong to one person, beside their `talks`."""
+
+    is_active: bool
+    """True: the supervisor speaks. False: `dialog` holds the conversation. Written together with `dialog`."""
+    dialog: str | None
+    """The dialog that holds the conversation; None when the supervisor does."""
+    paused: list[str]
+    """Dialogs that were interrupted, the latest last."""
+    offer: str | None
+    """The dialog that the user was just offered: a paused one to go on with, or that of a wish that was left."""
+    wishes: list[Wish]
+    """Hand-overs that wait for their turn, the next one first."""
+    switched: Switch | None
+    """The last change of hands, as long as the user can take it back."""
+    pending: list[Pending]
+    """Tool calls that wait for the user; the first one is on the screen."""
+    screen: list[Shown]
+    """What the user saw last, the latest view last."""
+    aliases: NumberedIds
+    """The identifiers that small numbers stand for in what models read."""
+    labels: dict[str, str]
+    """What identifiers are called, as far as results have told."""
+    foreign: bool
+    """Whether text from outside was read since the user last spoke; an answer to a tool's question is no such word."""
+    declined: list[str]
+    """The marks of the calls that the user has said no to since they last spoke."""
+    forgetting: Forgettable | None
+    """What the user was just asked to confirm that it is deleted."""
+
+
+class Person(Own, total=False):
+    """One of several people in a thread; while they speak, their own keys stand in the state itself."""
+
+    name: str
+    """What the others call them; a door says so, and the people choose it themselves."""
+    lang: str
+    """The language of their last turn."""
+    talks: dict[str, Talk]
+    """What each speaker remembers of them, by the speaker's name."""

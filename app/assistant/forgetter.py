@@ -1,0 +1,98 @@
+"""Delete what somebody wants forgotten: a thread, one's part of a shared one, the profile, all that is known of one."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from langgraph.types import Overwrite
+
+from agents.conversation.changes import Update
+from agents.conversation.persons import others_in, without, without_forms
+from agents.memory import Memory
+from agents.memory.typed_file import TypedFile
+from agents.speaker import Speakers
+from agents.state import State
+from app.assistant.run import config_of
+from app.assistant.said_aloud import UNASKED
+from app.assistant.turn_input import REMEMBERED
+from app.graph import Graph
+
+
+@dataclass(frozen=True)
+class Forgetter:
+    """Delete in one database. Each method waits for the running turns of the threads that it changes.
+
+    Each raises UsageError when another process kept the log from being emptied: all rows are gone then, their bytes go
+    when that process closes the file.
+    """
+
+    graph: Graph
+    memory: Memory
+    typed: TypedFile
+    speakers: Speakers
+
+    async def is_shared(self, thread: str, user: str) -> bool:
+        """Tell whether a thread is not one person's alone: a group, or somebody else wrote there."""
+        values = await self._values(thread)
+        return bool(others_in(values, user) or values.get("persons") or await self.writers(thread) - {user})
+
+    async def writers(self, thread: str) -> set[str]:
+        """Return the users who wrote in a thread."""
+        return await self.memory.transcript.users_of(thread)
+
+    async def thread(self, thread: str) -> bool:
+        """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none."""
+        try:
+            return await self.memory.forget(thread)
+        finally:
+            self.typed.forget(thread)
+
+    async def part(self, thread: str, user: str) -> bool:
+        """Remove what a user said in a thread and was answered; False if there was nothing."""
+        async with self.memory.locks.hold(thread):
+            values = await self._values(thread)
+            is_known = user in {values.get("writer"), *values.get("persons", {})}
+            was_said = await self.memory.forget_part(thread, user)
+            if is_known:
+                await self._write(thread, {**without(values, user), **await self._heard(thread, values, user)})
+        self.typed.forget(thread)
+        return was_said or is_known
+
+    async def person(self, user: str) -> None:
+        """Remove all that is kept of a user, and what they said in any thread."""
+        for thread in await self.memory.transcript.threads_of(user):
+            if await self.is_shared(thread, user):
+                await self.part(thread, user)
+            else:
+                await self.thread(thread)
+        await self.memory.forget_person(user)
+
+    async def profile(self, user: str) -> None:
+        """Remove a user's forms that outlive a thread, and what was noted of their goals."""
+        remembered = {name for name, dialog in self.speakers.dialogs.items() if dialog.remember}
+        for thread in await self.memory.transcript.threads_of(user):
+            async with self.memory.locks.hold(thread):
+                if values := await self._values(thread):
+                    await self._write(thread, without_forms(values, user, remembered))
+        await self.memory.forget_profile(user)
+
+    async def forget(self, user: str, what: str) -> None:
+        """Remove what the user has asked for in words: "profile", or "me"."""
+        await (self.profile(user) if what == "profile" else self.person(user))
+
+    async def _heard(self, thread: str, values: State, user: str) -> Update:
+        """Return what stands for the last message of a thread, if that was the user's: the last one that is left."""
+        if values["heard"].get("user", user) != user:
+            return {}
+        lines = await self.memory.transcript.lines(thread, limit=REMEMBERED)
+        left = [line.message_id for line in lines if line.metadata.get("source") != UNASKED]
+        return {"heard": {"id": left[-1] if left else "", "text": None, "source": "message", "user": ""}}
+
+    async def _write(self, thread: str, update: Update) -> None:
+        """Change the state of a thread between two turns; no former state of it stays."""
+        over: dict[str, object] = {"listener": None, "asked": [], "view": None, "agreed": None}
+        anew = {"votes": Overwrite([]), "said": Overwrite([]), "talks": Overwrite(update["talks"])}
+        await self.graph.aupdate_state(config_of(thread), {**update, **over, **anew}, as_node="settle")
+        await self.memory.saver.aprune([thread])
+
+    async def _values(self, thread: str) -> State:
+        return cast(State, (await self.graph.aget_state(config_of(thread))).values)

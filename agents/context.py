@@ -130,6 +130,8 @@ class ToolState(TypedDict, total=False):
     """The name of the speaker that called the tool."""
     foreign: bool
     """Whether text from outside was read since the user last spoke."""
+    answers: list[str]
+    """What the user has answered to the interrupts of the call that is run again."""
     agreed: str
     """The id of the call that the user has said yes to; empty if there is none."""
     declined: list[str]

@@ -64,6 +64,8 @@ class Pending(Fields):
     """The values that the user has given so far, by field."""
     skipped: list[str]
     """The fields that the user has left out."""
+    answers: list[str]
+    """What the user has answered so far to the interrupts of the tool."""
 
 
 class TalkUpdate(Talk, total=False):

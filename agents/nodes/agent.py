@@ -1,20 +1,30 @@
 """Ask an agent graph (LangChain's `create_agent`, or any graph over `messages`) for a dialog's answer."""
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.tool import ToolCall
 from langchain_core.runnables import Runnable
+from langgraph.errors import ParentCommand
+from langgraph.types import Command
 
-from agents.errors import ModelUnavailable
+from agents.errors import ContractError, ModelUnavailable
 from agents.events import Event, ToolEnd, ToolStart
 from agents.models.failures import FAILURES, diagnose
 from agents.models.message_order import in_order
 from agents.models.thinking import ThinkingFilter, without_thinking
+from agents.state import SUPERVISOR
+from agents.toolkit.handover_tools import HAND_BACK
+from agents.toolkit.interrupts import handed_off
 from agents.toolkit.rescue import CallFacts, call_facts
+
+INTERRUPTED = "__interrupt__"
+"""Where a graph's values tell that it waits for a person."""
 
 
 @dataclass
@@ -38,13 +48,18 @@ class AgentCall:
         The agent runs in a context of its own: in ours it would take itself for a part of our graph, and keep
         checkpoints of its own among ours.
 
+        A hand-off to a graph around the agent gives the conversation back, with the user's message as the wish.
+
         Raises:
             ModelUnavailable: the provider of the agent's model failed.
+            ContractError: the agent waits for a person, which no dialog can do.
         """
         self._here = copy_context()
         task = asyncio.create_task(self._run(agent, messages), context=Context())
         try:
             return await task
+        except ParentCommand as passed:
+            return _hand_back(passed.args[0], messages)
         except FAILURES as failure:
             raise ModelUnavailable(diagnose(failure), f"agent of {self.speaker}") from failure
         finally:
@@ -57,6 +72,11 @@ class AgentCall:
         answer, seen = AIMessage(""), len(history)
         async for part in agent.astream({"messages": history}, stream_mode=["messages", "values"]):
             mode, what = cast(tuple[str, Any], part)
+            if mode == "values" and INTERRUPTED in what:
+                raise ContractError(
+                    f"the agent of {self.speaker} interrupts itself, and cannot go on: its state is kept nowhere; "
+                    "let a tool of a dialog ask instead (docs/langgraph-agents.md)"
+                )
             if mode == "messages":
                 piece = what[0]
                 if isinstance(piece, AIMessage) and piece.text:
@@ -86,3 +106,11 @@ class AgentCall:
             facts = self._calls[message.tool_call_id]
             ok = message.status != "error"
             self._here.run(self.emit, ToolEnd(**facts, ok=ok, object=message.text))
+
+
+def _hand_back(command: Command[Any], messages: Sequence[AnyMessage]) -> AIMessage:
+    goto = handed_off(command, ToolCall(name=HAND_BACK, args={}, id="", type="tool_call")).artifact.goto
+    text = next((message.text for message in reversed(messages) if isinstance(message, HumanMessage)), "")
+    wish = text if goto == SUPERVISOR else f"{goto}: {text}"
+    call_id = hashlib.sha256(f"{len(messages)} {wish}".encode()).hexdigest()[:9]
+    return AIMessage("", tool_calls=[ToolCall(name=HAND_BACK, args={"wish": wish}, id=call_id, type="tool_call")])

@@ -25,6 +25,7 @@ from agents.questions.agreement import CONFIRM, agreed
 from agents.questions.form_errors import misfits
 from agents.questions.form_fields import FormFields, left_out
 from agents.questions.form_values import complete_form, filled, is_sentence, takes_no
+from agents.questions.interruption import INTERRUPT
 from agents.questions.options import chosen, misses
 from agents.speaker import Speakers
 from agents.state import State, holder_of
@@ -87,6 +88,8 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
         return _agreeing(state, heard)
     traits = _traits(pending, speakers)
     text = (heard["text"] or "").strip()
+    if pending["kind"] == INTERRUPT:
+        return _going_on(state, heard, speakers)
     if pending["options"]:
         return _choosing(state, heard, traits)
     if pending["fields"] and traits.form:
@@ -120,6 +123,16 @@ def _agreeing(state: State, heard: Heard) -> Change | None:
     declined = [*state.get("declined", []), mark_of(pending["tool"], pending["args"])]
     close = partial(_close, pending, refused, ok=False, id=heard["id"])
     return sequence(state, close, put({**rest, "declined": declined}), announce_open)
+
+
+def _going_on(state: State, heard: Heard, speakers: Speakers) -> Change | None:
+    """Run the tool that interrupted itself again, with what the user says as the answer."""
+    pending, text = state["pending"][0], (heard["text"] or "").strip()
+    if not text or (heard["source"] != CHOICE and is_elsewhere(text, state, speakers)):
+        return None
+    answers = [*pending.get("answers", []), text]
+    agreed_to: Pending = {**pending, "answers": answers}
+    return {"pending": state["pending"][1:], "listener": pending["speaker"], "agreed": agreed_to}, []
 
 
 def _choosing(state: State, heard: Heard, traits: Traits) -> Change | None:

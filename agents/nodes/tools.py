@@ -1,5 +1,6 @@
 """The node that carries out a speaker's tool calls, hand-overs included."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -29,7 +30,7 @@ from agents.person import Wish
 from agents.questions.agreement import CONFIRM
 from agents.questions.form_fields import stored_fields
 from agents.speaker import Speaker, Speakers
-from agents.state import State, form_of, messages_of
+from agents.state import SUPERVISOR, State, form_of, messages_of
 from agents.talk import Json, Pending, TalkUpdate
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.bound_tools import bound_tools
@@ -42,6 +43,7 @@ from agents.toolkit.traits import traits_of
 from agents.verdict import Verdict
 from prompts import phrase
 
+LOG = logging.getLogger(__name__)
 LONGEST_SUMMARY = 200
 """Characters of a dialog's last words that the supervisor is told."""
 
@@ -62,7 +64,10 @@ class Acting:
         reply, most = self._reply(state), runtime.context.limits.calls_per_reply
         passes = [call for call in reply[:most] if call["name"] in self.passing]
         calls = [meant(call) for call in reply[:most] if call["name"] not in self.passing]
-        update: Update = await self._run(calls, state, runtime.context) if calls else {"view": None}
+        update: Update = {"view": None}
+        goto = ""
+        if calls:
+            update, goto = await self._run(calls, state, runtime.context)
         form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
         if form and self.speaker.remember and runtime.store is not None:
             await self._remember(form, runtime.context, runtime.store)
@@ -71,6 +76,8 @@ class Acting:
             # The view of another tool is shown before it: the user may need it to answer.
             waits = [partial(self._answer, call, "waits") for call in passes]
             moves: list[Move] = [*waits, *self._shown(update["view"]), ask.announce]
+        elif goto:
+            moves = [*(partial(self._answer, call, "refused") for call in passes), *self._handed_off(goto, state)]
         else:
             lead = self._hand_over if self.speaker.is_supervisor else self._give_back
             moves = lead(passes, {**state, "view": update["view"]}, alone=not calls)
@@ -94,8 +101,8 @@ class Acting:
             form = {**(item.value if item else {}), **form}
         await store.aput(place, self.speaker.name, form)
 
-    async def _run(self, calls: Sequence[ToolCall], state: State, context: Context) -> Update:
-        """Run ordinary tools."""
+    async def _run(self, calls: Sequence[ToolCall], state: State, context: Context) -> tuple[Update, str]:
+        """Run ordinary tools; return what they change, and the speaker that one of them hands off to (else empty)."""
         form, agreed = dict(form_of(state, self.speaker.name)), state.get("agreed")
         aliases = Aliases(state.get("aliases"), state.get("labels"))
         visible: ToolState = {
@@ -110,23 +117,29 @@ class Acting:
             "speaker": self.speaker.name,
             "foreign": state.get("foreign", False),
             "agreed": agreed["call"] if agreed else "",
+            "answers": agreed.get("answers", []) if agreed else [],
             "declined": state.get("declined", []),
         }
         results = await self.node.ainvoke(visible)
         update: Update = {"view": None, "pending": [*state.get("pending", [])], "agreed": None}
         answers: list[AnyMessage] = []
+        goto = ""
         for result in results if isinstance(results, list) else [results]:
             change = changes_of(result)
             for message in change["messages"]:
                 outcome: ToolResult = message.artifact
-                if outcome.question is None:
+                if outcome.goto:
+                    target = self._target(outcome.goto)
+                    goto = goto or target
+                    answers.append(self._told(message, outcome.goto, target, state["lang"]))
+                elif outcome.question is None:
                     update["view"] = _lasting(outcome.view)
                     # Under the id of the user's yes, which no speaker then hears once more as a message.
                     own = {"id": state["heard"]["id"]} if agreed else {}
                     answers.append(message.model_copy(update={"artifact": None, **own}))
                 else:
                     call = next(call for call in calls if call["id"] == message.tool_call_id)
-                    update["pending"].append(self._pending(call, outcome.question))
+                    update["pending"].append(self._pending(call, outcome.question, agreed))
                 if self._reads(message, context):
                     update["foreign"] = True
             form |= change.get("form", {})
@@ -137,7 +150,33 @@ class Acting:
         talk: TalkUpdate = {"add": answers}
         if self.speaker.form:
             talk["form"] = form
-        return {**update, "talks": {self.speaker.name: talk}}
+        return {**update, "talks": {self.speaker.name: talk}}, goto
+
+    def _target(self, goto: str) -> str:
+        """Return the speaker that a hand-off of another library means; empty if there is none but this one."""
+        dialog = self.speakers.by_tool(goto)
+        name = dialog.name if dialog else goto
+        return name if name in (SUPERVISOR, *self.speakers.dialogs) and name != self.speaker.name else ""
+
+    def _told(self, message: ToolMessage, goto: str, target: str, lang: str) -> ToolMessage:
+        """Return what the model reads of a hand-off; one that leads nowhere is an error, for the operator as well."""
+        if target:
+            return message.model_copy(update={"content": phrase("call_accepted", lang), "artifact": None})
+        LOG.error("tool %s hands off to %r, and no dialog has this name", message.name, goto)
+        known = ", ".join([SUPERVISOR, *self.speakers.dialogs])
+        text = phrase("handoff_unknown", lang, target=goto, known=known)
+        return message.model_copy(update={"content": text, "artifact": None, "status": "error"})
+
+    def _handed_off(self, target: str, state: State) -> list[Move]:
+        """Pass the user's message on; from one dialog to another by way of the supervisor, who is told for whom."""
+        text = (state["heard"]["text"] or "")[:LONGEST_BRIEF]
+        if self.speaker.is_supervisor:
+            is_too_often = state.get("hops", 0) >= MAX_HOPS
+            return [] if is_too_often else [partial(handover.take_over, self.speakers[target], brief=text)]
+        wish = text if target == SUPERVISOR else f"{target}: {text}"
+        leave = handover.pause if self._has_spoken(state) else handover.finish
+        decided = partial(self._decided, Verdict("supervisor", reason=wish))
+        return [decided, partial(leave, self.speaker, reason="", wish=wish)]
 
     def _reads(self, message: ToolMessage, context: Context) -> bool:
         """Tell whether a result may hold text from outside: its tool's own, or what help said of its failure."""
@@ -148,9 +187,9 @@ class Acting:
             return True
         return bool(notes_of(message).get("rescued")) and traits_of(assistant_help).is_foreign(context)
 
-    def _pending(self, call: ToolCall, question: Question) -> Pending:
+    def _pending(self, call: ToolCall, question: Question, agreed: Pending | None) -> Pending:
         traits = traits_of(self.tools[call["name"]])
-        form = None if question.kind == CONFIRM else traits.form
+        form = None if question.kind else traits.form
         return {
             "call": call["id"] or "",
             "speaker": self.speaker.name,
@@ -163,6 +202,7 @@ class Acting:
             **stored_fields(form),
             "filled": {},
             "skipped": [],
+            "answers": agreed.get("answers", []) if agreed else [],
         }
 
     def _hand_over(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Move]:

@@ -67,6 +67,8 @@ class ToolResult:
     object: object = None
     view: View | None = None
     question: Question | None = None
+    goto: str = ""
+    """Who is to lead the conversation next: the node that a LangGraph `Command` of the tool names."""
 
 
 class Refused(Exception):

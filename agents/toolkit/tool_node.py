@@ -11,9 +11,10 @@ from typing import cast
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
+from langgraph.types import Command
 
 from agents.context import Context, emitter
 from agents.errors import ContractError
@@ -25,6 +26,7 @@ from agents.speaker import Speaker
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.guard import guarded
+from agents.toolkit.interrupts import answering, asked_by, handed_off
 from agents.toolkit.repeats import refuse_repeated
 from agents.toolkit.rescue import Rescue, Trouble, call_facts, trouble
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
@@ -82,7 +84,7 @@ async def _answer(request: ToolCallRequest, execute: Execute, by_name: dict[str,
             if question := await question_before(checked, tool, call["args"]):
                 asked = ToolResult(question=question)
                 return ToolMessage("", tool_call_id=call["id"], name=call["name"], artifact=asked)
-            answer = await run_once(checked, tool, execute)
+            answer = await _run(checked, tool, execute)
         _present(_message(answer, call["id"]), tool, request.state["aliases"])
         return answer
     except GraphBubbleUp:
@@ -125,10 +127,31 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
     return PrivateMessage(user=context.user, text=text)
 
 
+async def _run(request: ToolCallRequest, tool: BaseTool, execute: Execute) -> ToolReply:
+    """Run a call; an interrupt becomes a question, a hand-off the name of who leads next."""
+    state, call = request.state, request.tool_call
+
+    async def executed(request: ToolCallRequest) -> ToolReply:
+        try:
+            answer = await execute(request)
+        except ParentCommand as passed:
+            return handed_off(passed.args[0], call)
+        return handed_off(answer, call) if isinstance(answer, Command) and (answer.goto or answer.graph) else answer
+
+    with answering(state.get("answers", ()), state["lang"]) as answers:
+        try:
+            return await run_once(request, tool, executed)
+        except GraphInterrupt as interrupted:
+            if question := asked_by(interrupted, answers, call):
+                return question
+            LOG.error("tool %s interrupts within a graph of its own, which cannot go on with the answer", tool.name)
+            raise Failed from None
+
+
 def _present(message: ToolMessage, tool: BaseTool, aliases: Aliases) -> None:
     """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
     result = message.artifact if isinstance(message.artifact, ToolResult) else ToolResult(_parsed(message, tool))
-    if result.question is not None and traits_of(tool).kind == "general":
+    if result.question is not None and not result.question.kind and traits_of(tool).kind == "general":
         raise ContractError(f"tool {tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
     message.artifact = outcome = replace(result, object=plain(result.object))
     if outcome.object is not None and message.status != "error":

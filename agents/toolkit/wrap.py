@@ -15,6 +15,7 @@ from langchain_core.messages.tool import ToolOutputMixin
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES
 
+from agents.toolkit.interrupts import interrupts_answered
 from agents.toolkit.result import in_json, plain
 from agents.toolkit.traits import traits_of
 
@@ -93,7 +94,8 @@ def _in_json(tool: BaseTool, body: Body) -> Body:
 
     @functools.wraps(body)
     async def run(*args: object, **kwargs: object) -> object:
-        answer = await body(*args, **kwargs)
+        with interrupts_answered():
+            answer = await body(*args, **kwargs)
         if tool.response_format == "content":
             return _text(answer, declared=declared)
         if isinstance(answer, tuple) and len(answer) == 2:

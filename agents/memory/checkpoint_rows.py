@@ -34,11 +34,6 @@ PUT = """
 INSERT OR REPLACE INTO checkpoints
 (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-# In the row of the step before it, which keeps the pages that both need.
-STEP = f"""
-UPDATE checkpoints SET checkpoint_id = ?, parent_checkpoint_id = ?, type = ?, checkpoint = ?, metadata = ?
-WHERE {HERE} AND checkpoint_id = ?
-"""
 REPACK = f"UPDATE checkpoints SET type = ?, checkpoint = ? WHERE {HERE} AND checkpoint_id = ?"
 PUT_WRITES = """
 INSERT OR %s INTO writes
@@ -138,19 +133,15 @@ def add(row: Row, source: str | None, keep: Keep, connection: sqlite3.Connection
     """Add a checkpoint, in place of the step before it; if it begins a turn, the turns beyond `keep` go."""
     place, id, parent = row[:2], row[2], row[3]
     newest = connection.execute(NEWEST, place).fetchone()
-    stored = connection.execute(
-        f"SELECT 1 FROM checkpoints WHERE {HERE} AND checkpoint_id = ?", (*place, id)
-    ).fetchone()
-    # A checkpoint whose parent is not the newest one is a fork: somebody went back.
-    is_step = newest and newest[0] == parent and source != "input"
-    if keep != "all" and is_step and not stored:
-        # No other checkpoint is stored as a difference to the newest one.
-        connection.execute(STEP, (*row[2:], *place, parent))
-        connection.execute(f"DELETE FROM writes WHERE {HERE} AND checkpoint_id = ?", (*place, parent))
-        return
     if keep != "all" and newest:
-        prune(place, keep, connection)
-    if stored:
+        # A checkpoint whose parent is not the newest one is a fork: somebody went back.
+        if source == "input" or newest[0] != parent:
+            prune(place, keep, connection)
+        else:
+            # No other checkpoint is stored as a difference to the newest one.
+            connection.execute(f"DELETE FROM checkpoints WHERE {HERE} AND checkpoint_id = ?", (*place, parent))
+            connection.execute(ORPHANS, place[:1])
+    if connection.execute(f"SELECT 1 FROM checkpoints WHERE {HERE} AND checkpoint_id = ?", (*place, id)).fetchone():
         _unpack_all(place, connection)
     connection.execute(PUT, row)
 

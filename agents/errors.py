@@ -11,8 +11,9 @@ DialogSupervisorError
 
 from typing import Literal
 
-Trouble = Literal["busy", "key_refused", "refused", "too_long", "unavailable"]
-"""What a model suffers from; "refused": it will not answer; "too_long": it takes less text than it was given."""
+Trouble = Literal["busy", "cut_length", "key_refused", "refused", "too_long", "unavailable"]
+"""What a model suffers from; "refused": it will not answer; "too_long": it takes less text than it was given;
+"cut_length": its limit of length was reached before it had said anything."""
 
 
 class DialogSupervisorError(Exception):

@@ -78,6 +78,8 @@ class Notes(TypedDict, total=False):
     """On the result of a failed call: what went wrong ("unknown", "arguments", "failed", "refused")."""
     rescued: str
     """On the result of a failed call: what help said of it."""
+    thoughts: str
+    """On a reply with calls: what its model wants back of its thinking, packed (`agents.models.signed_thoughts`)."""
     scene: Facts
     """On the last instruction of a prompt, if the model asks for facts."""
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.models.context_block import context_block, undelimited
+from agents.models.signed_thoughts import with_thoughts
 from agents.notes import notes_of
 from prompts import FALLBACK, phrase
 
@@ -20,17 +21,18 @@ KEEP_CONTEXT = False
 """Whether former user messages keep their context blocks. It costs the same (docs/decisions.md); without is shorter."""
 
 
-def in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+def in_order(messages: Sequence[AnyMessage], model: str = "") -> list[AnyMessage]:
     """Return the messages with their roles in turns: the first one, a system message, stays the only one of its kind.
 
     The newest user message begins with its context block, if it has one. All later system messages are notes of the
     application; each becomes a context block of a user message.
-    A reply with several calls becomes several replies with one call each, every one followed by its result.
+    A reply with several calls becomes several replies with one call each, every one followed by its result. But a reply
+    of this turn whose thinking `model` wants back stays as that model made it.
     """
     role, *history = messages
     lang = notes_of(role).get("lang", FALLBACK)
     prompt: list[AnyMessage] = [role]
-    for message in _delimited(list(_single_calls(history, lang))):
+    for message in _delimited(list(_single_calls(history, lang, model))):
         last = prompt[-1]
         if isinstance(message, HumanMessage) and isinstance(last, ToolMessage):
             prompt.append(AIMessage(phrase("filler_assistant", lang)))
@@ -66,12 +68,17 @@ def _with_text(message: AnyMessage, text: str) -> AnyMessage:
     return message if message.content == text else message.model_copy(update={"content": text})
 
 
-def _single_calls(history: Sequence[AnyMessage], lang: str) -> Iterable[AnyMessage]:
+def _single_calls(history: Sequence[AnyMessage], lang: str, model: str) -> Iterable[AnyMessage]:
     """Yield the messages, each reply with calls as one reply a call with its result right behind it."""
     results = {message.tool_call_id: message for message in history if isinstance(message, ToolMessage)}
     called = {call["id"] for message in history if isinstance(message, AIMessage) for call in message.tool_calls}
-    for message in history:
+    newest = max((place for place, message in enumerate(history) if isinstance(message, HumanMessage)), default=-1)
+    for place, message in enumerate(history):
         if isinstance(message, AIMessage) and message.tool_calls:
+            if place > newest and (thinking := with_thoughts(message, model)):
+                yield thinking
+                yield from (results[id] for call in message.tool_calls if (id := call["id"] or "") in results)
+                continue
             # Many templates drop a text beside a call; the user has seen it, so it goes with the result.
             aside = phrase("said_beside_a_call", lang, text=message.text) if message.text.strip() else ""
             for call in message.tool_calls:

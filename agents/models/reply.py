@@ -111,7 +111,7 @@ async def ask(
         UselessReply: the model refuses, or does not come to an end.
     """
     runnable = model.bound(tools, listener.cache_key)
-    prompt = list(messages) if model.wants_facts else model.marked(in_order(messages))
+    prompt = list(messages) if model.wants_facts else model.marked(in_order(messages, model.name))
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
     streamed = StreamedReply(headless=model.is_headless, longest=model.reply_length)
@@ -137,7 +137,7 @@ async def ask(
                 raise asyncio.CancelledError
         if rest := streamed.end():
             listener.hear(rest)
-        message = streamed.message()
+        message = streamed.message(model.name)
         model.learn(streamed.text)
     except (Exception, asyncio.CancelledError) as failure:
         listener.emit(_ended(model, listener, begun, None))

@@ -51,6 +51,11 @@ class StreamedCalls:
         call.id, call.name = call.id or piece["id"], call.name or piece["name"] or ""
         call.args.append(piece["args"] or "")
 
+    @property
+    def given_ids(self) -> list[str | None]:
+        """The ids that the provider gave to the calls."""
+        return [call.id for call in self._calls]
+
     def complete(self) -> list[ToolCall]:
         """Return the calls.
 

@@ -8,6 +8,7 @@ from langchain_core.messages.ai import UsageMetadata, add_usage
 
 from agents.errors import BrokenReply, UselessReply
 from agents.models import MOST_CHARACTERS
+from agents.models.signed_thoughts import SIGNATURES, SignedThoughts
 from agents.models.streamed_calls import StreamedCalls, whole_characters
 from agents.models.thinking import ThinkingFilter
 
@@ -36,6 +37,7 @@ class StreamedReply:
         self.has_thoughts = False
         """Whether the model has been seen thinking."""
         self._calls = StreamedCalls()
+        self._signed = SignedThoughts()
         self._extras: dict[str, object] = {}
         self._usage: UsageMetadata | None = None
         self._finish = self._refusal = self._half = ""
@@ -51,6 +53,7 @@ class StreamedReply:
         """
         self._id, text = self._id or chunk.id, chunk.text
         self._take_metadata(chunk)
+        self._signed.take(chunk)
         thoughts = _thoughts(chunk)
         if thoughts and not self._has_text:
             # The server sends thinking in a field of its own, so the text has none.
@@ -71,15 +74,15 @@ class StreamedReply:
         # A limit that is met inside the thinking leaves no answer.
         return "" if self._is_cut and self.text.is_thinking else self.text.rest()
 
-    def message(self) -> AIMessage:
-        """Return the reply as a message, once it is certain that it is complete.
+    def message(self, model: str = "") -> AIMessage:
+        """Return the reply as a message, once it is certain that it is complete; `model` is who made it.
 
         LangChain repairs cut JSON in streamed tool calls and would run a tool with half its arguments; so
         the provider must have said why the reply ended, and the raw arguments must be whole JSON objects.
 
         Raises:
             BrokenReply: the reply was cut, is empty, or carries arguments that are not a JSON object.
-            UselessReply: the model or its provider refuses to answer.
+            UselessReply: the model or its provider refuses to answer, or it had no room for an answer.
         """
         text = self.text.answer or whole_characters(self._refusal)
         if not self._finish and not self._is_over:
@@ -90,9 +93,11 @@ class StreamedReply:
         if not calls and not text.strip():
             if self._finish in FILTER:
                 raise UselessReply("refused", "the provider's filter took the reply")
+            if self._finish in LENGTH:
+                raise UselessReply("cut_length", "the length limit was reached before the answer")
             raise BrokenReply("the reply is empty")
         code = f"cut_{'length' if self._finish in LENGTH else 'filter'}"
-        return AIMessage(
+        message = AIMessage(
             text,
             tool_calls=calls,
             id=self._id,
@@ -100,6 +105,7 @@ class StreamedReply:
             response_metadata={CUT: code} if self._is_cut and not self._refusal else {},
             usage_metadata=self._usage,
         )
+        return self._signed.noted(message, model, self._calls.given_ids)
 
     @property
     def _is_cut(self) -> bool:
@@ -109,12 +115,16 @@ class StreamedReply:
         if metadata := chunk.response_metadata:
             reasons = [metadata.get(name) for name in FINISH_FIELDS]
             self._finish = next((str(reason).lower() for reason in reasons if reason), self._finish)
-            self._is_over = self._is_over or bool(metadata.get(IS_OVER))
+            feedback = metadata.get("prompt_feedback")
+            if isinstance(feedback, dict) and feedback.get("block_reason"):
+                # Google: the question was blocked, so there is no answer that could say why it ended.
+                self._finish = FILTER[0]
+        self._is_over = self._is_over or bool(metadata.get(IS_OVER))
         if chunk.usage_metadata:
             self._usage = add_usage(self._usage, chunk.usage_metadata)
         if extras := chunk.additional_kwargs:
             self._refusal += str(extras.get("refusal") or "")
-            hidden = ("tool_calls", "refusal", *THINKING_FIELDS)
+            hidden = ("tool_calls", "refusal", SIGNATURES, *THINKING_FIELDS)
             self._extras |= {name: extra for name, extra in extras.items() if name not in hidden}
 
     def _characters(self, text: str) -> str:

@@ -114,7 +114,7 @@ def _demonstrating(parser: argparse.ArgumentParser) -> None:
 
 def _setting_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base-url", help="an OpenAI-compatible endpoint; left out: look for servers on this machine")
-    parser.add_argument("--model", help="the model's name there")
+    parser.add_argument("--model", help="the model's name there, or <provider>:<name> as LLM_MODEL takes it")
     parser.add_argument("--yes", action="store_true", help="ask nothing; the key is taken from OPENAI_API_KEY")
 
 

@@ -42,22 +42,29 @@ async def servers_here() -> list[Server]:
     return [server for server in servers if server]
 
 
-async def verdict(model: str, base_url: str | None, key: str | None, timeout: float = 60) -> str:
-    """Ask the model once to call a tool; return "good", "no_tools", or what is in the way.
+async def verdict(name: str, base_url: str | None, key: str | None, timeout: float = 60) -> str:
+    """Ask the model of that name once to call a tool; return "good", "no_tools", or what is in the way.
 
-    That is "busy", "key_refused", "too_long", "unavailable" as for a turn, or "no_key" where one is needed.
+    Address and key are those of an "openai:" model. What is in the way is "busy", "cut_length", "key_refused",
+    "refused", "too_long" or "unavailable" as for a turn, or "no_key" where one is needed.
+
+    Raises:
+        ConfigError: another provider's package or key is missing.
     """
     endpoint = Endpoint(key=SecretStr(key) if key else None, base_url=base_url, timeout=timeout, retries=0)
     question = HumanMessage("What time is it? Call the tool current_time.")
     with silence():
         try:
-            chain = [make_model(f"openai:{model}", endpoint)]
+            chain = [make_model(name, endpoint)]
             tools = [convert_to_openai_tool(current_time)]
             answer = await reply(chain, [question], tools, Listener("setup", lambda _: None))
         except ModelUnavailable as failure:
             return failure.trouble
-        except ConfigError:
-            return "no_key"
+        except ConfigError as wrong:
+            if name.startswith("openai:"):
+                return "no_key"
+            # A package or a key is missing; the message names it.
+            raise wrong from None
     return "good" if any(call["name"] == current_time.name for call in answer.tool_calls) else "no_tools"
 
 

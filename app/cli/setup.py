@@ -4,13 +4,14 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
 
 from agents.errors import ConfigError, UsageError
+from agents.models.providers import KEY_OF
 from app.cli.model_servers import PLACES, servers_here, verdict
 from app.env_file import read_env, write_env
 from app.sentences import say
@@ -18,6 +19,7 @@ from app.settings import Settings
 from app.visit import FAILED, TROUBLE
 
 FILE = Path(".env")
+OPENAI = "openai"
 Say = Callable[..., str]
 Ask = Callable[[str, bool], Awaitable[str]]
 """Takes a question and whether the answer is a secret."""
@@ -25,17 +27,25 @@ Ask = Callable[[str, bool], Awaitable[str]]
 
 @dataclass(frozen=True)
 class Choice:
-    """A model, where it is (empty: at OpenAI's own address), and the key, if there is one."""
+    """A model, where it is (empty: at its provider's own address), and the key, if there is one."""
 
     model: str
     base_url: str = ""
     key: str | None = None
+    provider: str = OPENAI
+
+    @property
+    def name(self) -> str:
+        """The name of the model as LLM_MODEL takes it."""
+        return f"{self.provider}:{self.model}"
 
     @property
     def values(self) -> dict[str, str]:
         """The settings, by name."""
-        key = {"OPENAI_API_KEY": self.key} if self.key else {}
-        return {"LLM_MODEL": f"openai:{self.model}", "OPENAI_BASE_URL": self.base_url, **key}
+        variable = "OPENAI_API_KEY" if self.provider == OPENAI else KEY_OF[self.provider]
+        key = {variable: self.key} if self.key and variable else {}
+        place = {"OPENAI_BASE_URL": self.base_url} if self.provider == OPENAI else {}
+        return {"LLM_MODEL": self.name, **place, **key}
 
 
 async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) -> int:
@@ -47,7 +57,7 @@ async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) 
     """
     words = partial(_say, settings.app_lang)
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    preset = Choice(options.model or "", options.base_url or "", key)
+    preset = _preset(options.model or "", options.base_url or "", key)
     if options.yes or ask or sys.stdin.isatty():
         ask = ask or _typed
     else:
@@ -55,8 +65,11 @@ async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) 
     if options.yes and not options.model:
         raise UsageError(words("need_model"))
     choice = preset if options.yes else await _choose(preset, ask, words)
-    _tell(words("trying", model=choice.model))
-    outcome = await verdict(choice.model, choice.base_url or None, choice.key, settings.model_timeout)
+    _tell(words("trying", model=choice.name if choice.provider != OPENAI else choice.model))
+    if choice.provider != OPENAI and choice.key:
+        # Other providers' clients read the key where the application will find it later.
+        os.environ[KEY_OF[choice.provider]] = choice.key
+    outcome = await verdict(choice.name, choice.base_url or None, choice.key, settings.model_timeout)
     _tell(words(outcome))
     works = outcome in ("good", "no_tools")
     if not works and (options.yes or not await _agreed("keep_anyway", ask, words)):
@@ -70,8 +83,18 @@ async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) 
     return 0
 
 
+def _preset(model: str, base_url: str, key: str | None) -> Choice:
+    """Return what the options say; a model may be named with its provider."""
+    provider, _, bare = model.partition(":")
+    if bare and provider in KEY_OF and not base_url:
+        return Choice(bare, "", os.environ.get(KEY_OF[provider]), provider)
+    return Choice(bare if bare and provider == OPENAI else model, base_url, key)
+
+
 async def _choose(preset: Choice, ask: Ask, words: Say) -> Choice:
     """Offer the servers of this machine, unless an address is preset; else ask for everything."""
+    if preset.provider != OPENAI:
+        return replace(preset, key=await _key(preset.provider, ask, words))
     models: list[str] = []
     # A key that is set already goes to whichever endpoint is set later; it is tried as it will be used.
     base_url, key = preset.base_url, preset.key
@@ -86,10 +109,18 @@ async def _choose(preset: Choice, ask: Ask, words: Say) -> Choice:
         if place:
             base_url, models = servers[place - 1].base_url, [*servers[place - 1].models]
     if not base_url:
-        base_url = (await ask(words("ask_url"), False)).strip()
+        base_url = (await ask(words("ask_url", providers=", ".join(KEY_OF)), False)).strip()
+    if base_url in KEY_OF:
+        return Choice(preset.model or await _model([], ask, words), "", await _key(base_url, ask, words), base_url)
     if not models:
         key = (await ask(words("ask_key"), True)).strip() or key
     return Choice(preset.model or await _model(models, ask, words), base_url, key)
+
+
+async def _key(provider: str, ask: Ask, words: Say) -> str | None:
+    """Return the key of a provider, which may be set already; None if it needs none."""
+    variable = KEY_OF[provider]
+    return (await ask(words("ask_key"), True)).strip() or os.environ.get(variable) if variable else None
 
 
 async def _number(most: int, ask: Ask, words: Say) -> int:

@@ -63,8 +63,13 @@ def model_link(settings: Settings) -> OtherModel:
         ConfigError: its name or key is missing.
     """
     name = settings.help_model or ""
-    if not name.startswith("openai:"):
-        raise ConfigError(f"HELP_CHAIN: the link model needs HELP_MODEL=openai:<name> {EXAMPLE}")
+    provider, _, bare = name.partition(":")
+    if not bare or provider == "local":
+        raise ConfigError(f"HELP_CHAIN: the link model needs HELP_MODEL=<provider>:<name> {EXAMPLE}")
+    if provider != "openai":
+        if settings.help_base_url or settings.help_api_key:
+            raise ConfigError(f"HELP_BASE_URL and HELP_API_KEY are for HELP_MODEL=openai:<name> alone {EXAMPLE}")
+        return OtherModel(make_model(name, Endpoint(timeout=settings.help_timeout, retries=0)))
     own = bool(settings.help_base_url or settings.help_api_key)
     key = settings.help_api_key if own else settings.openai_api_key
     url = settings.help_base_url if own else settings.openai_base_url

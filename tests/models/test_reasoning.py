@@ -66,6 +66,16 @@ async def test_an_observer_is_understood_behind_its_thinking() -> None:
     assert message.text == "stay"
 
 
+@pytest.mark.parametrize("field", ["text", "reasoning_content"])
+async def test_a_limit_reached_while_thinking_is_said(tmp_path: Path, field: str) -> None:
+    """The user reads that the length was used up, after one request: the next one would end the same."""
+    cut = delta(content=f"<think>{SECRET}") if field == "text" else delta(**{field: SECRET})
+    async with Provider.open([cut, end("length")]) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "hi")
+        assert (errors(events), said(events), len(server.bodies)) == (["cut_length"], [], 1)
+        assert SECRET not in str(events)
+
+
 async def test_a_reply_of_thinking_alone_is_broken(tmp_path: Path) -> None:
     """A model that only thinks is asked again, and nothing of it is shown."""
     replies = [text_in(f"<think>{SECRET}</think>\n"), text_in(f"<think>{SECRET}"), text_in(TAGGED)]

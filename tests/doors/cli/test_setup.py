@@ -11,6 +11,8 @@ from typing import Self
 
 import pytest
 from dotenv import dotenv_values
+from llmock.pytest_plugin import LLMock
+from llmock.scenarios import Reply, ToolCall
 
 from agents.errors import ConfigError, UsageError
 from app.cli.setup import setup
@@ -215,3 +217,31 @@ def test_a_file_that_is_a_link_stays_one(home: Path) -> None:
     assert (home / ".env").is_symlink()
     assert (home / "real").read_text() == "A=1\nB=2\n"
     assert (home / "real").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_model_of_any_provider_can_be_set_up(
+    home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, llmock: LLMock
+) -> None:
+    """It is named as LLM_MODEL names it, or asked for; its key goes into its provider's variable."""
+    llmock.reset().add(Reply(tool_calls=(ToolCall("current_time", {}),), times=None))
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", llmock.env()["ANTHROPIC_BASE_URL"])
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "set-already")
+
+    assert await run(model="anthropic:m", yes=True) == 0
+    assert dotenv_values(home / ".env") == {"LLM_MODEL": "anthropic:m", "ANTHROPIC_API_KEY": "set-already"}
+    person = Person("anthropic", "large", "sk-secret", "y")
+    assert await run(person, [Server(port=1)]) == 0
+
+    assert "anthropic" in person.asked[0]
+    assert len(person.secret) == 1
+    assert dotenv_values(home / ".env") == {"LLM_MODEL": "anthropic:large", "ANTHROPIC_API_KEY": "sk-secret"}
+    told = capsys.readouterr().out
+    assert "Asking anthropic:m" in told
+    assert "sk-secret" not in told
+
+
+async def test_a_missing_package_is_named(home: Path) -> None:
+    """A provider whose package is not there is one line for the operator, and nothing is written."""
+    with pytest.raises(ConfigError, match="pip install langchain langchain-groq"):
+        await run(model="groq:m", yes=True)
+    assert not (home / ".env").exists()

@@ -46,7 +46,7 @@ async def ask(options: Namespace, settings: Settings) -> int:
 
 
 async def resume(options: Namespace, settings: Settings) -> int:
-    """Answer what a tool has asked in a thread and return the exit code.
+    """Answer what a tool has asked in a thread and return the exit code; without a user for the one who was asked.
 
     Raises:
         UsageError: nothing was asked, or this is no answer.
@@ -57,6 +57,9 @@ async def resume(options: Namespace, settings: Settings) -> int:
         for turn in await visit.assistant.unanswered(options.thread, TERMINAL):
             if (code := await visit.play(turn)) not in (0, WAITING):
                 return code
+        people = await visit.assistant.asked(options.thread)
+        if options.user is None and len(people) == 1:
+            visit.user = people[0]
         if not (await visit.state()).get("pending"):
             raise UsageError(say("nothing_asked", lang, thread=repr(options.thread)))
         answered = await visit.answer(os.fsencode(options.choose).decode("utf-8", "replace"))

@@ -1,5 +1,7 @@
 """Read a Telegram message: where it comes from, and which text of it is addressed to the bot."""
 
+import re
+
 from telegram import MaybeInaccessibleMessage, Message, User
 from telegram.constants import ChatType
 
@@ -39,7 +41,9 @@ def addressed(message: Message, name: str) -> str | None:
         return text.lstrip()[len(first) :].lstrip()
     replied = message.reply_to_message
     is_reply = replied is not None and replied.from_user is not None and replied.from_user.username == name
-    return text if is_reply or mention in text.lower() else None
+    # Neither a longer name nor an address: "@sue_botany" and "me@sue_bot.org" mention somebody else.
+    is_mentioned = re.search(rf"(?<![\w.]){re.escape(mention)}(?!\w|\.\w)", text.lower())
+    return text if is_reply or is_mentioned else None
 
 
 def _without(text: str, place: int, mention: str) -> str:

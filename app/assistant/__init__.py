@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from agents.conversation.persons import seen_by
+from agents.conversation.persons import name_of, seen_by
 from agents.conversation.prompt import Prompting
 from agents.events import Error, Event, Forgetting, Interrupt, Message, TurnEnd, TurnStart
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, now_ms
@@ -184,6 +184,11 @@ class Assistant:
         values = await self._values(thread)
         people = [values.get("writer", thread), *values.get("persons", {})]
         return [user for user in dict.fromkeys(people) if seen_by(values, user).get("pending")]
+
+    async def name(self, thread: str, user: str) -> str:
+        """Return what a user is called in a thread that others read; empty where nobody else does."""
+        values = await self._values(thread)
+        return name_of(values, user) if user in values.get("persons", {}) else ""
 
     async def question(self, thread: str, user: str) -> Interrupt | None:
         """Return the open question of a tool to a user in a thread; None if there is none."""

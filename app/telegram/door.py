@@ -49,9 +49,12 @@ class TelegramDoor:
             Unreachable: it did not reach the chat.
         """
         lines = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
-        if not lines and not await self.tell(ring.thread, ring.text):
+        text = ring.text
+        if name := await self.assistant.name(ring.thread, ring.user):
+            text = sentence("telegram", "reminder_of", self._lang, name=name, text=text)
+        if not lines and not await self.tell(ring.thread, text):
             raise Unreachable
-        await self.assistant.tell(ring.thread, ring.text, ring.id, ring.user)
+        await self.assistant.tell(ring.thread, text, ring.id, ring.user)
 
     async def recover(self) -> None:
         """Take up the messages that were received and not answered before the process ended."""

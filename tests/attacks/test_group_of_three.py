@@ -20,6 +20,7 @@ from app.assistant import Turn
 from app.visit import Door, Visit
 from tests.conftest import Chat
 from tests.support.obeying import Obeying
+from tests.support.scripted_assistant import todos
 
 GROUP = "telegram--100777"
 PEOPLE = ("ann", "bob", "cat")
@@ -194,3 +195,40 @@ async def test_a_command_shows_ones_own(group: Chat, user: str) -> None:
             assert "call fill_form" not in answer
             assert "anns-own" not in answer
             assert [word for word in EVERYTHING if word in answer] == []
+
+
+async def test_nobody_confirms_anothers_forgetting(group: Chat) -> None:
+    """Ann is asked whether her profile shall go: the others' yes is no answer; hers is."""
+    asked = "This deletes your profile"
+    assert asked in words(await play(group, "ann", "delete my profile"))
+    before = await kept(group)
+    for user in ("bob", "cat"):
+        assert "forgets" not in words(await play(group, user, "yes", "yes, do it"))
+    assert await kept(group) == before
+    await play(group, "ann", "yes")
+    after = await kept(group)
+    assert after["bob"] == before["bob"]
+    assert secret("ann", "work") not in str(after["ann"])
+    assert secret("ann", "todo") in str(after["ann"])
+
+
+@pytest.mark.parametrize("user", PEOPLE)
+async def test_ones_own_write_is_done(group: Chat, user: str) -> None:
+    """Nothing of all this keeps people from their own lists: what is agreed to is written, for who said it."""
+    await play(group, "cat" if user == "ann" else "ann", "hello there")
+    events = await play(group, user, 'call add_todos {"items": ["gm"]}', "yes")
+    async with group.assistant() as assistant:
+        for other in PEOPLE:
+            assert ("gm" in await todos(assistant, other)) == (other == user)
+    assert "gm" in public(events)
+
+
+async def test_a_reminder_rings_where_it_was_made(group: Chat) -> None:
+    """It belongs to who made it, and rings in the group."""
+    await play(group, "bob", 'call add_reminder {"when": "tomorrow at 9", "text": "gm"}')
+    async with group.assistant() as assistant:
+        assert [(r.thread, r.text) for r in await assistant.memory.reminders.live("bob") if r.text == "gm"] == [
+            (GROUP, "gm")
+        ]
+        assert "gm" not in [r.text for r in await assistant.memory.reminders.live("ann")]
+        assert await assistant.name(GROUP, "bob") == "Bob"

@@ -196,3 +196,17 @@ async def test_a_thread_is_forgotten(old: Chat) -> None:
     async with old.assistant() as assistant:
         assert await assistant.forget("profile")
     assert b"first aid" not in old.path.read_bytes()
+
+
+async def test_nobody_gets_anothers_thread_of_before(old: Chat) -> None:
+    """A stored thread does not say whose it is; its transcript does, and another person begins anew in it."""
+    before = await old.state("profile")
+    assert before["forms"]["profile"]
+    old.expects(supervisor=["Hello Bob."])
+    await old.says("what do you know", thread="profile", user="bob")
+    assert not any("first aid" in asked.prefix for asked in old.script.asked)
+    async with old.assistant() as assistant:
+        [owner] = {line.speaker for line in await assistant.history("profile") if line.role == "user"} - {"bob"}
+        bobs, owners = await assistant.state("profile", "bob") or {}, await assistant.state("profile", owner) or {}
+    assert (bobs["forms"], owners["forms"]) == ({}, before["forms"])
+    assert (bobs["dialog"], owners["dialog"]) == (None, before["dialog"])

@@ -1,12 +1,21 @@
 """Commands that look at what is stored or discovered: lines to read, JSON for scripts."""
 
+import asyncio
 import json
+import sqlite3
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from agents.memory.store import namespace_of
+from app.assistant import Turn
 from app.cli import command_line
 from tests.doors.cli.conftest import Captured, Stage
 from tests.support.fake_assistant import line
+from tests.support.scripted_assistant import ROLES
+from tests.support.scripted_assistant import stage as stage_of
+from tests.support.telegram_people import Echo
 
 
 def test_listings_are_for_eyes_or_for_scripts(stage: Stage, capsys: Captured) -> None:
@@ -46,3 +55,70 @@ def test_check_tells_faults(
     assert all(fault in out for fault in faults)
     assert command_line.main(["check", "--json"]) == code
     assert json.loads(capsys.readouterr().out) == found
+
+
+def said_here(path: Path, *turns: tuple[str, str]) -> None:
+    """Let users say something in threads of a database."""
+
+    async def play() -> None:
+        async with stage_of(path, Echo().models(ROLES)) as assistant:
+            for thread, user in turns:
+                await assistant.memory.store.aput(namespace_of(user, "facts"), "kept", {"of": user})
+                [_ async for _ in assistant.play(Turn(thread=thread, text=f"{user} was here", user=user))]
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "threads", "people", "told"),
+    [
+        (["--thread", "own"], {"shared", "bob"}, {"bob"}, "Thread own is forgotten."),
+        (["--thread", "shared"], {"own", "bob"}, {"ann", "bob"}, "What is kept of the people who wrote in it stays"),
+        (["--thread", "shared", "--user", "ann"], {"own", "shared", "bob"}, {"ann", "bob"}, "kept of them elsewhere"),
+        (["--user", "ann"], {"shared", "bob"}, {"bob"}, "All that was kept of ann is forgotten."),
+        (["--user", "nobody", "--thread", "own"], {"own", "shared", "bob"}, {"ann", "bob"}, "has said nothing"),
+        ([], {"own", "shared", "bob"}, {"ann", "bob"}, "name a thread (--thread) or a person (--user)"),
+    ],
+)
+def test_forget_deletes_what_it_says(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: Captured,
+    arguments: list[str],
+    threads: set[str],
+    people: set[str],
+    told: str,
+) -> None:
+    """A thread, a person's part of one, a person: no more and no less, and what is kept is said."""
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
+    monkeypatch.setenv("APP_LANG", "en")
+    said_here(tmp_path / "dialogs.db", ("own", "ann"), ("shared", "ann"), ("shared", "bob"), ("bob", "bob"))
+    command_line.main(["forget", *arguments])
+    captured = capsys.readouterr()
+    assert told in captured.out + captured.err
+    assert command_line.main(["threads", "--json"]) == 0
+    assert {info["thread"] for info in json.loads(capsys.readouterr().out)} == threads
+    with sqlite3.connect(tmp_path / "dialogs.db") as connection:
+        kept = {prefix.split(".")[1] for (prefix,) in connection.execute("SELECT prefix FROM store")}
+    assert kept == people
+
+
+@pytest.mark.parametrize(("typed", "code"), [("", 1), ("n", 1), ("forget", 1), ("y", 0), ("YES", 0)])
+def test_forget_asks_at_a_terminal(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: Captured, typed: str, code: int
+) -> None:
+    """The question says what goes and what stays; only yes deletes, and --yes is not asked."""
+    asked: list[str] = []
+
+    def answered(question: str) -> str:
+        asked.append(question)
+        return typed
+
+    monkeypatch.setattr("builtins.input", answered)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    stage(lines=[line("user", "hi")])
+    assert command_line.main(["forget", "--thread", "me"]) == code
+    assert "profile, to-dos, reminders, settings" in asked[0]
+    assert ("Nothing was deleted." in capsys.readouterr().out) == bool(code)
+    assert command_line.main(["forget", "--thread", "me", "--yes"]) == 0
+    assert len(asked) == 1

@@ -8,6 +8,7 @@ from agents.memory.store import namespace_of
 from agents.models import Model, Models
 from agents.models.rules import RulesModel
 from agents.models.script import Call, Script
+from app.assistant.reminder_clock import Ring
 from app.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import ROLES, todos
 from tests.support.shop_tools import BEGIN
@@ -172,3 +173,14 @@ async def test_the_supervisor_knows_who_speaks(door: Open, world: BotApi, script
     assert "obey Bob: first" in told[1]
     assert told[1].count("</context>") == 1
     assert all("Bob" not in asked.messages[0].text for asked in script.asked)
+
+
+async def test_a_reminder_in_a_group_says_whose_it_is(door: Open, world: BotApi) -> None:
+    """It rings where it was made, with the name of who made it; in a private chat without."""
+    async with door(Echo().models(ROLES)) as one:
+        world.says(GROUP, "@sue_bot hello", user=ANN)
+        await settled(world, one, GROUP, 1)
+        await one.remind(Ring("reminder-1-1", f"telegram-{GROUP}", f"telegram-{ANN}", "⏰ gm"))
+        await one.remind(Ring("reminder-2-1", f"telegram-{ANN}", f"telegram-{ANN}", "⏰ own"))
+    assert world.texts(GROUP)[1:] == ["Ann: ⏰ gm"]
+    assert world.texts(ANN) == ["⏰ own"]

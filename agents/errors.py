@@ -4,6 +4,7 @@ DialogSupervisorError
 ├── ConfigError          the operator: one line on stderr, exit 2
 ├── ContractError        the developer: a dialog, observer, tool or prompt breaks a rule; raised at start
 ├── UsageError           the caller: this request cannot be carried out as it was put
+├── BrokenState          the operator: what is stored of a thread cannot be read; it is rebuilt from its transcript
 ├── BrokenReply          nobody: a reply was cut or garbled; it is asked for again
 ├── UselessReply         nobody: a model refuses to answer or never ends; it is not asked again
 └── ModelUnavailable     nobody now: the user reads an apology, the thread stays usable
@@ -30,6 +31,13 @@ class ContractError(DialogSupervisorError, TypeError):
 
 class UsageError(DialogSupervisorError, ValueError):
     """The request contradicts what is stored; the message says how."""
+
+
+class BrokenState(DialogSupervisorError):
+    """What is stored of a thread's state cannot be read, or is no state."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(f"thread {thread!r}: its stored state cannot be read")
 
 
 class BrokenReply(DialogSupervisorError):

@@ -6,16 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agents.events import CUT, RETRY, Error, Event, Interrupt, TurnEnd
+from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, TurnEnd
 from agents.events.models import ModelEnd
 from agents.questions import CHOICE, mark
 from app.assistant import TERMINAL, Assistant, Turn
+from app.assistant.storage_faults import STORAGE
 
 INTERRUPTED = 130
 FAILED = 1
 WAITING = 10
 """The exit code of a turn that ends with a question to the user."""
-TROUBLE = {"busy": 75, "key_refused": 76, "unavailable": 77}
+TROUBLE = {STORAGE: 74, "busy": 75, "key_refused": 76, "unavailable": 77}
 """The exit code for the code of an `error` event; any other is a failure."""
 STOP_AGAIN = 0.05
 """Seconds until a turn that has not begun yet is told again to stop."""
@@ -110,7 +111,7 @@ class Visit:
             case ModelEnd():
                 self.input_tokens += event.input_tokens
                 self.output_tokens += event.output_tokens
-            case Error(code=code) if code not in (RETRY, *CUT):
+            case Error(code=code) if code not in (RETRY, REBUILT, *CUT):
                 self._code = TROUBLE.get(code, FAILED)
             case Interrupt():
                 self.question = event

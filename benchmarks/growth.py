@@ -82,9 +82,10 @@ def bytes_of(path: Path) -> int:
 
 
 def _checkpoints(path: Path) -> int:
-    """Return how many checkpoints were ever written: row ids only rise, and the last one is never pruned."""
+    """Return how many checkpoints were ever written: LangGraph numbers the steps of a thread."""
     with sqlite3.connect(path) as connection:
-        rows = connection.execute("SELECT max(rowid) FROM checkpoints").fetchone()
+        step = "json_extract(CAST(metadata AS TEXT), '$.step')"
+        rows = connection.execute(f"SELECT max({step}) + 2 FROM checkpoints").fetchone()
     connection.close()
     return int(rows[0])
 

@@ -148,7 +148,7 @@ def has_table(name: str, lang: str) -> bool:
 def _template(name: str, lang: str) -> Template:
     for candidate in (lang, FALLBACK):
         path = FOLDER / candidate / f"{name}.md"
-        if path.exists():
+        if _is_name(candidate) and path.exists():
             return Template(path.read_text("utf-8").strip())
     raise PromptError(f"prompts/{FALLBACK}/{name}.md is missing: write it, then start again")
 
@@ -156,7 +156,12 @@ def _template(name: str, lang: str) -> Template:
 @cache
 def _toml(folder: Path, lang: str, name: str) -> dict[str, Any]:
     path = folder / lang / f"{name}.toml"
-    return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+    return tomllib.loads(path.read_text("utf-8")) if _is_name(lang) and path.exists() else {}
+
+
+def _is_name(lang: str) -> bool:
+    """Whether a language is one folder: what a database says of it could lead anywhere."""
+    return Path(lang).name == lang
 
 
 def _find(entries: Any, key: str) -> str | None:

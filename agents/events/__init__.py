@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 VERSION = 1
 RETRY = "model_retry"
 """The code of an `error` that takes back what was shown of an answer: it is asked for again, or was thinking."""
+REBUILT = "rebuilt"
+"""The code of an error that did not end the turn: the thread's state was rebuilt from its transcript."""
 CUT = ("cut_length", "cut_filter")
 """The codes of an `error` that says that the answer before it was cut: at the length limit, or by a filter."""
 

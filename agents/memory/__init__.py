@@ -9,7 +9,7 @@ from pathlib import Path
 
 from langchain_core.runnables import RunnableConfig
 
-from agents.errors import ConfigError, UsageError
+from agents.errors import BrokenState, ConfigError, UsageError
 from agents.memory.checkpoint_rows import Keep
 from agents.memory.checkpointer import KEPT, Saver
 from agents.memory.connection import connect, truncate
@@ -24,6 +24,13 @@ from agents.memory.transcript import Transcript
 
 PREFIX = "sqlite:///"
 CLOSING_MS = 1000
+HINTS = {
+    ("locked",): "Another program holds it; try again when that has ended.",
+    ("full", "I/O"): "See whether the disk is full or damaged.",
+    ("malformed", "not a database"): "It is damaged, or no database; restore a copy, or name another file.",
+    ("hard link",): "Nothing was changed.",
+}
+"""What to do about a fault, by what SQLite says of it."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,13 @@ class Memory:
     ledger: Ledger
     notes: Notes
     locks: ThreadLocks
+    inode: tuple[int, int]
+    """Which file was opened; another one may come to stand under its name."""
+
+    def check_file(self) -> None:
+        """Raise FileNotFoundError when the database was deleted or replaced since it was opened."""
+        if not self.path.exists() or _inode(self.path) != self.inode:
+            raise FileNotFoundError(f"{self.path} was deleted or replaced while it was in use; start again")
 
     async def forget(self, thread: str) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.
@@ -50,7 +64,11 @@ class Memory:
         """
         async with self.locks.hold(thread):
             config: RunnableConfig = {"configurable": {"thread_id": thread}}
-            messages = await self.transcript.last(thread) or await self.saver.aget_tuple(config)
+            messages: object = await self.transcript.last(thread)
+            try:
+                messages = messages or await self.saver.aget_tuple(config)
+            except BrokenState:
+                messages = True
             users = await self.transcript.users_of(thread)
             alone = users if len(users) == 1 else set()
             # In LangGraph's server a thread leaves nothing else here.
@@ -111,17 +129,25 @@ async def open_memory(url: str, now: Callable[[], float] = time.time, *, keep: K
             _prepare(path)
             memory = await _opened(path, stack, now, keep)
         except (OSError, sqlite3.Error) as error:
-            raise ConfigError(
-                f"DATABASE_URL: cannot use {path} ({error}). Name a file in a folder that can be written to,"
-                f" as in {PREFIX}var/dialogs.db."
-            ) from error
+            raise ConfigError(f"DATABASE_URL: cannot use {path} ({error}). {_hint(str(error))}") from error
         yield memory
+
+
+def _hint(fault: str) -> str:
+    """Return what the operator can do about a file that cannot be opened."""
+    for signs, advice in HINTS.items():
+        if any(sign in fault for sign in signs):
+            return advice
+    return f"Name a file in a folder that can be written to, as in {PREFIX}var/dialogs.db."
 
 
 def _prepare(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Nobody else may read what people said; SQLite gives its log the mode of its file.
     path.touch(0o600)
+    if path.stat().st_nlink > 1:
+        # Each name would have a log of its own, and a lock.
+        raise OSError("the file has a second name, a hard link, under which it could be damaged; remove one of them")
     # A file that cannot be opened is found here: after a failed opening aiosqlite's thread lives on for a
     # moment, and may meet an event loop that is closed.
     sqlite3.connect(path).close()
@@ -141,7 +167,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         entries = await stack.enter_async_context(LedgerTable.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
     reminders, notes = Reminders(connection, now), Notes(connection)
-    return Memory(path, saver, store, transcript, reminders, Ledger(entries, locks), notes, locks)
+    return Memory(path, saver, store, transcript, reminders, Ledger(entries, locks), notes, locks, _inode(path))
 
 
 async def _empty_log(saver: Saver) -> None:
@@ -159,4 +185,10 @@ def _path(url: str) -> Path:
             f"DATABASE_URL must be {PREFIX}path/to/file.db, found one that begins with"
             f" {url.partition(':')[0]!r}; set it so or leave it out."
         )
-    return Path(name)
+    # A symbolic link is another name of the same file, and log and locks lie beside the file.
+    return Path(name).resolve()
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino

@@ -104,8 +104,15 @@ def page(
     Only those are returned that were written before the checkpoint `before`, and before the row `last`.
     """
     heads = connection.execute(LISTED % (where or "WHERE true"), (*values, before, before, last, last, size)).fetchall()
-    stored = [(rowid, place, read(place, id, connection)) for rowid, *place, id in heads]
-    return [(rowid, (place[0], place[1]), *both) for rowid, place, both in stored if both]
+    found: list[tuple[int, Place, Row, list[Row]]] = []
+    for rowid, thread, namespace, id in heads:
+        try:
+            stored = read((thread, namespace), id, connection)
+        except zlib.error:
+            stored = (id, None, "broken", b"", None), []
+        if stored:
+            found.append((rowid, (thread, namespace), *stored))
+    return found
 
 
 def whole(place: Place, stored: tuple[str, bytes], connection: sqlite3.Connection) -> tuple[str, bytes]:
@@ -177,6 +184,12 @@ def keep_latest(threads: Sequence[str], connection: sqlite3.Connection) -> None:
     for thread in threads:
         connection.execute(SUPERSEDED, (thread,))
         connection.execute(ORPHANS, (thread,))
+
+
+def drop_latest(place: Place, connection: sqlite3.Connection) -> None:
+    """Delete the newest checkpoint of a place, with its pending writes."""
+    connection.execute(f"DELETE FROM checkpoints WHERE {HERE} AND checkpoint_id = ({NEWEST})", (*place, *place))
+    connection.execute(ORPHANS, place[:1])
 
 
 def delete(threads: Sequence[str], connection: sqlite3.Connection) -> None:

@@ -3,10 +3,11 @@
 import asyncio
 import json
 import sqlite3
+import zlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -23,6 +24,7 @@ from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import load_pending_writes, search_where
 
+from agents.errors import BrokenState
 from agents.memory import checkpoint_rows as rows
 from agents.memory.checkpoint_rows import Keep, Place
 from agents.memory.connection import Connection, Row, T, connect, writing
@@ -80,10 +82,17 @@ class Saver(AsyncSqliteSaver):
             await self.conn.execute("DROP TRIGGER IF EXISTS keep_latest")
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a checkpoint of a thread with its pending writes: that of the id in `config`, or the latest."""
+        """Return a checkpoint of a thread with its pending writes: that of the id in `config`, or the latest.
+
+        Raises:
+            BrokenState: what is stored there cannot be read.
+        """
         await self.setup()
         place = _place(config)
-        stored = await self.conn.read(partial(_in_one_view, partial(rows.read, place, get_checkpoint_id(config))))
+        try:
+            stored = await self.conn.read(partial(_in_one_view, partial(rows.read, place, get_checkpoint_id(config))))
+        except zlib.error as broken:
+            raise BrokenState(place[0]) from broken
         return self._tuple(place, *stored) if stored else None
 
     async def alist(
@@ -94,7 +103,10 @@ class Saver(AsyncSqliteSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yield checkpoints, the one written last first; without a `config` those of all threads."""
+        """Yield checkpoints, the one written last first; without a `config` those of all threads.
+
+        Those that cannot be read are left out.
+        """
         await self.setup()
         where, values = search_where(config, filter)
         before_id = get_checkpoint_id(before) if before else None
@@ -105,7 +117,8 @@ class Saver(AsyncSqliteSaver):
             query = partial(rows.page, where, values, before_id, last, size)
             page = await self.conn.read(partial(_in_one_view, query))
             for _, place, row, writes in page:
-                yield self._tuple(place, row, writes)
+                with suppress(BrokenState):
+                    yield self._tuple(place, row, writes)
             if len(page) < size:
                 return
             last, left = page[-1][0], None if left is None else left - size
@@ -150,6 +163,10 @@ class Saver(AsyncSqliteSaver):
         sql = rows.PUT_WRITES % ("REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE")
         await self.conn.write(partial(rows.put_writes, sql, added))
 
+    async def drop_latest(self, thread: str) -> None:
+        """Delete the latest checkpoint of a thread, because it cannot be read."""
+        await self.conn.write(partial(rows.drop_latest, (thread, "")))
+
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete all checkpoints and writes of a thread."""
         await self.aprune([thread_id], strategy="delete")
@@ -177,12 +194,22 @@ class Saver(AsyncSqliteSaver):
 
     def _tuple(self, place: Place, row: Row, writes: Sequence[Row]) -> CheckpointTuple:
         checkpoint_id, parent, kind, checkpoint, metadata = row
+        try:
+            unpacked = self.serde.loads_typed((kind, checkpoint))
+            about = json.loads(metadata) if metadata is not None else {}
+            pending = load_pending_writes(writes, self.serde)
+            values = [unpacked[name] for name in ("channel_values", "channel_versions", "versions_seen")]
+            if unpacked["id"] != checkpoint_id or not all(isinstance(value, dict) for value in [*values, about]):
+                raise TypeError("no checkpoint")
+        # Whatever bytes may stand there.
+        except Exception as broken:
+            raise BrokenState(place[0]) from broken
         return CheckpointTuple(
             _config(place, checkpoint_id),
-            self.serde.loads_typed((kind, checkpoint)),
-            json.loads(metadata) if metadata is not None else {},
+            unpacked,
+            cast(CheckpointMetadata, about),
             _config(place, parent) if parent else None,
-            load_pending_writes(writes, self.serde),
+            pending,
         )
 
     async def _is_replaced(self, place: Place, checkpoint_id: str | None) -> bool:

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from langgraph.store.base import BaseStore
 
 from agents.memory.store import namespace_of
+from prompts import languages
 
 LOCAL_TIME = Path("/etc/localtime")
 
@@ -26,8 +27,9 @@ class Preferences:
         """Return the settings of a user as they are stored."""
         items = await store.asearch(namespace_of(user, "settings")) if store else []
         values = {item.key: item.value for item in items}
-        zone, language = values.get("zone"), values.get("language")
-        return cls(ZoneInfo(zone["zone"]) if zone else None, str(language["lang"]) if language else None)
+        zone, lang = values.get("zone", {}).get("zone"), values.get("language", {}).get("lang")
+        # What is stored is checked like any input: a name that is none of ours could lead anywhere.
+        return cls(ZoneInfo(zone) if zone in _zones() else None, lang if lang in languages() else None)
 
     async def save(self, store: BaseStore | None, user: str) -> None:
         """Store what is set here; what is None stays as it was."""

@@ -19,8 +19,10 @@ from agents.state import SUPERVISOR, State
 from app.assistant.closing import FAILURE
 from app.assistant.forgetter import Forgetter
 from app.assistant.reminder_clock import Deliver, ringing
-from app.assistant.run import Stamp, config_of
+from app.assistant.run import Stamp
 from app.assistant.said_aloud import UNASKED
+from app.assistant.storage_faults import apologises
+from app.assistant.stored_state import sound_state
 from app.assistant.turn_count import TurnCount
 from app.assistant.turn_player import Place, TurnPlayer
 from prompts import phrase
@@ -80,6 +82,7 @@ class Assistant:
         """The file of what was typed at the prompt."""
         return TypedFile.beside(self.memory.path)
 
+    @apologises
     async def play(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Take one message through the conversation and yield its events, one turn at a time per thread.
 
@@ -258,7 +261,7 @@ class Assistant:
         return [start, refusal, TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(values.get("pending")))]
 
     async def _values(self, thread: str) -> State:
-        return cast(State, (await self.graph.aget_state(config_of(thread))).values)
+        return cast(State, (await sound_state(thread, self._player.snapshot)).values)
 
 
 def _facts(thread: str, values: State) -> dict[str, Any]:

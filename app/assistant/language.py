@@ -19,7 +19,8 @@ class Languages:
 
     def choose(self, entry: InboxEntry, fixed: str | None, last: str | None) -> str:
         """Return the language that the door or the user has fixed, else that of the message, else the last one."""
-        if fixed:
+        last = last if last in self.names else None
+        if fixed in self.names:
             return fixed
         if entry.source == CHOICE:
             # A label is not what the user writes.

@@ -13,7 +13,7 @@ from langgraph.types import StateSnapshot
 from agents.context import Context, make_context
 from agents.conversation.changes import Update
 from agents.conversation.persons import others_in, seen_by
-from agents.events import Event, Message, TurnEnd, TurnStart
+from agents.events import REBUILT, Error, Event, Message, TurnEnd, TurnStart
 from agents.help.chain import HelpChain
 from agents.limits import Limits
 from agents.memory import Memory
@@ -26,9 +26,11 @@ from agents.verdict import Ballot, Verdict, read_votes
 from app.assistant.closing import Closing
 from app.assistant.language import Languages
 from app.assistant.run import Run, Stamp, config_of
+from app.assistant.stored_state import mended_state
 from app.assistant.turn_input import REMEMBERED, update_for
 from app.graph import Graph
 from app.permissions import NOBODY_MAY, Permissions
+from prompts import phrase
 
 
 class Progress(Enum):
@@ -86,7 +88,7 @@ class TurnPlayer:
 
     async def play(self, entry: InboxEntry, place: Place, stamp: Stamp) -> AsyncGenerator[Event, None]:
         """Answer a message and yield the events, stamped; repeat the outcome of one that was answered before."""
-        snapshot = await self._snapshot(entry.thread)
+        snapshot, is_mended = await mended_state(entry.thread, self.snapshot, self.memory.saver)
         if entry.status in ("done", "interrupted"):
             for event in await self._repeated(entry, seen_by(cast(State, snapshot.values), entry.user)):
                 yield stamp(event, entry.turn)
@@ -104,6 +106,8 @@ class TurnPlayer:
             run.recording.begin((update or run.state)["lang"], resumed=is_resumed)
             for event in (TurnStart(text=entry.text, source=entry.source), *_as_shown(run.messages, run.state)):
                 yield stamp(event, run.turn)
+            if is_mended:
+                yield stamp(Error(code=REBUILT, text=phrase("state_rebuilt", (update or run.state)["lang"])), run.turn)
             if progress is not Progress.ENDED:
                 async with aclosing(run.events(update)) as events:
                     async for event in events:
@@ -115,7 +119,7 @@ class TurnPlayer:
         ms = round((time.perf_counter() - begun) * 1000)
         yield stamp(replace(_end(run.state), model_calls=run.model_calls, ms=ms), run.turn)
 
-    async def _snapshot(self, thread: str) -> StateSnapshot:
+    async def snapshot(self, thread: str) -> StateSnapshot:
         """Return where a thread stands; LangGraph plans the next step only of a thread in which a node is due.
 
         A node is due when a channel of its own has a value. A thread that is at rest has values of the state alone.

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import os
 import signal
+import sqlite3
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,12 +12,13 @@ from contextlib import nullcontext
 from importlib import import_module
 from typing import NoReturn
 
-from agents.errors import ConfigError, ContractError, UsageError
+from agents.errors import BrokenState, ConfigError, ContractError, UsageError
+from app.assistant.storage_faults import STORAGE
 from app.cli import calibrate, demo, export, forget, inspect, setup, talk, tools
 from app.cli.stdout import results_alone
 from app.settings import Settings, read_settings
 from app.signals import cancelled_by
-from app.visit import INTERRUPTED
+from app.visit import INTERRUPTED, TROUBLE
 from prompts import PromptError, languages
 
 TERMINATED = 143
@@ -34,6 +36,13 @@ def main(arguments: Sequence[str]) -> int:
     except (ConfigError, UsageError, ContractError, PromptError) as fault:
         print(f"python -m app: {fault}", file=sys.stderr)
         return inspect.USAGE
+    except (BrokenState, sqlite3.Error) as fault:
+        # A row costs its thread, and anything else the command: both are the operator's to mend.
+        way_out = (
+            "say something in it, or forget it" if isinstance(fault, BrokenState) else "the database cannot be used"
+        )
+        print(f"python -m app: {fault}; {way_out}", file=sys.stderr)
+        return TROUBLE[STORAGE]
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

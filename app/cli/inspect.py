@@ -42,8 +42,9 @@ async def state(options: Namespace, settings: Settings) -> int:
 async def history(options: Namespace, settings: Settings) -> int:
     """Print what was said in a thread."""
     async with open_assistant(settings, remote=False) as assistant:
-        await _state(assistant, options.thread, settings.app_lang)
         lines = await assistant.history(options.thread)
+        if not lines:
+            await _state(assistant, options.thread, settings.app_lang)
     return print_result(options, [asdict(line) for line in lines], history_lines(lines, settings.app_lang))
 
 

@@ -1,0 +1,64 @@
+"""The command line on a database that is damaged, or reached by two names."""
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.cli.command_line import main
+from tests.doors.cli.conftest import Captured
+
+
+def test_a_broken_state_is_one_line_and_history_is_still_read(house: Path, capsys: Captured) -> None:
+    """`state` says what to do; `history`, `export` and `forget` need no state; the next message rebuilds it."""
+    assert main(["ask", "hello", "--thread", "me"]) == 0
+    with closing(sqlite3.connect(house.parent / "try.db")) as database, database:
+        database.execute("UPDATE checkpoints SET checkpoint = x'c1'")
+    capsys.readouterr()
+    assert main(["state", "--thread", "me"]) == 74
+    fault = "thread 'me': its stored state cannot be read; say something in it, or forget it"
+    assert capsys.readouterr().err == f"python -m app: {fault}\n"
+    assert main(["history", "--thread", "me"]) == 0
+    assert main(["ask", "what can you do?", "--thread", "me"]) == 0
+    assert main(["state", "--thread", "me"]) == 0
+    with closing(sqlite3.connect(house.parent / "try.db")) as database, database:
+        database.execute("UPDATE checkpoints SET checkpoint = x'c1'")
+    assert main(["forget", "--thread", "me"]) == 0
+
+
+@pytest.mark.usefixtures("house")
+def test_pages_of_garbage_are_one_line(house: Path, capsys: Captured) -> None:
+    """A damaged file ends a command with one line and an exit code, never with a traceback."""
+    for number in range(8):
+        assert main(["ask", f"add thing{number}", "--thread", "me"]) == 0
+    path = house.parent / "try.db"
+    data = bytearray(path.read_bytes())
+    for page in range(2, len(data) // 4096, 2):
+        data[page * 4096 : (page + 1) * 4096] = os.urandom(4096)
+    path.write_bytes(data)
+    capsys.readouterr()
+    for command in (["ask", "hm", "--thread", "me"], ["history", "--thread", "me"], ["threads"]):
+        code = main(command)
+        shown = capsys.readouterr()
+        assert code in (0, 2, 74)
+        assert "Traceback" not in shown.err
+        assert bool(shown.err) == bool(code)
+
+
+@pytest.mark.usefixtures("house")
+def test_two_names_are_one_database(house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """A symbolic link and a relative path share log and locks with the file; a hard link is refused."""
+    assert main(["ask", "add milk", "--thread", "me"]) == 0
+    real, link = house.parent / "try.db", house.parent / "link.db"
+    link.symlink_to(real)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{link}")
+    assert main(["ask", "add eggs", "--thread", "me"]) == 0
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///try.db")
+    assert main(["ask", "show my list", "--thread", "me"]) == 0
+    assert "eggs" in capsys.readouterr().out
+    assert not [path for path in house.parent.iterdir() if path.name.startswith("link.db.")]
+    (house.parent / "hard.db").hardlink_to(real)
+    assert main(["threads"]) == 2
+    assert "a second name, a hard link" in capsys.readouterr().err

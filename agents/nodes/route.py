@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -88,7 +89,7 @@ class Routing:
         if state["heard"]["text"] is None:
             # The user said nothing, so the question stays; it is put on the screen again.
             return ask.announce(state)
-        meant = is_meant(state["pending"][0], state["heard"])
+        meant = is_meant(state["pending"][0], state["heard"]) and (chosen or not self._leaves_question(state))
         if meant and (change := ask.answered(state, state["heard"], self.speakers)):
             decided = _decided("answer", "stay", None, "answers what a tool asked", "free")
             return sequence(state, decided, lambda _: change)
@@ -98,6 +99,17 @@ class Routing:
             # A shortcut leaves the question open: it is served, and the question is put again.
             return {**beside[0], **_guarded(state)}, beside[1]
         return sequence(state, ask.left, self._choose)
+
+    def _leaves_question(self, state: State) -> bool:
+        """Tell whether a message that plainly asks for a dialog is no answer to the open question, whoever asked it.
+
+        The gate has to agree, as within a dialog: "plan my week" may well be filled in.
+        """
+        entry, pending = self.speakers.by_tool(state.get("shortcut") or ""), state["pending"][0]
+        if entry is None or entry.name == pending["speaker"]:
+            return False
+        scene = replace(self.scenes.of(self.speakers[pending["speaker"]], state), reply=pending["prompt"])
+        return self.gate(scene).leaves >= LOW
 
     def _choose(self, state: State) -> Change:
         text = state["heard"]["text"]

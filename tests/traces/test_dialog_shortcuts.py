@@ -1,14 +1,19 @@
 """Messages that are plainly for a dialog: it takes over without a call of the supervisor's model."""
 
+from dataclasses import replace
+
 import pytest
 
 from agents.events import TurnEnd
 from agents.events.handover import Observed
 from agents.gate import Guess
+from agents.history import dangling
 from agents.models.script import Call, Line
+from agents.speaker import Speakers
 from agents.state import SUPERVISOR
+from prompts import phrase
 from tests.conftest import Chat, told
-from tests.support.shop_tools import with_shop
+from tests.support.shop_tools import ask_address, choose_order
 
 BEGIN = Call("get_acquainted", {"brief": "-"})
 
@@ -166,12 +171,36 @@ async def test_the_setting_lets_the_supervisor_decide(chat: Chat) -> None:
     ) == "user: Let's get acquainted\nsupervisor: First tell me your name."
 
 
-async def test_an_open_question_is_left_for_it(chat: Chat) -> None:
-    """A plain wish for a dialog is no choice: the question's call is answered, and the dialog takes over."""
-    chat.speakers = with_shop(chat.speakers)
-    chat.expects(supervisor=[Call("choose_order", {})], profile=["What do you do?"])
+@pytest.mark.parametrize("question", ["choose_order", "ask_address"])
+async def test_a_question_of_the_supervisor_is_left_for_it(chat: Chat, question: str) -> None:
+    """A plain wish for a dialog is neither a choice nor a street: the call is answered, and the dialog takes over."""
+    chat.speakers = asking(chat.speakers)
+    chat.gate = lambda scene: Guess(0.5, f"perhaps no answer to {scene.reply!r}")
+    chat.expects(supervisor=[Call(question)], profile=["What do you do?"])
+    await chat.says("Can my last order still be changed?")
 
-    trace = await chat.says("Which of my orders can still be changed?", "Let's get acquainted")
-
-    assert trace.endswith("shortcut (free): switch -> profile\nsupervisor -> profile\nprofile: What do you do?")
+    assert told(f"""
+        user: Let's get acquainted
+        supervisor.{question}() ! {phrase("not_chosen", "en")}
+        shortcut (free): switch -> profile
+        supervisor -> profile
+        profile: What do you do?
+    """) == await chat.says("Let's get acquainted")
     assert (await chat.state())["pending"] == []
+    assert dangling(await chat.messages(SUPERVISOR)) == []
+
+
+async def test_what_the_gate_takes_for_an_answer_is_filled_in(chat: Chat) -> None:
+    """A wish for a dialog may be the very text that a form asks for."""
+    chat.speakers = asking(chat.speakers)
+    chat.gate = lambda scene: Guess(0.1, "an answer")
+    chat.expects(supervisor=[Call("ask_address"), "Noted."])
+    await chat.says("Can my last order still be fetched?", "zip: 12345")
+
+    assert (await chat.says("Plan my day")).endswith("supervisor: Noted.")
+
+
+def asking(speakers: Speakers) -> Speakers:
+    """Return the speakers, the supervisor with tools that ask the user."""
+    lead = replace(speakers.supervisor, tools=[*speakers.supervisor.tools, choose_order, ask_address])
+    return replace(speakers, supervisor=lead)

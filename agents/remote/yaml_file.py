@@ -119,6 +119,8 @@ def _read(setting: str, file: Path, kind: type[Read]) -> Read:
     except (OSError, UnicodeDecodeError) as trouble:
         reason = trouble.strerror if isinstance(trouble, OSError) else "it is not UTF-8"
         raise ConfigError(f"{setting}: {file} cannot be read: {reason}") from None
+    except RecursionError:
+        raise ConfigError(f"{file}: not YAML: it is nested too deeply") from None
     except yaml.YAMLError as broken:
         raise ConfigError(f"{file}: not YAML: {' '.join(str(broken).split())}") from None
     try:

@@ -20,7 +20,8 @@ from agents.memory.reminders import MOST, Reminders
 from agents.schedule.parser import moment
 from agents.schedule.reschedule import moved
 from agents.schedule.wording import worded
-from agents.toolkit import Answer, CardList, Entry, Option, Refused, Runtime, choice, result, traits
+from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result, traits
+from agents.tools.paging import Page, page_of
 from prompts import phrase
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
@@ -53,11 +54,12 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -
 
 @traits(view="cards", volatile=True, shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
-async def list_reminders(runtime: Runtime) -> Answer:
-    """Show the user's reminders, alarms and timers with their numbers and times."""
+async def list_reminders(runtime: Runtime, page: Page = 1) -> Answer:
+    """Show the user's reminders, alarms and timers with their numbers and times, 50 a page."""
     lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
     entries = [Entry(_worded(reminder, lang), number=reminder.number) for reminder in live]
-    return result(message=_lines(live, lang), view=CardList(entries=entries) if entries else None)
+    view = page_of(entries, page, lang)
+    return result(message=view.text() if view and view.title else _lines(live, lang), view=view)
 
 
 @traits(kind="selector", private=True)

@@ -13,7 +13,8 @@ from langgraph.store.base import BaseStore, Item
 from pydantic import Field
 
 from agents.memory.store import namespace_of
-from agents.toolkit import Answer, CardList, Entry, Option, Runtime, choice, result, traits
+from agents.toolkit import Answer, Entry, Option, Runtime, choice, result, traits
+from agents.tools.paging import Page, page_of
 from prompts import phrase
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
@@ -42,10 +43,11 @@ async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=
 
 @traits(view="cards", shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
-async def list_todos(runtime: Runtime) -> Answer:
-    """Show the user's to-dos with their numbers."""
+async def list_todos(runtime: Runtime, page: Page = 1) -> Answer:
+    """Show the user's to-dos with their numbers, 50 a page."""
     entries = [Entry(_worded(item, runtime), number=item.value["number"]) for item in await _stored(runtime)]
-    return result(message=await _listed(runtime), view=CardList(entries=entries) if entries else None)
+    view = page_of(entries, page, runtime.state["lang"])
+    return result(message=view.text() if view and view.title else await _listed(runtime), view=view)
 
 
 @traits(kind="selector", private=True)

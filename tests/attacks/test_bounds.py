@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import fields, replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -10,11 +11,14 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool, tool
 from pydantic import ValidationError
 
+from agents.errors import ConfigError
 from agents.events import Error, Message
 from agents.limits import Limits
 from agents.models.rules import RulesModel
 from agents.models.script import Call, Line
 from agents.notes import Facts, notes
+from agents.remote.http_file import HttpFile
+from agents.remote.yaml_file import read_files
 from agents.state import SUPERVISOR
 from agents.toolkit import traits
 from app.assistant import TERMINAL, Turn
@@ -287,3 +291,28 @@ async def test_who_has_left_too_many_notes_is_told(chat: Chat) -> None:
     chat.expects(supervisor=[*helping, *helping])
     trace = await chat.says("How high is Everest?", "How high is Everest, then?")
     assert trace.count(phrase("help_exhausted", "en")) == 1
+
+
+@pytest.mark.parametrize("count", [50, 51, 200])
+async def test_a_full_list_can_be_read(chat: Chat, count: int) -> None:
+    """More entries than a view has are shown by the page; the last page has the rest, and there is none behind it."""
+    async with chat.assistant() as assistant:
+        for number in range(1, count + 1):
+            value = {"number": number, "text": f"thing {number}", "done": False}
+            await assistant.memory.store.aput(("users", "ann", "todos"), f"k{number}", value)
+    last = -(-count // 50)
+    calls: list[Line] = [Call("list_todos"), Call("list_todos", {"page": last}), Call("list_todos", {"page": last + 1})]
+    chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=[*calls, "That was all."])
+    trace = await chat.says("go on")
+    assert f"thing {count}" in trace
+    assert phrase("page_none", "en", page=last + 1, pages=last) in trace
+    assert (phrase("page_of", "en", page=last, pages=last, count=count) in trace) is (last > 1)
+
+
+@pytest.mark.parametrize("depth", [2_000, 20_000, 200_000])
+def test_a_deep_file_is_a_fault(depth: int, tmp_path: Path) -> None:
+    """A file that is nested without an end is one line for the operator."""
+    file = tmp_path / "deep.yaml"
+    file.write_text("a: " + "[" * depth, "utf-8")
+    with pytest.raises(ConfigError, match=r"deep\.yaml: not YAML"):
+        read_files("REMOTE_TOOLS", file, HttpFile)

@@ -2,12 +2,13 @@
 
 import uuid
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from agents.conversation.persons import name_of, seen_by
 from agents.conversation.prompt import Prompting
+from agents.errors import UsageError
 from agents.events import Error, Event, Forgetting, Interrupt, Message, TurnEnd, TurnStart
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, now_ms
 from agents.memory.people import TO, lines_of
@@ -112,7 +113,9 @@ class Assistant:
         if forgets and end:
             # What is deleted is of many threads, and each must be free.
             lang = turn.lang or (await self.state(turn.thread, turn.owner) or {}).get("lang") or self._player.lang
-            await self.forgetting.forget(turn.owner, forgets.what)
+            with suppress(UsageError):
+                # All rows are gone; only their bytes wait for another reader of the file to close it.
+                await self.forgetting.forget(turn.owner, forgets.what)
             text = phrase(f"forgotten_{forgets.what}", lang)
             yield stamp(Message(speaker=SUPERVISOR, text=text), end.turn)
             yield stamp(end, end.turn)

@@ -7,6 +7,7 @@ from langgraph.types import Overwrite
 
 from agents.conversation.changes import Update
 from agents.conversation.persons import others_in, without, without_forms
+from agents.errors import UsageError
 from agents.memory import Memory
 from agents.memory.typed_file import TypedFile
 from agents.speaker import Speakers
@@ -51,20 +52,29 @@ class Forgetter:
         async with self.memory.locks.hold(thread):
             values = await self._values(thread)
             is_known = user in {values.get("writer"), *values.get("persons", {})}
-            was_said = await self.memory.forget_part(thread, user)
-            if is_known:
-                await self._write(thread, {**without(values, user), **await self._heard(thread, values, user)})
+            try:
+                was_said = await self.memory.forget_part(thread, user)
+            finally:
+                if is_known:
+                    await self._write(thread, {**without(values, user), **await self._heard(thread, values, user)})
         self.typed.forget(thread)
         return was_said or is_known
 
     async def person(self, user: str) -> None:
         """Remove all that is kept of a user, and what they said in any thread."""
+        left: UsageError | None = None
+        try:
+            await self.memory.forget_person(user)
+        except UsageError as unscrubbed:
+            left = unscrubbed
+        # The threads come last: by them a removal that was killed half-way is found again.
         for thread in await self.memory.transcript.threads_of(user):
-            if await self.is_shared(thread, user):
-                await self.part(thread, user)
-            else:
-                await self.thread(thread)
-        await self.memory.forget_person(user)
+            try:
+                await (self.part(thread, user) if await self.is_shared(thread, user) else self.thread(thread))
+            except UsageError as unscrubbed:
+                left = unscrubbed
+        if left is not None:
+            raise left
 
     async def profile(self, user: str) -> None:
         """Remove a user's forms that outlive a thread, and what was noted of their goals."""

@@ -62,11 +62,16 @@ class Inbox(asyncio.Queue[object]):
     async def _take(self, update: Update) -> None:
         query, user = update.callback_query, update.effective_user
         message = query.message if query else update.message
-        if message is None or user is None or user.is_bot:
+        if message is None or user is None:
             return
         place = place_of(message, user)
         text = addressed(message, self._name) if isinstance(message, Message) and not query else None
         if text is None and not query:
+            return
+        if user.is_bot:
+            if isinstance(message, Message) and message.sender_chat:
+                # An administrator who hides behind the group is nobody in particular, and could be anybody.
+                self._once(place, message.sender_chat.id, "anonymous")
             return
         if self._allowed != "*" and user.id not in self._allowed:
             self._refuse(place, user.id)
@@ -125,9 +130,12 @@ class Inbox(asyncio.Queue[object]):
         return False
 
     def _refuse(self, place: Place, user: int) -> None:
+        self._once(place, user, "stranger" if self._allowed else "closed", id=user)
+
+    def _once(self, place: Place, who: int, key: str, **variables: object) -> None:
+        """Say a sentence to somebody who is not answered, once in a while."""
         now = time.monotonic()
         self._refused = {id: at for id, at in self._refused.items() if now - at < REFUSE_EVERY}
-        if user not in self._refused:
-            self._refused[user] = now
-            key = "stranger" if self._allowed else "closed"
-            self._door.attend(place, partial(self._door.remark, place, key, id=user))
+        if who not in self._refused:
+            self._refused[who] = now
+            self._door.attend(place, partial(self._door.remark, place, key, **variables))

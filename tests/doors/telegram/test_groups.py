@@ -184,3 +184,17 @@ async def test_a_reminder_in_a_group_says_whose_it_is(door: Open, world: BotApi)
         await one.remind(Ring("reminder-2-1", f"telegram-{ANN}", f"telegram-{ANN}", "⏰ own"))
     assert world.texts(GROUP)[1:] == ["Ann: ⏰ gm"]
     assert world.texts(ANN) == ["⏰ own"]
+
+
+async def test_an_anonymous_administrator_is_told_once(door: Open, world: BotApi) -> None:
+    """Nobody can tell who it is, so nothing of it reaches the assistant; other bots are not answered at all."""
+    admin = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
+    behind = {"id": GROUP, "type": "supergroup", "title": "All"}
+    async with door(Echo().models(ROLES)) as one:
+        for _ in range(3):
+            world.says(GROUP, "@sue_bot show my list", writer=admin, sender_chat=behind)
+        world.says(GROUP, "@sue_bot hello", writer={**admin, "id": 5, "username": "other_bot"})
+        world.says(GROUP, "@sue_bot hello", user=ANN)
+        texts = await settled(world, one, GROUP, 2)
+        assert len(await one.assistant.history(f"telegram-{GROUP}")) == 2
+    assert [text.startswith("I cannot tell who writes anonymously") for text in texts] == [True, False]

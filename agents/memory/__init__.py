@@ -1,9 +1,11 @@
 """The SQLite file: checkpoints, long-term items, inbox, transcript, reminders, notes and done writes."""
 
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,18 +118,27 @@ class Memory:
 
 
 @asynccontextmanager
-async def open_memory(url: str, now: Callable[[], float] = time.time, *, keep: Keep = KEPT) -> AsyncIterator[Memory]:
+async def open_memory(
+    url: str, now: Callable[[], float] = time.time, *, keep: Keep = KEPT, reads: bool = False
+) -> AsyncIterator[Memory]:
     """Open the database at `sqlite:///path` and create what is missing; close it at the end.
 
     `now` tells the Unix time in seconds that reminders and the ledger go by; `keep` is how many turns of a thread
-    can be gone back to, or "all" for every step of every turn. Raises ConfigError when the address is of
+    can be gone back to, or "all" for every step of every turn. Who only `reads` gets a copy of a file that cannot be
+    written to. Raises ConfigError when the address is of
     another kind, or the file cannot be opened or is no database.
     """
     path = _path(url)
     async with AsyncExitStack() as stack:
+        copies = stack.enter_context(ExitStack())
         try:
-            _prepare(path)
-            memory = await _opened(path, stack, now, keep)
+            try:
+                _prepare(path)
+                memory = await _opened(path, stack, now, keep)
+            except (OSError, sqlite3.Error):
+                if not reads or not path.is_file():
+                    raise
+                memory = await _opened(_copy(path, copies), stack, now, keep)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"DATABASE_URL: cannot use {path} ({error}). {_hint(str(error))}") from error
         yield memory
@@ -139,6 +150,15 @@ def _hint(fault: str) -> str:
         if any(sign in fault for sign in signs):
             return advice
     return f"Name a file in a folder that can be written to, as in {PREFIX}var/dialogs.db."
+
+
+def _copy(path: Path, stack: ExitStack) -> Path:
+    """Return a copy of the database with its log, which is deleted at the end; only its owner may read it."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    for file in (path, path.with_name(f"{path.name}-wal")):
+        if file.exists():
+            shutil.copyfile(file, folder / file.name)
+    return folder / path.name
 
 
 def _prepare(path: Path) -> None:

@@ -25,7 +25,7 @@ async def export(options: Namespace, settings: Settings) -> int:
     Raises:
         UsageError: there is no such thread, or nothing of it can be played again.
     """
-    async with open_assistant(settings, remote=False) as assistant:
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
         state = await assistant.state(options.thread)
         lines = await assistant.history(options.thread)
         records = await assistant.records(options.thread)

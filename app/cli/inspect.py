@@ -24,7 +24,7 @@ USAGE = 2
 
 async def threads(options: Namespace, settings: Settings) -> int:
     """Print the threads there are."""
-    async with open_assistant(settings, remote=False) as assistant:
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
         infos = await assistant.threads()
     lines = thread_lines(infos) if infos else [say("no_threads", settings.app_lang)]
     return print_result(options, [asdict(info) for info in infos], lines)
@@ -32,7 +32,7 @@ async def threads(options: Namespace, settings: Settings) -> int:
 
 async def state(options: Namespace, settings: Settings) -> int:
     """Print who holds a thread's conversation, what it remembers, and the present speaker's system prompt."""
-    async with open_assistant(settings, remote=False) as assistant:
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
         facts = await _state(assistant, options.thread, settings.app_lang)
         prompt = assistant.prompt(facts["dialog"], facts.get("lang") or settings.app_lang)
     result = {**facts, "config": config_of(options.thread), "prompt": prompt}
@@ -41,7 +41,7 @@ async def state(options: Namespace, settings: Settings) -> int:
 
 async def history(options: Namespace, settings: Settings) -> int:
     """Print what was said in a thread."""
-    async with open_assistant(settings, remote=False) as assistant:
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
         lines = await assistant.history(options.thread)
         if not lines:
             await _state(assistant, options.thread, settings.app_lang)
@@ -68,7 +68,7 @@ async def back(options: Namespace, settings: Settings) -> int:
 
 async def notes(options: Namespace, settings: Settings) -> int:
     """Print what was passed on to a person."""
-    async with open_assistant(settings, remote=False) as assistant:
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
         notes = await assistant.memory.notes.all()
     lines = note_lines(notes) if notes else [say("no_notes", settings.app_lang)]
     return print_result(options, [asdict(note) for note in notes], lines)

@@ -33,11 +33,12 @@ SUPERVISOR_TOOLS = (current_time, abilities, change_language)
 
 @asynccontextmanager
 async def open_assistant(
-    settings: Settings, *, model: str | None = None, remote: bool = True
+    settings: Settings, *, model: str | None = None, remote: bool = True, reads: bool = False
 ) -> AsyncIterator[Assistant]:
     """Open the database and build the graph; `model` takes the place of every configured one.
 
-    Without `remote` no remote tool is opened: enough for commands that only read the database.
+    Without `remote` no remote tool is opened: enough for commands that only look at the database. One that only `reads`
+    works on a database that cannot be written to.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -51,7 +52,9 @@ async def open_assistant(
     if unknown:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown)}")
     async with AsyncExitStack() as stack:
-        memory = await stack.enter_async_context(open_memory(settings.database_url, keep=settings.keep_turns))
+        memory = await stack.enter_async_context(
+            open_memory(settings.database_url, keep=settings.keep_turns, reads=reads)
+        )
         if remote:
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
             check_tools(speakers)

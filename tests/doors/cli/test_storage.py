@@ -1,5 +1,6 @@
 """The command line on a database that is damaged, or reached by two names."""
 
+import errno
 import os
 import sqlite3
 from contextlib import closing
@@ -60,5 +61,27 @@ def test_two_names_are_one_database(house: Path, monkeypatch: pytest.MonkeyPatch
     assert "eggs" in capsys.readouterr().out
     assert not [path for path in house.parent.iterdir() if path.name.startswith("link.db.")]
     (house.parent / "hard.db").hardlink_to(real)
-    assert main(["threads"]) == 2
+    assert main(["ask", "add tea", "--thread", "me"]) == 2
     assert "a second name, a hard link" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("house")
+def test_a_reading_command_needs_no_writing(house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """What is stored can be read from a file system that cannot be written to; talking there is refused."""
+    assert main(["ask", "add milk", "--thread", "me"]) == 0
+    real = Path.touch
+
+    def touch(path: Path, mode: int = 0o666, exist_ok: bool = True) -> None:
+        if path.name == "try.db":
+            raise OSError(errno.EROFS, "Read-only file system")
+        real(path, mode, exist_ok)
+
+    monkeypatch.setattr(Path, "touch", touch)
+    before = {path.name: path.stat().st_mtime_ns for path in house.parent.glob("try.db*")}
+    capsys.readouterr()
+    for command in (["threads"], *([name, "--thread", "me"] for name in ("state", "history", "export"))):
+        assert main(command) == 0, command
+        assert capsys.readouterr().out
+    assert {path.name: path.stat().st_mtime_ns for path in house.parent.glob("try.db*")} == before
+    assert main(["ask", "add eggs", "--thread", "me"]) == 2
+    assert "Read-only file system" in capsys.readouterr().err

@@ -8,7 +8,6 @@ from agents.text.phrases import small_words
 from agents.text.stems import stems
 from prompts import prompt
 
-FEW = 2
 LOOKED_AT = 3
 
 
@@ -25,7 +24,7 @@ class Pages:
 def look_up(query: str, lang: str) -> str | None:
     """Return the section of the help pages that fits a query best; None when none does.
 
-    It has to have half of the query's words, or more than half if none is in its title; those count twice.
+    It has to have two of the query's words, or one in its title, and half of all; those in its title count twice.
     """
     index, titles = _index(lang)
     count = len(index.stems_of(query))
@@ -34,10 +33,10 @@ def look_up(query: str, lang: str) -> str | None:
         return len(hit.words) + len(hit.words & titles[hit.key])
 
     best = max(index.search(query, LOOKED_AT), key=overlap, default=None)
-    if best is None:
+    # Texts are full of everyday words ("show", "tomorrow", "Berlin"); a title says what its section is about.
+    if best is None or overlap(best) < 2:
         return None
-    # Texts are full of everyday words ("show", "tomorrow"); a title says what its section is about.
-    is_titled = bool(best.words & titles[best.key]) or count <= FEW
+    is_titled = bool(best.words & titles[best.key])
     return best.key if 2 * overlap(best) >= count + (0 if is_titled else 1) else None
 
 

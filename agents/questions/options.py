@@ -116,9 +116,9 @@ def _content(text: str, words: Vocabulary) -> set[str]:
 
 
 def _is_about(text: str, words: Vocabulary) -> bool:
-    """Tell whether a text asks about the options, or rules one out, rather than choose."""
-    is_not = {"".join(words.stems(phrase)) for phrase in words.phrases("negation")}
-    return text.endswith(("?", "？")) or words.asks(text) or bool(is_not & set(words.stems(text)))
+    """Tell whether a text asks about the options, tells of one or rules one out, rather than choose."""
+    beside = {"".join(words.stems(entry)) for name in ("negation", "statements") for entry in words.phrases(name)}
+    return text.endswith(("?", "？")) or words.asks(text) or bool(beside & set(words.stems(text)))
 
 
 def _number(text: str, words: Vocabulary) -> int | None:

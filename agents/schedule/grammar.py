@@ -31,11 +31,8 @@ class _Piece:
 
 def read(text: str, lang: str) -> Reading | None:
     """Return what `text` says of time; None when it says nothing or contradicts itself, or a value does not exist."""
-    plain = text.lower().replace("ё", "е").replace("\N{NO-BREAK SPACE}", " ").replace("’", "'")
-    if len(plain) != len(text):
-        return None
     chosen: list[_Piece] = []
-    for piece in sorted(_pieces(plain, lang), key=lambda piece: piece.start - piece.end):
+    for piece in sorted(pieces_in(text, lang), key=lambda piece: piece.start - piece.end):
         if all(piece.end <= other.start or other.end <= piece.start for other in chosen):
             chosen.append(piece)
     if not chosen or len({piece.kind for piece in chosen}) < len(chosen):
@@ -51,7 +48,11 @@ def read(text: str, lang: str) -> Reading | None:
     return Reading(pieces, _rest(text, chosen, lang), tuple((piece.start, piece.end) for piece in chosen))
 
 
-def _pieces(plain: str, lang: str) -> list[_Piece]:
+def pieces_in(text: str, lang: str) -> list[_Piece]:
+    """Return all that speaks of time in a text, also what overlaps or contradicts itself."""
+    plain = text.lower().replace("ё", "е").replace("\N{NO-BREAK SPACE}", " ").replace("’", "'")
+    if len(plain) != len(text):
+        return []
     return [
         _Piece(kind, *match.span(), {name: text for name, text in match.groupdict().items() if text})
         for kind, pattern in _patterns(lang)

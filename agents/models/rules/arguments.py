@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.models.rules.lists import choosing, listing, number_in, plain_number, reading, refer
-from agents.models.rules.matches import Match
+from agents.models.rules.lists import choosing, listing, number_in, plain_number, reading, readings, refer
+from agents.models.rules.pattern import Match
 from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.times import time_in
@@ -46,6 +46,12 @@ class Plan:
         """Whether nothing was understood."""
         return not (self.calls or self.remarks or self.asks or self.foreign or self.begun)
 
+    def nothing_by_halves(self, lang: str) -> None:
+        """Do nothing of several wishes if one of them is not clear, and say so."""
+        if self.remarks and (self.calls or self.foreign or len(self.remarks) > 1):
+            self.calls, self.foreign, self.asks = [], [], None
+            self.remarks.append(sentence("nothing_done", lang))
+
 
 @dataclass(frozen=True)
 class Filler:
@@ -70,9 +76,9 @@ class Filler:
                     plan.asks = {"tool": tool, "slot": name, "args": args}
                 return
         missing = _missing_of(parameters, args)
-        if missing and (only := self._only(tool, parameters[missing])) is not None:
-            known = {**args, missing: only}
-            args = {name: known[name] for name in parameters if name in known}
+        if missing and (number := self._pointed_at(tool, parameters[missing], is_vague=missing in raw)) is not None:
+            numbered = {**args, missing: number}
+            args = {name: numbered[name] for name in parameters if name in numbered}
             missing = _missing_of(parameters, args)
         if missing:
             plan.asks = {"tool": tool, "slot": missing, "args": args}
@@ -85,6 +91,7 @@ class Filler:
         """Return the typed value of raw words for a tool.
 
         Raises:
+            NeedsChoice: several entries of a list could be meant.
             NeedsListing: the words name an entry of a list that is not known yet.
             Unclear: no value can be told from the words.
         """
@@ -106,18 +113,22 @@ class Filler:
         points = parameter.kind in ("number", "numbers") and self.now.words.means(raw, "references.it")
         return points or vague(raw, self.now.words)
 
-    def _only(self, tool: str, parameter: Parameter) -> list[int] | None:
-        """Return the one entry that "the alarm" can mean."""
+    def _pointed_at(self, tool: str, parameter: Parameter, *, is_vague: bool) -> list[int] | None:
+        """Return the one entry that "the alarm" can mean, or let the user choose; None if no entry is meant at all."""
         if parameter.kind not in ("number", "numbers") or not self.with_lists or reading(self.now, tool) is None:
             return None
         entries = listing(self.now, tool)
         if entries is None:
             raise NeedsListing(reading(self.now, tool))
-        return list(entries) if len(entries) == 1 else None
+        if len(entries) == 1 and not is_vague:
+            return list(entries)
+        return [self._chosen(tool, tuple(entries), entries)] if entries and choosing(self.now, tool) else None
 
     def _numbers(self, tool: str, raw: str) -> list[int]:
         words, lang = self.now.words, self.now.lang
-        entries = listing(self.now, tool) if self.with_lists else None
+        # The number of a page is no entry.
+        has_list = self.with_lists and tool not in readings(self.now)
+        entries = listing(self.now, tool) if has_list else None
         if entries is None:
             plain = [plain_number(piece, words) for piece in items(raw, words)]
             if not plain or any(number is None or number < 1 for number in plain):

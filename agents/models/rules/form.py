@@ -1,31 +1,35 @@
 """The form of a dialog as it stands, and what a message changes in it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.models.rules.arguments import Filler, Unclear
+from agents.models.rules.arguments import Filler, Plan, Unclear
 from agents.models.rules.lists import plain_number
-from agents.models.rules.matches import Match
+from agents.models.rules.pattern import Match
+from agents.models.rules.phrasebook import first_match
+from agents.models.rules.plan import follow
 from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation
-from agents.models.rules.types import FILL_FORM, results
-from agents.models.rules.values import clean, is_answer, items
+from agents.models.rules.types import FILL_FORM
+from agents.models.rules.values import clean, is_answer, is_plain, items
+from agents.models.rules.wishes import without_small_talk
 
 
 @dataclass
-class Changes:
-    """New values of fields, and what to tell the user about those that stay."""
+class Understood:
+    """What shall become of a message: new values of fields, and tools to call or wishes to pass on."""
 
     values: dict[str, Any] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
+    plan: Plan = field(default_factory=Plan)
 
 
 @dataclass(frozen=True)
 class Form:
-    """The form as it stands when the user speaks."""
+    """The form as it stands when the user speaks, and the field that the last reply asked for."""
 
     now: Situation
+    asked: str | None
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -36,74 +40,78 @@ class Form:
         """Return what kind of value a field takes."""
         return self.now.tools[FILL_FORM][name].kind
 
-    def takes_words(self, name: str) -> bool:
-        """Tell whether a field takes any words, so that only their look tells an answer from something else."""
-        return self.kind(name) in ("text", "texts")
+    def understand(self) -> Understood:
+        """Return what the user's words mean: a correction, sentences and wishes, or the answer to the question."""
+        now, meant = self.now, Understood()
+        if swap := first_match("edits.replace", now.heard, now.words.lang):
+            self._replace(meant, swap["old"], swap["new"])
+            if meant.values:
+                return meant
+        lists = {name for name in now.scene.get("fields", ()) if self.kind(name) == "texts"}
+        matches = now.wishes(frozenset({self.asked, *lists} if self.asked else {}))
+        told = [match for match in matches if not match.owner and match.tool == FILL_FORM]
+        others = tuple(match for match in matches if match not in told)
+        if told or not self.asked or any(match.pattern.strong for match in others):
+            for match in told:
+                self._tell(meant, match)
+            follow(now, Filler(now, with_lists=False), meant.plan, others)
+            if meant.plan.remarks:
+                meant.values = {}
+        elif not matches:
+            self._answer(meant)
+        return meant
 
-    def read(self, name: str, raw: str) -> Any:
+    def _answer(self, meant: Understood) -> None:
+        """Take the words as the answer to what was asked: by a tool that lacks a value ("as JSON"), or for a field."""
+        now, asks = self.now, self.now.note("asks")
+        text = without_small_talk(now.heard, now.words)
+        if asks and asks["tool"] in now.tools and asks["tool"] != FILL_FORM:
+            Filler(now, with_lists=False).add(meant.plan, asks["tool"], {asks["slot"]: text}, asks["args"])
+        elif self.asked and (self.kind(self.asked) not in ("text", "texts") or is_answer(text, now.words)):
+            value = self._read(self.asked, text)
+            meant.values |= {} if value is None else {self.asked: value}
+
+    def _tell(self, meant: Understood, match: Match) -> None:
+        """Add what a sentence tells; a value that a field has already is changed by saying so, not in passing."""
+        words = self.now.words
+        replaces = not match.pattern.of_form and words.listed("edits.replaced") & match.pattern.literals
+        for name, raw in match.slots.items():
+            value, held = self._read(name, raw), self.values.get(name)
+            if isinstance(value, list) and not replaces:
+                before = meant.values.get(name, held) or []
+                names = {item.casefold() for item in before}
+                meant.values[name] = [*before, *(item for item in value if item.casefold() not in names)]
+            elif held and match.pattern.of_form and name != self.asked:
+                meant.plan.remarks.append(sentence("complaint", self.now.lang))
+            elif value is not None:
+                meant.values[name] = value
+
+    def _replace(self, meant: Understood, old: str, new: str) -> None:
+        """Put one value in place of another, if just one field holds that one."""
+        words = self.now.words
+        key = words.key(clean(old, words))
+        holders = [
+            (name, place)
+            for name, held in self.values.items()
+            for place, value in enumerate(held if isinstance(held, list) else [held])
+            if value is not None and words.key(str(value)) == key
+        ]
+        if len(holders) != 1 or not is_plain(new, "", words, of_form=True):
+            return
+        (name, place), held = holders[0], self.values[holders[0][0]]
+        if isinstance(held, list):
+            meant.values[name] = list(dict.fromkeys([*held[:place], *items(new, words), *held[place + 1 :]]))
+        elif (value := self._read(name, new)) is not None:
+            meant.values[name] = value
+
+    def _read(self, name: str, raw: str) -> Any:
         """Return the value of a field in the user's words; None if they tell none."""
         words, kind = self.now.words, self.kind(name)
-        if kind == "flag" and words.means(raw, "yes", "no"):
-            return words.means(raw, "yes")
+        if kind == "flag" and (said := words.made_of(raw, "yes", "no")):
+            return "yes" in said
         if kind == "number":
             return plain_number(raw, words)
         try:
             return Filler(self.now).value(FILL_FORM, self.now.tools[FILL_FORM][name], raw)
         except Unclear:
             return None
-
-    def last_filled(self) -> str | None:
-        """Return the field that was filled last in this conversation; None if there is none, or several were."""
-        for result in reversed(results(self.now.before)):
-            if result.call.name == FILL_FORM:
-                filled = [name for name, value in result.call.args.items() if value]
-                return filled[0] if len(filled) == 1 else None
-        return None
-
-    def told(self, matches: Sequence[Match]) -> Changes:
-        """Return what matched phrases change; several about one field add up."""
-        changes = Changes()
-        for match in matches:
-            for name, raw in match.slots.items():
-                if self.takes_words(name) and not is_answer(raw, self.now.words, may_command=True):
-                    changes.remarks.append(sentence("complaint", self.now.lang))
-                elif self._is_cued(match, "edits.replaced"):
-                    changes.values[name] = self.read(name, raw)
-                else:
-                    self._add(changes, name, self.read(name, raw))
-        return changes
-
-    def replaced(self, name: str, old: str | None, new: str) -> Changes:
-        """Return a field with a new value in place of an old one; without an old one, in place of all it holds."""
-        words, held, places = self.now.words, self.values.get(name), self._places(name, old)
-        if len(places) != 1:
-            # Nobody can tell which of several is wrong.
-            return Changes(remarks=[sentence("complaint", self.now.lang)])
-        if not isinstance(held, list):
-            return Changes({name: self.read(name, new)})
-        items_left = [*held[: places[0]], *items(new, words), *held[places[0] + 1 :]]
-        return Changes({name: list(dict.fromkeys(items_left))})
-
-    def holds(self, name: str, raw: str) -> bool:
-        """Tell whether a field is, or has among others, what these words name."""
-        return bool(self._places(name, raw))
-
-    def _places(self, name: str, raw: str | None) -> list[int]:
-        """Return which values of a field these words name; all of them where there are no words."""
-        words, held = self.now.words, self.values.get(name)
-        listed = held if isinstance(held, list) else [held] if held else []
-        key = words.key(clean(raw, words)) if raw else ()
-        return [place for place, value in enumerate(listed) if not raw or words.key(str(value)) == key]
-
-    def _is_cued(self, match: Match, cues: str) -> bool:
-        words = self.now.words
-        literals = set(match.pattern.literals)
-        return not match.pattern.of_form and any(set(words.stems(cue)) <= literals for cue in words.phrases(cues))
-
-    def _add(self, changes: Changes, name: str, value: Any) -> None:
-        before = changes.values.get(name, self.values.get(name) if self.kind(name) == "texts" else None)
-        if isinstance(value, list):
-            names = {item.casefold() for item in before or []}
-            changes.values[name] = [*(before or []), *(item for item in value if item.casefold() not in names)]
-        elif value is not None:
-            changes.values[name] = f"{before}, {value}" if before and isinstance(value, str) else value

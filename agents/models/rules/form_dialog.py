@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agents.models.rules.form import Form
-from agents.models.rules.form_answers import Understood, understand
+from agents.models.rules.form import Form, Understood
 from agents.models.rules.plan import cancelled
 from agents.models.rules.replies import ask_help, joined, not_understood, small_talk, told
 from agents.models.rules.sentences import asking, sentence
@@ -20,24 +19,25 @@ def speak(now: Situation) -> Move:
         return _after(now)
     begun = now.begun or not now.heard
     asked = None if begun else _asked(now)
-    if not begun and (move := _chat(now, asked)):
+    form = Form(now, asked)
+    if not begun and (move := _chat(now, form)):
         return move
-    meant = understand(now, asked)
+    meant = form.understand() if now.heard else Understood()
     return _act(now, meant) or _speak_only(now, meant, asked, begun)
 
 
-def _chat(now: Situation, asked: str | None) -> Move | None:
+def _chat(now: Situation, form: Form) -> Move | None:
     """Answer what is not about the form: small talk, "skip", "that's all", "something else"."""
-    words = now.words
-    if asked and Form(now).kind(asked) == "flag" and words.means(now.heard, "yes", "no"):
+    words, asked = now.words, form.asked
+    if asked and form.kind(asked) == "flag" and words.made_of(now.heard, "yes", "no"):
         return None
-    if asked and words.means(now.heard, "skip"):
+    if asked and words.made_of(now.heard, "skip"):
         return _go_on(now, "", asked, skip=True)
     if move := leave(now):
         return move
     if text := cancelled(now):
         return _go_on(now, "" if asked else text, asked, skip=bool(asked), said_enough=True)
-    if asked and words.means(now.heard, "yes", "undo.phrases"):
+    if asked and words.made_of(now.heard, "yes", "undo.phrases"):
         return _go_on(now, "", asked)
     text = small_talk(now)
     return _go_on(now, text, asked, said_enough=True) if text else None
@@ -47,18 +47,16 @@ def _act(now: Situation, meant: Understood) -> Move | None:
     """Fill the form first; what reads it, and wishes of others, come in the next round."""
     wish = ". ".join(match.text for match in meant.plan.foreign) or None
     later = [{"name": call.name, "args": call.args} for call in meant.plan.calls]
-    remarks = meant.changes.remarks
-    if meant.changes.values:
-        then = {"calls": later, "wish": wish, "remarks": remarks}
-        return Move("", (Call(FILL_FORM, meant.changes.values),), {"then": then})
+    if meant.values:
+        return Move("", (Call(FILL_FORM, meant.values),), {"then": {"calls": later, "wish": wish}})
     if later:
-        return Move("", tuple(meant.plan.calls), {"then": {"calls": [], "wish": wish, "remarks": remarks}})
-    return hand_back(wish, joined(*remarks)) if wish else None
+        return Move("", tuple(meant.plan.calls), {"then": {"calls": [], "wish": wish}})
+    return hand_back(wish) if wish else None
 
 
 def _speak_only(now: Situation, meant: Understood, asked: str | None, begun: bool) -> Move:
     """Ask what is missing, begin, or own up to not understanding: no tool of the dialog helps here."""
-    remarks = joined(*meant.changes.remarks, *meant.plan.remarks)
+    remarks = joined(*meant.plan.remarks)
     if remarks and meant.plan.asks:
         return Move(remarks, notes={"asks": meant.plan.asks})
     if begun or remarks or meant.plan.begun:
@@ -67,12 +65,10 @@ def _speak_only(now: Situation, meant: Understood, asked: str | None, begun: boo
         return _go_on(now, "", asked)
     if HELP in now.tools and now.words.asks(now.heard):
         return ask_help(now)
-    like = None if asked else now.book().resemble(now.heard)
-    if like and like.owner:
-        return hand_back(now.heard)
-    about = sentence("about_question", now.lang, label=_fields(now)[asked]["label"]) if asked else ""
-    text = joined(sentence("not_understood", now.lang), about) if asked else not_understood(now).text
-    return _ask_for(now, asked, text) if asked else _go_on(now, text, asked, said_enough=True)
+    if not asked:
+        return _go_on(now, not_understood(now).text, asked, said_enough=True)
+    about = sentence("about_question", now.lang, label=_fields(now)[asked]["label"])
+    return _ask_for(now, asked, joined(sentence("not_understood", now.lang), about))
 
 
 def _after(now: Situation) -> Move:
@@ -84,7 +80,7 @@ def _after(now: Situation) -> Move:
         return Move("", remaining, {"then": then})
     lines = [_noted(now, result.call.args) for result in now.results if _is_filled(result.call, result.failed)]
     others = [result for result in now.results if not _is_filled(result.call, result.failed)]
-    text = joined(*lines, told(others, (), now.lang) if others else "", *then.get("remarks", ()), by="\n")
+    text = joined(*lines, told(others, (), now.lang) if others else "", by="\n")
     if then.get("wish"):
         return hand_back(then["wish"], text)
     asked = None if now.begun else _asked(now)

@@ -1,6 +1,6 @@
 """Numbered lists: which one a tool works on, how it stands, and which entry a user means.
 
-By convention `list_things` shows the list, without parameters, and `change_thing` and `delete_things` go by it.
+By convention `list_things` shows the list and needs no parameters; `change_thing` and `delete_things` go by it.
 """
 
 import re
@@ -9,19 +9,22 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage
 
-from agents.models.rules.matches import Match
+from agents.models.rules.pattern import Match
+from agents.models.rules.sentences import RulesVocabulary
 from agents.models.rules.situation import SERVED, Situation
 from agents.models.rules.types import PROTOCOL, results
-from agents.models.rules.values import items
-from agents.text.vocabulary import Vocabulary
-from prompts import card
+from agents.models.rules.values import REFERRING, items
 
 _CHOSEN = re.compile(r'"number":(\d+)')
 
 
 def readings(now: Situation) -> list[str]:
     """Return the tools that show lists."""
-    return [name for name, wanted in now.tools.items() if name.startswith("list") and not wanted]
+    return [
+        name
+        for name, wanted in now.tools.items()
+        if name.startswith("list") and not any(parameter.required for parameter in wanted.values())
+    ]
 
 
 def reading(now: Situation, tool: str) -> str | None:
@@ -58,52 +61,23 @@ def listing(now: Situation, tool: str) -> dict[int, str] | None:
     return None
 
 
-def of_last(now: Situation, tool: str) -> str:
-    """Return the tool that does the same to the things that were spoken of last; the tool itself if there is none."""
-    lists = {_things(name) for name in readings(now)}
-    spoken = (_things(result.call.name) for result in reversed(results(now.before)))
-    things = next((thing for thing in spoken if thing in lists), None)
-    same = [name for name in now.tools if name.partition("_")[0] == tool.partition("_")[0] and _things(name) == things]
-    return same[0] if same else tool
-
-
-def points(match: Match, words: Vocabulary) -> bool:
+def points(match: Match, words: RulesVocabulary) -> bool:
     """Whether a wish says which entries of a list it is about, but not of what list: "delete the second one"."""
-    raw = list(match.slots.values())
-    is_all = bool(raw) and words.means(raw[0], "references.all", "references.both")
-    return len(raw) == 1 and (is_all or plain_number(raw[0], words) is not None)
+    raw = next((raw for slot, raw in match.slots.items() if slot in REFERRING), "")
+    is_number = words.means(raw, "references.all") or plain_number(raw, words) is not None
+    return is_number and len(match.slots) == len(match.pattern.literals) == 1
 
 
 def spelled(now: Situation, match: Match) -> str | None:
-    """Return a wish that only points, with the list named that this speaker showed last; None if it showed none.
-
-    Whoever has the list would otherwise think of the one that was last spoken of there.
-    """
-    shown = _shown(now)
-    helper = next((helper for helper in now.helpers if helper.tool == match.owner), None)
-    if shown is None or helper is None or not points(match, now.words):
-        return None
-    (slot, raw), verb = next(iter(match.slots.items())), match.tool.partition("_")[0]
-    for name in helper.tools:
-        if name.partition("_")[0] != verb or _things(name) != _things(shown):
-            continue
-        for example in card(name, now.words.lang)[1]:
-            text = example.replace(f"{{{slot}}}", raw)
-            meant = now.book().find(text) if text != example else None
-            if meant and meant.tool == name and len(meant.pattern.literals) > 1:
-                return text
-    return None
-
-
-def _shown(now: Situation) -> str | None:
-    """Return the tool of the list that was shown here last, unless another dialog had its turn since then."""
+    """Return a wish that only points with the list named that was spoken of last; None if none was."""
     for message in reversed(now.before):
-        if isinstance(message, AIMessage) and (tool := str(message.additional_kwargs.get(SERVED, ""))).startswith(
-            "list"
-        ):
-            return tool
         if "dialog" in message.additional_kwargs:
+            # Another dialog had its turn since then, and this speaker does not know what it showed.
             return None
+        calls = message.tool_calls if isinstance(message, AIMessage) else []
+        for name in (message.additional_kwargs.get(SERVED, ""), *(call["name"] for call in calls)):
+            if tail := now.words.phrases(f"lists.{_things(name)}"):
+                return f"{match.text} {tail[0]}"
     return None
 
 
@@ -137,13 +111,13 @@ def only_entries(text: str) -> bool:
     return bool(lines) and all(_ENTRY.match(line) for line in lines)
 
 
-def plain_number(raw: str, words: Vocabulary) -> int | None:
+def plain_number(raw: str, words: RulesVocabulary) -> int | None:
     """Return the number that the words name by themselves ("2", "the second one"), -1 for the last."""
     numbers, rest = _numbers(raw, words)
     return numbers[0] if len(numbers) == 1 and not rest else None
 
 
-def refer(raw: str, listing: Mapping[int, str], words: Vocabulary) -> Found:
+def refer(raw: str, listing: Mapping[int, str], words: RulesVocabulary) -> Found:
     """Find the entries of `listing` that the words mean."""
     if exact := _exact(raw, listing, words):
         return Found((exact,))
@@ -160,7 +134,7 @@ def refer(raw: str, listing: Mapping[int, str], words: Vocabulary) -> Found:
     return Found(tuple(dict.fromkeys(numbers)), tuple(unknown))
 
 
-def _one(raw: str, listing: Mapping[int, str], words: Vocabulary) -> Found:
+def _one(raw: str, listing: Mapping[int, str], words: RulesVocabulary) -> Found:
     if (number := plain_number(raw, words)) is not None:
         number = max(listing, default=0) if number == -1 else number
         return Found((number,)) if number in listing else Found(unknown=(raw,))
@@ -174,24 +148,24 @@ def _one(raw: str, listing: Mapping[int, str], words: Vocabulary) -> Found:
     return Found(choices=tuple(near)) if near else Found(unknown=(raw,))
 
 
-def _exact(raw: str, listing: Mapping[int, str], words: Vocabulary) -> int | None:
+def _exact(raw: str, listing: Mapping[int, str], words: RulesVocabulary) -> int | None:
     key = words.key(raw)
     return next((number for number, entry in listing.items() if words.key(_MARK.sub("", entry)) == key), None)
 
 
-def _content(raw: str, words: Vocabulary) -> set[str]:
+def _content(raw: str, words: RulesVocabulary) -> set[str]:
     return _bare(set(words.stems(raw)), words)
 
 
-def _bare(stems: set[str], words: Vocabulary) -> set[str]:
+def _bare(stems: set[str], words: RulesVocabulary) -> set[str]:
     return stems - _nouns(words) - words.fillers
 
 
-def _nouns(words: Vocabulary) -> set[str]:
+def _nouns(words: RulesVocabulary) -> set[str]:
     return {stem for noun in words.phrases("references.nouns") for stem in words.stems(noun)}
 
 
-def _numbers(raw: str, words: Vocabulary) -> tuple[list[int], set[str]]:
+def _numbers(raw: str, words: RulesVocabulary) -> tuple[list[int], set[str]]:
     stems = words.stems(raw)
     values = {stem: int(stem) if stem.isdecimal() else words.numbers.get(stem) for stem in stems}
     named = [stem for stem in stems if values[stem] is not None]

@@ -1,120 +1,21 @@
-"""Example phrases made into patterns: what of them has to be said, where their slots are, how much they say."""
+"""Example phrases made into patterns, and texts held against them: "add {items} to my list" finds the items."""
 
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from agents.models.rules.sentences import vocabulary
+from agents.models.rules.times import later, parted, time_in
 from agents.models.rules.values import WHEN
 from agents.text.stems import plain, words
 from agents.text.vocabulary import Unit
 
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """An example phrase, ready to be held against a text."""
-
-    tool: str
-    owner: str
-    """Who acts on it: empty for the speaker itself, else the entry tool of a dialog or another's tool."""
-    example: str
-    regex: re.Pattern[str]
-    literals: tuple[str, ...]
-    weight: float
-    """How much the phrase says: a word counts 1, a polite opening 0.5 in all."""
-    of_form: bool = False
-    timed: bool = False
-    """Whether a time may stand anywhere in the phrase; else `{when}` has a place like any slot."""
-    slack: bool = False
-    """Whether its only word is one that corrects anything ("add", "remove") or a value."""
-
-    @property
-    def slotted(self) -> bool:
-        """Whether it finds values."""
-        return bool(self.timed or self.regex.groups)
-
-    @property
-    def strong(self) -> bool:
-        """Whether a match can hardly be an answer to another question."""
-        return not self.slack
-
-
-@lru_cache(maxsize=10_000)
-def pattern(
-    example: str, lang: str, tool: str = "", owner: str = "", *, of_form: bool = False, placed: bool = False
-) -> Pattern:  # fmt: skip
-    """Make a pattern of an example phrase; `+word` is a filler that has to be said.
-
-    With `placed` a time may only stand where the example has it.
-    """
-    fillers = "|".join(re.escape(stem) for stem in sorted(vocabulary(lang).fillers))
-    filler = f"(?:(?:{fillers}) )*"
-    slots = {slot for slot, _ in _PART.findall(example) if slot}
-    timed = not placed and WHEN in slots and slots <= {WHEN, "text"}
-    parts = _PART.findall(re.sub(r"\{when\}", " ", example) if timed else example)
-    sequence: list[str] = []
-    literals: list[str] = []
-    said_anything = any(_needed(text, lang, between=False) for _, text in parts)
-    for place, (slot, text) in enumerate(parts):
-        if slot:
-            sequence.append(_slot(slot, lang))
-            literals += [slot] if values_of(slot, lang) else []
-            continue
-        between = not said_anything or (0 < place < len(parts) - 1)
-        needed = _needed(text, lang, between=between)
-        literals += needed
-        sequence += [re.escape(f"{stem} ") for stem in needed]
-    # "An" is a filler elsewhere, but "an hour" is a time.
-    before = ("" if part.startswith(f"(?P<{WHEN}>") else filler for part in sequence)
-    regex = re.compile("".join(gap + part for gap, part in zip(before, sequence, strict=True)) + filler)
-    slack = len(literals) < 2 and set(literals) <= _edit_words(lang) | {slot for slot, _ in parts}
-    weight = _weight(literals, lang) + (WHEN in slots)
-    return Pattern(tool, owner, example, regex, tuple(literals), weight, of_form, timed, slack)
-
-
-def _needed(text: str, lang: str, *, between: bool) -> list[str]:
-    lexicon = vocabulary(lang)
-    needed = []
-    for word in text.split():
-        needed += [stem for stem in lexicon.stems(word) if word.startswith("+") or stem not in lexicon.fillers]
-    # Two slots need something between them, and a phrase of fillers only would fit everything.
-    return needed or (lexicon.stems(text) if between else [])
-
-
-def _slot(slot: str, lang: str) -> str:
-    values = values_of(slot, lang)
-    if not values:
-        return rf"(?P<{slot}>(?:\S+ )+?)"
-    phrases = {" ".join(vocabulary(lang).stems(" ".join(value))) for value in values}
-    choices = "|".join(re.escape(f"{entry} ") for entry in sorted(phrases, key=len, reverse=True))
-    return f"(?P<{slot}>{choices})"
-
-
-@cache
-def values_of(slot: str, lang: str) -> frozenset[tuple[str, ...]]:
-    """Return what a slot with a closed set of values may say, word for word: endings tell "done" from "to do"."""
-    lexicon = vocabulary(lang)
-    lists = lexicon.phrases(f"values.{slot}")
-    return frozenset(tuple(words(phrase)) for value in lists for phrase in lexicon.phrases(f"values.{slot}.{value}"))
-
-
-@cache
-def _edit_words(lang: str) -> frozenset[str]:
-    lexicon = vocabulary(lang)
-    names = ("edits.added", "edits.removed", "edits.replaced")
-    return frozenset(stem for name in names for word in lexicon.phrases(name) for stem in lexicon.stems(word))
-
-
-def _weight(literals: list[str], lang: str) -> float:
-    for opening in vocabulary(lang).openings:
-        if tuple(literals[: len(opening)]) == opening:
-            return len(literals) - len(opening) + 0.5
-    return float(len(literals))
-
-
+_FILLER = "~"
+"""Stands before the stem of a word that may be said or left out."""
 _QUOTES = ('"', "«", "“"), ('"', "»", "”")
+LONGEST = 60
+"""Words; a longer text is a story, not a wish, and would make matching slow."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +26,11 @@ class Spoken:
     lang: str
     units: tuple[Unit, ...]
     line: str
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """Return the stems of the line."""
+        return frozenset(self.line.split())
 
     def piece(self, start: int, end: int) -> str:
         """Return the plain text behind a part of the line, with the quotation marks at its edges."""
@@ -140,4 +46,150 @@ def spoken(text: str, lang: str) -> Spoken:
     """Read a text for patterns."""
     flat = plain(text)
     units = tuple(vocabulary(lang).units(flat))
-    return Spoken(flat, lang, units, "".join(f"{unit.stem} " for unit in units))
+    return Spoken(flat, lang, units, _line([unit.stem for unit in units], lang))
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """An example phrase, ready to be held against a text."""
+
+    tool: str
+    owner: str
+    """Who acts on it: empty for the speaker itself, else the entry tool of a dialog or another's tool."""
+    example: str
+    lang: str
+    parts: tuple[tuple[str, str], ...]
+    """Its slots, each a name and "", and between them what must be said, each "" and a line of stems."""
+    of_form: bool = False
+    timed: bool = False
+    """Whether a time may stand anywhere in the phrase; else `{when}` has a place like any slot."""
+
+    @cached_property
+    def literals(self) -> frozenset[str]:
+        """Return the stems that must be said."""
+        return frozenset(stem for _, line in self.parts for stem in line.split())
+
+    @cached_property
+    def slots(self) -> frozenset[str]:
+        """Return the names of the values that it finds."""
+        return frozenset(slot for slot, _ in self.parts if slot) | ({WHEN} if self.timed else set())
+
+    @cached_property
+    def weight(self) -> float:
+        """Return how much the phrase says: a word or a value of a closed set counts 1, a time 1, an opening 0.5."""
+        stems = tuple(stem for _, line in self.parts for stem in line.split())
+        openings = vocabulary(self.lang).openings
+        opening = next((entry for entry in openings if stems[: len(entry)] == entry), ())
+        closed = sum(bool(values_of(slot, self.lang)) for slot in self.slots)
+        return len(stems) - len(opening) + 0.5 * bool(opening) + closed + (WHEN in self.slots)
+
+    @cached_property
+    def said(self) -> int:
+        """Return how many words must be said that are more than fillers."""
+        return sum(not stem.startswith(_FILLER) for _, line in self.parts for stem in line.split())
+
+    @property
+    def strong(self) -> bool:
+        """Whether a match can hardly be an answer to another question."""
+        alone = self.slots and self.weight < 2 and self.literals <= vocabulary(self.lang).listed("edits.alone")
+        return bool(self.parts) and not alone
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """Return the expression that fits the line of a text."""
+        filler = rf"(?:{_FILLER}\S+ )*"
+        # "An" is a filler elsewhere, but "an hour" is a time.
+        pieces: list[str] = []
+        for slot, line in self.parts:
+            said = [f"{re.escape(stem)} " for stem in line.split()] or [self._slot(slot)]
+            pieces += said if slot == WHEN else [filler + piece for piece in said]
+        return re.compile("".join(pieces) + filler)
+
+    def _slot(self, slot: str) -> str:
+        if not (values := values_of(slot, self.lang)):
+            # Not of words alone that may be left out.
+            return rf"(?P<{slot}>(?:{_FILLER}\S+ )*(?!{_FILLER})\S+ (?:\S+ )*?)"
+        lines = {_line(vocabulary(self.lang).stems(" ".join(value)), self.lang) for value in values}
+        return f"(?P<{slot}>{'|'.join(re.escape(line) for line in sorted(lines, key=len, reverse=True))})"
+
+    def match(self, text: Spoken) -> dict[str, str] | None:
+        """Return the raw slot values if the pattern fits the whole text, else None."""
+        if not self.literals <= text.stems or len(text.units) > LONGEST:
+            return None
+        if not self.timed:
+            return self._found(text)
+        if (named := parted(text.text, text.lang)) is None:
+            return None
+        slots = self._found(spoken(named[1], text.lang))
+        # Words from both sides of a time are no one thing to do.
+        whole = slots is not None and all(value in text.text for value in slots.values())
+        return {**slots, WHEN: named[0]} if slots is not None and whole else None
+
+    def _found(self, text: Spoken) -> dict[str, str] | None:
+        if (fit := self.regex.fullmatch(text.line)) is None:
+            return None
+        slots = {slot: text.piece(*fit.span(slot)) for slot in fit.groupdict()}
+        if WHEN in slots and time_in(slots[WHEN], vocabulary(text.lang)) is None:
+            return None
+        if WHEN in slots and self.literals & vocabulary(self.lang).listed("edits.postpone"):
+            slots[WHEN] = later(slots[WHEN], vocabulary(text.lang))
+        closed = ((slot, values_of(slot, text.lang)) for slot in slots)
+        return slots if all(not values or tuple(words(slots[slot])) in values for slot, values in closed) else None
+
+
+@dataclass(frozen=True)
+class Match:
+    """A piece of text that a pattern fits, and the raw values of its slots."""
+
+    pattern: Pattern
+    slots: dict[str, str]
+    text: str
+
+    @property
+    def tool(self) -> str:
+        """Return the tool that is meant."""
+        return self.pattern.tool
+
+    @property
+    def owner(self) -> str:
+        """Return who has the tool; empty for the speaker itself."""
+        return self.pattern.owner
+
+
+@lru_cache(maxsize=10_000)
+def pattern(
+    example: str, lang: str, tool: str = "", owner: str = "", *, of_form: bool = False, placed: bool = False
+) -> Pattern:  # fmt: skip
+    """Make a pattern of an example phrase; `+word` is a filler that has to be said.
+
+    With `placed` a time may only stand where the example has it.
+    """
+    slots = {slot for slot, _ in _PART.findall(example) if slot}
+    timed = not placed and WHEN in slots and slots <= {WHEN, "text"}
+    texts = _PART.findall(example.replace(f"{{{WHEN}}}", " ") if timed else example)
+    lines = ["" if slot else _needed(text, lang) for slot, text in texts]
+    for place, (slot, text) in enumerate(texts):
+        # Two slots need something between them, and a phrase of fillers only would fit everything.
+        if not slot and not lines[place] and (not any(lines) or 0 < place < len(texts) - 1):
+            lines[place] = _line(vocabulary(lang).stems(text), lang)
+    parts = tuple((slot, line) for (slot, _), line in zip(texts, lines, strict=True) if slot or line)
+    return Pattern(tool, owner, example, lang, parts, of_form, timed)
+
+
+@cache
+def values_of(slot: str, lang: str) -> frozenset[tuple[str, ...]]:
+    """Return what a slot with a closed set of values may say, word for word: endings tell "done" from "to do"."""
+    lexicon = vocabulary(lang)
+    lists = lexicon.phrases(f"values.{slot}")
+    return frozenset(tuple(words(phrase)) for value in lists for phrase in lexicon.phrases(f"values.{slot}.{value}"))
+
+
+def _needed(text: str, lang: str) -> str:
+    lexicon = vocabulary(lang)
+    stems = [(stem, word) for word in text.split() for stem in lexicon.stems(word)]
+    return _line([stem for stem, word in stems if word.startswith("+") or stem not in lexicon.fillers], lang)
+
+
+def _line(stems: list[str], lang: str) -> str:
+    fillers = vocabulary(lang).fillers
+    return "".join(f"{_FILLER if stem in fillers else ''}{stem} " for stem in stems)

@@ -1,18 +1,18 @@
-"""Which ability a text is about: all example phrases in reach, exact fits first, then likeness."""
+"""Which ability a text asks for: all example phrases in reach, held against the whole text."""
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
-from agents.models.rules.matches import Match, match
-from agents.models.rules.pattern import Pattern, Spoken, pattern, spoken
+from agents.models.rules.pattern import Match, Pattern, Spoken, pattern, spoken
 from agents.models.rules.sentences import vocabulary
-from agents.models.rules.values import WHEN, is_answer
+from agents.models.rules.times import names_time
+from agents.models.rules.values import WHEN, is_plain, items
 from prompts import card, table
 
-LIKE = 0.7
-"""Least likeness, of 1, at which a phrase that fits no pattern is still taken for one."""
+FILL_FORM = "fill_form"
+ENOUGH = 3
+"""Words of a sentence about a field that nobody asked for: "I am" has 2, "I work as" has 3."""
 
 
 @dataclass(frozen=True)
@@ -29,62 +29,75 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Topic:
+    """A dialog without examples, and the words of its name and description."""
+
+    wish: Pattern
+    stems: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Phrasebook:
     """The example phrases of several sources in one language."""
 
     lang: str
     patterns: tuple[Pattern, ...]
-    topics: tuple[Pattern, ...] = ()
-    """Dialogs without examples; the literals are the words of their name and description."""
+    topics: tuple[Topic, ...] = ()
 
-    def find(self, text: str) -> Match | None:
-        """Return the pattern that fits the whole text and says most, with or without a polite opening."""
+    def find(self, text: str, fields: frozenset[str] = frozenset()) -> Match | None:
+        """Return the pattern that fits the whole text and says most, with or without a polite opening.
+
+        `fields` are those of a form that a short sentence may be about ("I know …").
+        """
         best: tuple[tuple[float, bool, int], Match] | None = None
         for variant in _variants(text, self.lang):
             for candidate in self.patterns:
-                slots = match(candidate, variant)
-                if slots is None or not self._plausible(candidate, slots):
+                slots = candidate.match(variant)
+                if slots is None or not self._plausible(candidate, slots, fields):
                     continue
                 size = sum(len(value) for slot, value in slots.items() if slot != WHEN)
                 rank = (candidate.weight, not candidate.owner, -size)
                 if best is None or rank > best[0]:
                     best = rank, Match(candidate, slots, text)
-        if best is None or best[0][0] < 1:
-            return self._by_topic(text) or (best and best[1])
-        return best[1]
+        return best[1] if best else self._by_topic(text)
 
     def _by_topic(self, text: str) -> Match | None:
         """Return the dialog without examples two of whose words are said ("plan", "trip"), if there is one alone."""
-        stems = set(_variants(text, self.lang)[-1].line.split())
-        topics = [topic for topic in self.topics if len(stems & set(topic.literals)) >= min(2, len(topic.literals))]
-        is_wish = len(_variants(text, self.lang)) > 1
-        return Match(replace(topics[0], slack=not is_wish), {}, text) if len(topics) == 1 else None
+        stems = _variants(text, self.lang)[-1].stems
+        topics = [topic for topic in self.topics if len(stems & topic.stems) >= min(2, len(topic.stems))]
+        return Match(topics[0].wish, {}, text) if len(topics) == 1 else None
 
-    def resemble(self, text: str) -> Match | None:
-        """Return the example that is most like the text, if it is like enough; its slots stay empty."""
+    def _is_told(self, text: str) -> bool:
+        """Tell whether a text is a sentence about a field of a form."""
+        heard = spoken(text, self.lang)
+        return any(candidate.of_form and candidate.match(heard) is not None for candidate in self.patterns)
+
+    def _plausible(self, candidate: Pattern, slots: dict[str, str], fields: frozenset[str]) -> bool:
+        """Refuse values that name nothing ("I like it"), and sentences about a field that are said in passing."""
         words = vocabulary(self.lang)
-        stems = set(_variants(text, self.lang)[-1].line.split()) - words.stop
-        best: tuple[float, Match] | None = None
-        refused = {words.stems(entry)[0] for entry in words.phrases("negation")} & set(words.stems(text))
-        for candidate in self.patterns:
-            if not refused <= set(candidate.literals):
-                continue
-            score = 0.0 if candidate.of_form else self._likeness(stems, candidate)
-            if score >= LIKE and (best is None or score > best[0]):
-                best = score, Match(candidate, {}, text, exact=False)
-        return best and best[1]
+        if candidate.of_form and candidate.said < ENOUGH and not fields >= slots.keys():
+            return False
+        if candidate.of_form and any(self._is_told(name) for raw in slots.values() for name in items(raw, words)[1:]):
+            # "I like hiking and I work as a cook" is no list of what one likes.
+            return False
+        if WHEN not in slots and "text" in slots and names_time(slots["text"], self.lang):
+            # "Remind me to sleep at 25:00" has a time, though none that exists.
+            return False
+        fills = candidate.of_form or candidate.tool == FILL_FORM
+        return all(is_plain(value, slot, words, of_form=fills) for slot, value in slots.items())
 
-    def _likeness(self, said: set[str], candidate: Pattern) -> float:
-        meant = set(candidate.literals) - vocabulary(self.lang).stop
-        return 2 * len(said & meant) / max(len(said) + len(meant), 1)
 
-    def _plausible(self, candidate: Pattern, slots: dict[str, str]) -> bool:
-        """Refuse a form's field that would hold no name ("I like it", "I can do everything")."""
-        if not candidate.of_form:
-            return True
-        is_told = len(candidate.literals) > 1 or not candidate.owner
-        words = vocabulary(self.lang)
-        return is_told and all(is_answer(value, words, may_command=True) for value in slots.values())
+def first_match(name: str, text: str, lang: str) -> dict[str, str] | None:
+    """Return the slots of the pattern in a word list ("edits.replace") that fits the text and says most."""
+    heard = _variants(text, lang)[-1]
+    fits = ((candidate, candidate.match(heard)) for candidate in _listed(name, lang))
+    found = [(candidate.weight, slots) for candidate, slots in fits if slots is not None]
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+@cache
+def _listed(name: str, lang: str) -> tuple[Pattern, ...]:
+    return tuple(pattern(example, lang) for example in vocabulary(lang).phrases(name))
 
 
 @lru_cache(maxsize=200)
@@ -104,11 +117,10 @@ def _examples(source: Source, lang: str) -> tuple[str, ...]:
     return card(source.tool, lang)[1] or source.examples
 
 
-def _topic(source: Source, lang: str) -> Pattern:
+def _topic(source: Source, lang: str) -> Topic:
     words = vocabulary(lang)
-    stems = [stem for stem in words.stems(source.about) if stem not in words.stop | words.listed("about")]
-    literals = tuple(dict.fromkeys(stems))
-    return Pattern(source.tool, source.owner, source.about, re.compile(""), literals, float(len(literals)))
+    stems = frozenset(words.stems(source.about)) - words.stop - words.listed("about")
+    return Topic(Pattern(source.tool, source.owner, source.about, lang, ()), stems)
 
 
 def _patterns(source: Source, lang: str) -> Iterable[Pattern]:
@@ -117,11 +129,11 @@ def _patterns(source: Source, lang: str) -> Iterable[Pattern]:
     # "For 7" is a time where a time has to be ("set an alarm for {when}"), not anywhere in a sentence.
     placed = [candidate.example for candidate in card_patterns if candidate.timed and "{text}" not in candidate.example]
     card_patterns += [pattern(example, lang, source.tool, source.owner, placed=True) for example in placed]
-    slotted = [candidate for candidate in card_patterns if candidate.slotted]
+    slotted = [candidate for candidate in card_patterns if candidate.slots]
     for candidate in card_patterns:
         # "add milk to my list" is there to be shown; as a pattern it would hide the milk from {items}.
         shown = spoken(candidate.example, lang)
-        if candidate.slotted or all(match(other, shown) is None for other in slotted):
+        if candidate.slots or all(other.match(shown) is None for other in slotted):
             yield candidate
     if source.form:
         for fields in table(f"forms/{source.form}", lang).values():
@@ -134,7 +146,7 @@ def _variants(text: str, lang: str) -> list[Spoken]:
     words = vocabulary(lang)
     variants = [spoken(text, lang)]
     for _ in range(2):
-        units = [unit for unit in variants[-1].units]
+        units = [*variants[-1].units]
         while units and units[0].stem in words.fillers:
             units = units[1:]
         stems = tuple(unit.stem for unit in units)

@@ -1,5 +1,6 @@
 """The words of a reply: small talk, what can be done, results of tools. Nothing else is ever claimed."""
 
+import re
 from collections.abc import Iterable
 
 from agents.models.rules.lists import only_entries
@@ -8,16 +9,16 @@ from agents.models.rules.readable_json import readable
 from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.types import HELP, PROTOCOL, Call, Move, Result
-from agents.models.rules.wishes import clauses
 from prompts import FALLBACK, carded
 
+_MARK = re.compile(r"^\[[^\]]*\] ")
 SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
 
 
-def small_talk(now: Situation, *names: str) -> str | None:
-    """Return the answer to a greeting, thanks and the like; None if the text is about something."""
-    social = [_social(now, part, names or SMALL_TALK) for part in (now.heard, *clauses(now.heard, now.words))]
-    name = social[0] or (social[-1] if all(social[1:]) else None)
+def small_talk(now: Situation) -> str | None:
+    """Return the answer to a greeting, thanks and the like; None if the text says anything else."""
+    said = now.words.made_of(now.heard, *SMALL_TALK)
+    name = next((name for name in SMALL_TALK if name in said), None)
     if name is None:
         return None
     if name == "who_are_you":
@@ -25,10 +26,6 @@ def small_talk(now: Situation, *names: str) -> str | None:
     if name == "greeting" and not (now.own and now.own.form):
         return joined(sentence("greeting", now.lang), sentence("greeted", now.lang), examples(now))
     return sentence(name, now.lang)
-
-
-def _social(now: Situation, text: str, names: Iterable[str]) -> str | None:
-    return next((name for name in names if now.words.means(text, name)), None)
 
 
 def abilities(now: Situation) -> str:
@@ -53,9 +50,6 @@ def examples(now: Situation, most: int = 3) -> str:
 def not_understood(now: Situation) -> Move:
     """Say that the text was not understood, and what would be."""
     first = sentence("not_understood" if now.heard else "nothing_said", now.lang)
-    like = now.book().resemble(now.heard)
-    if like and (example := showpiece(like.tool, now.words.lang)):
-        return Move(joined(first, sentence("did_you_mean", now.lang, text=example)))
     return Move(joined(first, examples(now) if now.own else abilities(now)))
 
 
@@ -78,7 +72,8 @@ def told(results: Iterable[Result], lookups: Iterable[str], lang: str) -> str:
         elif only_entries(result.text):
             listed = sentence("success" if acted else "listing", lang, list=result.text)
         else:
-            lines.append(readable(result.text, lang))
+            # Where help comes from is told to a model, in brackets.
+            lines.append(readable(_MARK.sub("", result.text) if result.call.name == HELP else result.text, lang))
     return joined(*dict.fromkeys(lines), listed, by="\n")
 
 

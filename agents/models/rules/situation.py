@@ -7,11 +7,13 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
+from agents.models.rules.pattern import Match
 from agents.models.rules.phrasebook import Phrasebook, Source, phrasebook
-from agents.models.rules.sentences import vocabulary
+from agents.models.rules.sentences import RulesVocabulary, vocabulary
 from agents.models.rules.types import HAND_BACK, SUPERVISOR, Helper, Result, results, text_of
 from agents.models.rules.values import Parameter, parameters
-from agents.text.vocabulary import Vocabulary, listening
+from agents.models.rules.wishes import wishes
+from agents.text.vocabulary import listening
 
 SERVED = "served"
 """The note of an answer that a tool gave without its speaker: the tool's name."""
@@ -77,7 +79,7 @@ class Situation:
         return bool(self.scene.get("undone"))
 
     @cached_property
-    def words(self) -> Vocabulary:
+    def words(self) -> RulesVocabulary:
         """Return the word lists for what was heard."""
         return vocabulary(listening(self.heard, self.lang))
 
@@ -110,23 +112,28 @@ class Situation:
         """Return a note left with the last reply ("asks", "offer")."""
         return self.last_reply.additional_kwargs.get(name) if self.last_reply else None
 
-    def book(self) -> Phrasebook:
+    def wishes(self, fields: frozenset[str] = frozenset()) -> tuple[Match, ...]:
+        """Return what was wished for; `fields` are those of a form that a short sentence may be about."""
+        book = self._book()
+        return wishes(self.heard, self.words, lambda text: book.find(text, fields))
+
+    def find(self, text: str) -> Match | None:
+        """Return the wish that a whole text is."""
+        return self._book().find(text)
+
+    def _book(self) -> Phrasebook:
         """Return the phrases of everything in reach; the speaker's own ones have no owner."""
         own = self.own
         sources = tuple(Source(name) for name in self.tools if name not in self.scene.get("helpers", {}))
         if own:
             # The own entry phrases too ("help me plan my day"): said inside, they ask for nothing more.
             sources += own.sources("")
-        if self.undone:
-            return self._phrasebook(sources)
-        for helper in self.helpers:
-            if helper != own:
-                sources += helper.sources(helper.tool)
-        names = {source.tool for source in sources}
-        sources += tuple(Source(name, name) for name in self.scene.get("tools", ()) if name not in names)
-        return self._phrasebook(sources)
-
-    def _phrasebook(self, sources: Sequence[Source]) -> Phrasebook:
+        if not self.undone:
+            sources += tuple(
+                source for helper in self.helpers if helper != own for source in helper.sources(helper.tool)
+            )
+            names = {source.tool for source in sources}
+            sources += tuple(Source(name, name) for name in self.scene.get("tools", ()) if name not in names)
         examples = self.scene.get("examples") or {}
         with_examples = (replace(source, examples=tuple(examples.get(source.tool, ()))) for source in sources)
         return phrasebook(tuple(dict.fromkeys(with_examples)), self.words.lang)

@@ -1,17 +1,17 @@
 """Times in what users say, in the very words that the tools for reminders are given."""
 
+import re
 from datetime import datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from agents.schedule.grammar import Reading, read
+from agents.schedule.grammar import Reading, pieces_in, read
 from agents.schedule.parser import meant
 from agents.text.vocabulary import Vocabulary
 
+_CLOCK = re.compile(r"\d[:.]\d\d")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=ZoneInfo("UTC"))
 """Whether words name a time must not depend on when they are said; the tools know what is past."""
-_LOOSE = {"after", "part"}
-"""What may as well belong to the thing to do: "2 days" off, a good "morning"."""
 
 
 @lru_cache(maxsize=2_000)
@@ -29,12 +29,6 @@ def parted(text: str, lang: str) -> tuple[str, str] | None:
     return when, " ".join(other for other in others if other)
 
 
-def whole(text: str, rest: str, lang: str) -> bool:
-    """Whether a thing to do stands in one piece in the text, or the time within it is plainly one."""
-    reading = read(text, lang)
-    return rest in text or not (reading and reading.pieces.keys() <= _LOOSE)
-
-
 def time_in(raw: str, words: Vocabulary) -> str | None:
     """Return words that name a time or a change of time and nothing else, as tools understand them."""
     for form in ("{}", *words.phrases("times")):
@@ -45,5 +39,18 @@ def time_in(raw: str, words: Vocabulary) -> str | None:
     return None
 
 
-def _names_a_moment(found: Reading) -> bool:
-    return meant(found.pieces, _SOME_DAY, ZoneInfo("UTC")) is not None
+def later(raw: str, words: Vocabulary) -> str:
+    """Return "two hours" as "two hours later", which counts from the time that is put off; any other time as it is."""
+    for phrase in (form.format(raw.strip(" ,.;:!?")) for form in words.phrases("edits.later")):
+        if (reading := read(phrase, words.lang)) and not reading.rest and reading.pieces.keys() == {"shift"}:
+            return phrase
+    return raw
+
+
+def names_time(text: str, lang: str) -> bool:
+    """Tell whether any words of a text speak of time, or could if there were such a time."""
+    return bool(pieces_in(text, lang)) or _CLOCK.search(text) is not None
+
+
+def _names_a_moment(reading: Reading) -> bool:
+    return meant(reading.pieces, _SOME_DAY, ZoneInfo("UTC")) is not None

@@ -36,10 +36,9 @@ def speak(now: Situation) -> Move:
 
 def leave(now: Situation) -> Move | None:
     """Hand back when the user says that this is all, or leaves the topic."""
-    is_more_asked = now.last_reply is not None and str(now.last_reply.text).endswith(sentence("more", now.lang))
-    if now.words.means(now.heard, "done") or (is_more_asked and now.words.means(now.heard, "no", "thanks", "goodbye")):
+    if "done" in now.words.made_of(now.heard, "done", "thanks", "no"):
         return hand_back("", sentence("done", now.lang))
-    if cancelled(now) is None and now.words.means(now.heard, "switch.phrases"):
+    if cancelled(now) is None and now.words.made_of(now.heard, "switch.phrases"):
         return hand_back(now.heard)
     return None
 
@@ -59,11 +58,13 @@ def _chat(now: Situation) -> Move | None:
 
 
 def _round(now: Situation, calls: list[Call]) -> tuple[Call, ...]:
-    """Put off calls that take several entries away while others still refer to entries by number."""
+    """Put off calls that take several entries away while others still refer to entries by number, and then lists."""
     kinds = {call.key: {entry.kind for entry in now.tools[call.name].values()} for call in calls}
     referring = [call for call in calls if kinds[call.key] & {"number", "numbers"}]
     later = [call for call in referring if "numbers" in kinds[call.key]] if len(referring) > 1 else []
-    return tuple(call for call in calls if call not in later) or tuple(calls)
+    shown = [call for call in calls if call.name in readings(now)]
+    first = tuple(call for call in calls if call not in later and call not in shown)
+    return first or tuple(later) or tuple(shown)
 
 
 def _answer(now: Situation, plan: Plan) -> Move:
@@ -78,11 +79,7 @@ def _answer(now: Situation, plan: Plan) -> Move:
         return Move(text, notes={"asks": plan.asks})
     if not text:
         return _at_a_loss(now, plan)
-    if now.scene.get("wishes"):
-        return hand_back("", text)
-    if plan.remarks or all(result.call.name == HELP for result in now.results):
-        return Move(text)
-    return Move(joined(text, sentence("more", now.lang), by="\n\n"))
+    return hand_back("", text) if now.scene.get("wishes") else Move(text)
 
 
 def _at_a_loss(now: Situation, plan: Plan) -> Move:

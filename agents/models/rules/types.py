@@ -29,7 +29,8 @@ class Helper:
     def sources(self, owner: str) -> tuple[Source, ...]:
         """Return where phrases that belong to this dialog come from; `owner` is who gets them."""
         inner = tuple(Source(name, owner) for name in self.tools if name not in PROTOCOL)
-        fields = (Source(FILL_FORM, owner, self.form),) if self.form else ()
+        # Sentences about a field ("I like …") are for the dialog that asks for it.
+        fields = (Source(FILL_FORM, owner, None if owner else self.form),) if self.form else ()
         return (Source(self.tool, owner, about=f"{self.tool.replace('_', ' ')} {self.description}"), *inner, *fields)
 
 
@@ -88,7 +89,7 @@ def results(messages: Sequence[BaseMessage]) -> list[Result]:
 
 
 def _result(call: Call, message: ToolMessage) -> Result:
-    if notes_of(message).get("trouble") == "failed":
+    if notes_of(message).get("trouble") in ("failed", "arguments", "unknown"):
         # The words that came back say what a model is to do, which is nothing to read out.
         return Result(call, notes_of(message).get("rescued") or "", failed=True, broken=True)
     return Result(call, text_of(message), message.status == "error")

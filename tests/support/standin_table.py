@@ -1,0 +1,215 @@
+"""Tables of what people say to `local:rules`, and a conversation on the real graph that tells what each text wrote.
+
+A table is a text file. A line is a text, or a text and what it writes: `add tea => to-do + tea`; `;` parts several.
+A line `## a | b` says what the user says first in the rows below it.
+
+`python -m tests.support.standin_table` says every text of every table and prints how many were understood.
+"""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from agents.events import Message
+from agents.memory import open_memory
+from agents.memory.store import namespace_of
+from agents.models import Model, Models
+from agents.models.rules import RulesModel
+from agents.schedule import Moment
+from app.assistant import Assistant, Turn
+from app.assistant.language import Languages
+from app.assistant.turn_player import TurnPlayer
+from app.composition import discover
+from app.composition.help_chain import make_help
+from app.graph import build_graph
+from app.settings import Settings
+
+TABLES = Path(__file__).parents[1] / "standin"
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+"""A Friday at noon."""
+TODOS = {"en": ("milk", "bread", "eggs"), "ru": ("молоко", "хлеб", "яйца")}
+HELD: dict[str, tuple[tuple[str, ...], ...]] = {
+    "en": (
+        (),
+        ("remind me to call the bank",),
+        ("add something to my list",),
+        ("let's get acquainted",),
+        ("let's get acquainted", "nurse", "Python and SQL"),
+        ("show my reminders", "delete a reminder"),
+    ),
+    "ru": (
+        (),
+        ("напомни позвонить в банк",),
+        ("добавь что-нибудь в список",),
+        ("давай познакомимся",),
+        ("давай познакомимся", "медсестра", "Python и SQL"),
+        ("покажи напоминания", "удали напоминание"),
+    ),
+}
+"""What is said before each text of the table `nothing`: nobody holds the conversation, or a dialog has asked."""
+REMINDERS = {"en": ("dentist", "call mom"), "ru": ("стоматолог", "позвонить маме")}
+TIMES = (datetime(2026, 11, 27, 10, tzinfo=UTC), datetime(2026, 11, 21, 19, tzinfo=UTC))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A text of a table, what is said before it, and what it writes."""
+
+    text: str
+    before: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a text has written, and what the user was told."""
+
+    row: Row
+    wrote: tuple[str, ...]
+    reply: str
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it wrote something else than the row names."""
+        return bool(set(self.wrote) - set(self.row.writes))
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it wrote all that the row names, and nothing else."""
+        return sorted(self.wrote) == sorted(self.row.writes)
+
+
+def rows(table: str, lang: str) -> list[Row]:
+    """Return the rows of a table."""
+    before: tuple[str, ...] = ()
+    found: list[Row] = []
+    for line in (TABLES / lang / f"{table}.txt").read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            before = tuple(text.strip() for text in line[3:].split("|"))
+        elif line.strip():
+            text, _, writes = line.partition("=>")
+            found.append(Row(text.strip(), before, tuple(one.strip() for one in writes.split(";") if one.strip())))
+    return found
+
+
+def everywhere(lang: str) -> list[Row]:
+    """Return the rows of the table `nothing`, each as it is said in every dialog."""
+    return [Row(row.text, before) for row in rows("nothing", lang) for before in HELD[lang]]
+
+
+class Standin:
+    """An assistant whose model is `local:rules`; every text is said by a user of its own, who has to-dos and reminders.
+
+    Time stands still at `NOW`, in UTC.
+    """
+
+    def __init__(self, assistant: Assistant) -> None:
+        self.assistant, self._users = assistant, 0
+
+    async def outcome(self, row: Row, lang: str) -> Outcome:
+        """Say a row's text to an assistant that has heard what comes before it."""
+        self._users += 1
+        user = f"user{self._users}"
+        await self._prepare(user, lang)
+        for text in row.before:
+            await self._say(user, text, lang)
+        stored = await self._stored(user)
+        reply = await self._say(user, row.text, lang)
+        return Outcome(row, tuple(changes(stored, await self._stored(user))), reply)
+
+    async def _say(self, user: str, text: str, lang: str) -> str:
+        events = [event async for event in self.assistant.play(Turn(thread=user, text=text, lang=lang))]
+        return "\n".join(event.text for event in events if isinstance(event, Message))
+
+    async def _prepare(self, user: str, lang: str) -> None:
+        memory = self.assistant.memory
+        for number, text in enumerate(TODOS[lang], 1):
+            value = {"number": number, "text": text, "done": False}
+            await memory.store.aput(namespace_of(user, "todos"), f"{number}", value)
+        for text, at in zip(REMINDERS[lang], TIMES, strict=True):
+            await memory.reminders.add(user, user, text, text=text, lang=lang, moment=Moment(at))
+
+    async def _stored(self, user: str) -> dict[str, str]:
+        """Return all that is kept of a user, by its name."""
+        memory = self.assistant.memory
+        stored: dict[str, str] = {}
+        for item in await memory.store.asearch(("users", user), limit=1000):
+            place = item.namespace[2:]
+            if place == ("todos",):
+                stored[f"to-do {item.key}"] = item.value["text"] + (" (done)" if item.value["done"] else "")
+            else:
+                values = item.value.get("values", item.value)
+                stored |= {f"{name}": _worded(value) for name, value in values.items() if value}
+        for reminder in await memory.reminders.live(user):
+            at = f"{reminder.moment.at.astimezone(UTC):%Y-%m-%d %H:%M}{' and again' * bool(reminder.rule)}"
+            stored[f"reminder {reminder.id}"] = f"{reminder.text} @ {at}"
+        notes = [note for note in await memory.notes.all() if note.thread == user]
+        stored |= {f"note {place}": note.text for place, note in enumerate(notes)}
+        state = await self.assistant.state(user) or {}
+        forms = {name: talk.get("form") or {} for name, talk in (state.get("talks") or {}).items()}
+        for form in forms.values():
+            stored |= {name: _worded(value) for name, value in form.items() if value}
+        return stored
+
+
+def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return what was written, one line for each thing."""
+    lines = []
+    for name in sorted(before.keys() | after.keys()):
+        old, new = before.get(name), after.get(name)
+        kind = name.partition(" ")[0]
+        is_entry = kind in ("to-do", "reminder")
+        if old == new:
+            continue
+        if is_entry and old is None:
+            lines.append(f"{kind} + {new}")
+        elif is_entry and new is None:
+            lines.append(f"{kind} - {str(old).partition(' @ ')[0]}")
+        elif is_entry:
+            lines.append(f"{kind} {str(old).partition(' @ ')[0]}: {new}")
+        else:
+            lines.append(f"{name}: {new or '-'}")
+    return lines
+
+
+def _worded(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@asynccontextmanager
+async def standin(path: Path) -> AsyncIterator[Standin]:
+    """Open the application as it is shipped, with `local:rules` and a clock that stands still."""
+    speakers, watching = discover()
+    async with open_memory(f"sqlite:///{path}", NOW.timestamp) as memory:
+        graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
+        help = await make_help(Settings(_env_file=None), memory.store, memory.notes)
+        models = Models(default=Model("local:rules", RulesModel()))
+        yield Standin(Assistant(TurnPlayer(graph, memory, models, Languages("en", ("en", "ru")), help), speakers))
+
+
+async def outcomes(path: Path, lang: str, wanted: Sequence[Row]) -> list[Outcome]:
+    """Say every row's text, each to a conversation of its own."""
+    async with standin(path) as room:
+        return [await room.outcome(row, lang) for row in wanted]
+
+
+async def _report() -> None:
+    for lang in TODOS:
+        for table in ("nothing", "one", "corrections", "several"):
+            with tempfile.TemporaryDirectory() as folder:
+                wanted = everywhere(lang) if table == "nothing" else rows(table, lang)
+                seen = await outcomes(Path(folder) / "said.db", lang, wanted)
+            to_write = [outcome for outcome in seen if outcome.row.writes]
+            missed = sum(not outcome.is_right for outcome in to_write)
+            wrong = [outcome for outcome in seen if outcome.is_wrong]
+            share = f", not understood {missed} of {len(to_write)}" if to_write else ""
+            sys.stdout.write(f"{lang} {table}: {len(seen)} said, wrong writes {len(wrong)}{share}\n")
+
+
+if __name__ == "__main__":
+    asyncio.run(_report())

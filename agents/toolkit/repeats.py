@@ -32,7 +32,8 @@ def is_repeated(call: ToolCall, tool: BaseTool, tools: Mapping[str, BaseTool], s
     """Tell whether a call was made in this turn already, and is not to be run again.
 
     A write that was done, and a read that tells the same until something is written, are run once. A read of the
-    world outside (`volatile`), and a call that failed, may answer otherwise the next time: they are run `most` times.
+    world outside (`volatile`), a question to the user, and a call that failed may answer otherwise the next time:
+    they are run `most` times.
     """
     traits, same = traits_of(tool), _signature(call)
     done = failed = 0
@@ -41,7 +42,8 @@ def is_repeated(call: ToolCall, tool: BaseTool, tools: Mapping[str, BaseTool], s
             done, failed = (done, failed + 1) if answer is not None and answer.status == "error" else (done + 1, failed)
         elif traits.effect == "read" and _wrote(earlier, answer, tools):
             done = failed = 0
-    once = not (traits.effect == "read" and traits.volatile)
+    # What the user chooses may be another thing each time.
+    once = traits.kind == "general" and not (traits.effect == "read" and traits.volatile)
     return (once and done > 0) or done + failed >= most
 
 

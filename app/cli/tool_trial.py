@@ -24,6 +24,7 @@ from agents.speaker import Speaker, Speakers
 from agents.state import State
 from agents.talk import Json, Pending
 from agents.toolkit.guard import parameters
+from agents.toolkit.shelf import shelves
 from app.assistant import TERMINAL
 from app.composition.help_chain import make_help
 from app.permissions import Permissions
@@ -78,7 +79,7 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
     """
     async with open_memory(settings.database_url) as memory, memory.locks.hold(trial.user):
         graph = StateGraph(State, context_schema=Context)
-        graph.add_node("tools", Acting(trial.speaker, speakers))
+        graph.add_node("tools", Acting(trial.speaker, speakers, shelves(speakers).get(trial.speaker.name)))
         graph.add_edge(START, "tools")
         context = make_context(
             memory,

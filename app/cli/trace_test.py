@@ -1,8 +1,10 @@
 """Write a conversation that can be played again as a trace test, in the style of `tests/traces/`."""
 
+import keyword
 from collections.abc import Sequence
 from itertools import groupby
 
+from agents.errors import UsageError
 from agents.models.script import Call, Line
 from agents.replay.record import Record
 from app.cli.replay import Play, Unavailable
@@ -21,8 +23,15 @@ VERBATIM = "# The texts are as they were said.\n# fmt: off\n# ruff: noqa: E501\n
 
 
 def trace_test(play: Play, day: str = "") -> str:
-    """Return the Python source of a test; `day` is when the conversation was held, as 2026-11-20."""
+    """Return the Python source of a test; `day` is when the conversation was held, as 2026-11-20.
+
+    Raises:
+        UsageError: a record has a name that cannot stand in Python; nobody here gave it.
+    """
     replies = play.replies
+    for name in (*replies, *play.strangers, *play.answers):
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise UsageError(f"the records name {name!r}, which is no name in Python")
     imports = ["from tests.conftest import Chat, told"]
     spoken = [line for lines in replies.values() for line in lines]
     if any(_has_call(line) for line in spoken):

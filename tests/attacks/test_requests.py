@@ -1,5 +1,6 @@
 """Files and arguments by which a model would set what only the system sets, or reach what the file does not name."""
 
+import asyncio
 from time import perf_counter
 from typing import Any, cast
 
@@ -8,10 +9,13 @@ from langgraph.prebuilt import ToolRuntime
 from pydantic import ValidationError
 
 from agents.context import Context
+from agents.help import HelpRequest
+from agents.help.webhook import Webhook
 from agents.remote.http_file import HttpFile
 from agents.remote.http_request import request_of
 from agents.remote.parameter_spec import arguments
 from agents.toolkit.result import Failed, Misused
+from tests.support.http_service import Answer, Service
 
 TRUSTED: dict[str, Any] = {"trusted": "user"}
 COLLIDING: dict[str, dict[str, Any]] = {
@@ -181,3 +185,21 @@ def test_a_pattern_that_could_go_back_is_a_fault(pattern: str) -> None:
     """What linear time does not allow is told at start."""
     with pytest.raises(ValidationError, match="contradicts itself"):
         file_with({"a": {"in": "body", "pattern": pattern}})
+
+
+async def test_the_webhook_is_asked_without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy of the environment is told neither the secret nor the question."""
+    seen: list[bytes] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.read(4096))
+        writer.close()
+
+    server = await asyncio.start_server(proxy, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
+    async with Service.open(Answer({"answer": "8849 m"})) as service:
+        asked = await Webhook(service.url, b"salt", "s3cret").answer(HelpRequest("How high?", "en", "t"))
+    server.close()
+    assert (asked, seen) == ("8849 m", [])

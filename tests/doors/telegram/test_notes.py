@@ -25,7 +25,8 @@ Captured = pytest.CaptureFixture[str]
 @asynccontextmanager
 async def door(path: Path, world: BotApi, script: Script) -> AsyncIterator[None]:
     """Open the Telegram door with a person as the last link of help."""
-    settings = Settings(_env_file=None, help_chain="pages,person", help_operator_chat=OPERATOR)
+    options = {"help_chain": "pages,person", "help_operator_chat": str(OPERATOR), "telegram_allowed_users": "*"}
+    settings = Settings(_env_file=None, **options)  # type: ignore[arg-type]
     bot = ServiceBot(TOKEN, world.url)
     async with (
         stage(path, script.models(ROLES), settings) as assistant,

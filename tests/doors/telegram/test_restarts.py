@@ -48,7 +48,7 @@ async def test_an_answer_in_the_making_is_still_sent_at_the_end(door: Open, worl
 
 async def test_a_token_that_is_revoked_ends_the_door(tmp_path: Path, world: BotApi) -> None:
     """A bot whose token is no longer accepted does not wait for messages for ever."""
-    bot, settings = ServiceBot(TOKEN, world.url), Settings(_env_file=None)
+    bot, settings = ServiceBot(TOKEN, world.url), Settings(_env_file=None, telegram_allowed_users="*")
     async with (
         stage(tmp_path / "telegram.db", Echo().models(ROLES)) as assistant,
         service.open_door(assistant, bot, settings),

@@ -22,7 +22,7 @@ async def test_a_page_has_a_button_and_one_for_done(shop: Open, world: BotApi, s
     async with shop():
         world.says(ANN, "Sign me in")
         await world.until_sent(ANN, 1)
-        assert labels(world.sent[0]) == [["Open"], ["Done"]]
+        assert labels(world.sent[0]) == [["Open: shop.example"], ["Done"]]
         assert world.sent[0]["reply_markup"]["inline_keyboard"][0][0]["url"] == "https://shop.example/sign-in"
         world.fail("sendMessage", refusal(400, "Bad Request: inline keyboard button URL is invalid"))
         world.taps(world.sent[0], "Done")
@@ -84,7 +84,7 @@ async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:
         "▶ Song 0:05",
     ]
     assert world.sent[0]["entities"] == [{"type": "pre", "offset": 9, "length": 49}]
-    assert labels(world.sent[3]) == [["Open"]]
+    assert labels(world.sent[3]) == [["Open: shop.example"]]
 
 
 @pytest.mark.parametrize(("number", "length"), [(3, 4), (3, 400), (11, 4), (500, 4)])

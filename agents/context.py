@@ -19,6 +19,7 @@ from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.preferences import machine_zone
 from agents.memory.reminders import Reminders
+from agents.memory.undo_log import UndoLog
 from agents.models import Models
 from agents.person import Heard
 from agents.talk import Json
@@ -57,6 +58,8 @@ class Context:
     """What was written; without it a write can be repeated."""
     limits: Limits = field(default_factory=Limits)
     """How much the turn may use up."""
+    undo: UndoLog | None = None
+    """What was written in the last day, to be taken back; without it nothing can be."""
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
 
@@ -95,6 +98,7 @@ def make_context(
         help=help,
         ledger=memory.ledger,
         limits=limits or Limits(),
+        undo=memory.undo,
     )
 
 

@@ -79,6 +79,8 @@ class Own(TypedDict, total=False):
     """The identifiers that small numbers stand for in what models read."""
     labels: dict[str, str]
     """What identifiers are called, as far as results have told."""
+    wrote: int
+    """The last turn in which a tool wrote something."""
     foreign: bool
     """Whether text from outside was read since the user last spoke; an answer to a tool's question is no such word."""
     declined: list[str]

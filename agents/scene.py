@@ -8,6 +8,7 @@ from langgraph.store.base import BaseStore
 from agents.memory.store import namespace_of
 
 Ask = Callable[..., Awaitable[str]]
+Enter = Callable[[str, str, dict[str, object]], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +46,18 @@ class Scene:
     ask: Ask = field(default=lambda **_: _no_answer(), repr=False)
     """Ask the observer's model: its prompt with these variables; returns the reply's text."""
 
+    enter: Enter = field(default=lambda *_: _nothing(), repr=False)
+    """Enters in the undo log that a fact is about to change: its kind, its key and its new value."""
+
     async def remember(self, kind: str, key: str, value: dict[str, object]) -> None:
         """Store a fact about the user in long-term memory."""
         if self.store is not None:
+            await self.enter(kind, key, value)
             await self.store.aput(namespace_of(self.user, kind), key, value)
+
+
+async def _nothing() -> None:
+    return
 
 
 async def _no_answer() -> str:

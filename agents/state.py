@@ -59,6 +59,8 @@ class Plain(Own, total=False):
     """What the votes came to, or what a dialog decided when it gave the conversation back."""
     hops: int
     """Hand-overs to dialogs in this turn; their number is limited."""
+    undoing: str | None
+    """The message whose writes the user takes back; empty: the last one that wrote."""
     agreed: Pending | None
     """The call that the user has just said yes to; it runs next."""
     view: Json | None

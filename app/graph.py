@@ -26,6 +26,7 @@ from agents.nodes.shortcut import Serving
 from agents.nodes.speaker import Speaking
 from agents.nodes.summary import Summing
 from agents.nodes.tools import Acting
+from agents.nodes.undo import TakingBack
 from agents.nodes.verdict import Judging
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, holder_of
@@ -46,6 +47,8 @@ class Wiring:
         """Go to the observers, and at the same time to the dialog if it drafts; without observers to the listener."""
         if agreed := state.get("agreed"):
             return [f"{agreed['speaker']}.tools"]
+        if state.get("undoing") is not None:
+            return ["undo"]
         listener = state["listener"]
         if listener is None:
             return ["shortcut" if state.get("shortcut") else "ask" if state.get("pending") else END]
@@ -97,7 +100,7 @@ class Wiring:
         return [state["listener"] or ("ask" if state.get("pending") else END)]
 
     def after_settling(self, state: State) -> list[str]:
-        """Go to the dialog of the next wish, if there is one."""
+        """Go to the dialog of the next wish, or that the user is back in, if there is one."""
         return [state["listener"] or END]
 
     def _post_checks(self, speaker: Speaker, state: State) -> list[str]:
@@ -135,6 +138,8 @@ def build_graph(
     graph.add_node("verdict", Judging(speakers, direct_switch))
     graph.add_node("settle", settling)
     graph.add_node("ask", Asking(speakers))
+    graph.add_node("undo", TakingBack(speakers))
+    graph.add_conditional_edges("undo", Edge(wiring.after_settling), [END, *everyone])
     graph.add_node("shortcut", serving)
     graph.add_conditional_edges("shortcut", Edge(wiring.after_shortcut), [END, "ask", *everyone])
     for name in everyone:
@@ -158,7 +163,7 @@ def build_graph(
     graph.add_edge(START, "route")
     looks_first = [f"{name}.pre_check" for name in watchers]
     graph.add_conditional_edges(
-        "route", Edge(wiring.after_route), [END, "ask", "shortcut", *everyone, *hands, *looks_first]
+        "route", Edge(wiring.after_route), [END, "ask", "shortcut", "undo", *everyone, *hands, *looks_first]
     )
     graph.add_conditional_edges("ask", Edge(wiring.after_asking), ["ask", *everyone, *hands])
     graph.add_conditional_edges("verdict", Edge(wiring.after_judging), [END, "settle", *everyone, *hands, *checks])

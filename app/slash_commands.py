@@ -13,6 +13,8 @@ from prompts import languages, phrase
 CALL = re.compile(r"/([a-z_]+)(?:\s+(.*))?", re.DOTALL)
 YES = "yes"
 FORGETS = ("", "profile", "me")
+UNDO = "undo"
+"""The message that takes back what was written last, in every language."""
 
 Handler = Callable[[Visit, str, str], Awaitable[str]]
 """Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
@@ -94,6 +96,11 @@ async def _go(visit: Visit, argument: str, lang: str) -> str:
     # A message that is a dialog's name, and no more, leads there; the one in charge simply goes on.
     text = argument if argument and argument != visit.speaker else None
     await visit.play(visit.turn(text, source="command"))
+    return ""
+
+
+async def _undo(visit: Visit, argument: str, lang: str) -> str:
+    await visit.play(visit.turn(UNDO, source="command"))
     return ""
 
 
@@ -195,6 +202,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("stop", _stop, doors=("telegram",)),
         Command("go", _go, choices=_any_dialog),
         Command("dialogs", _dialogs),
+        Command("undo", _undo),
         Command("state", _state),
         Command("history", _history),
         Command("threads", _threads, doors=("repl",)),

@@ -27,6 +27,7 @@ BLANK: Own = {
     "screen": [],
     "aliases": {},
     "labels": {},
+    "wrote": -1,
     "foreign": False,
     "declined": [],
     "forgetting": None,

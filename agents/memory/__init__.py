@@ -23,6 +23,7 @@ from agents.memory.people import TO
 from agents.memory.reminders import Reminders
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
+from agents.memory.undo_log import UndoLog
 
 PREFIX = "sqlite:///"
 CLOSING_MS = 1000
@@ -47,6 +48,7 @@ class Memory:
     reminders: Reminders
     ledger: Ledger
     notes: Notes
+    undo: UndoLog
     locks: ThreadLocks
     inode: tuple[int, int]
     """Which file was opened; another one may come to stand under its name."""
@@ -80,6 +82,7 @@ class Memory:
             for user in alone:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
+            await self.undo.erase(thread, alone)
             await self.saver.adelete_thread(thread)
             # Last: by its transcript a thread is found again whose removal was killed half-way.
             await self.transcript.erase(thread)
@@ -93,6 +96,7 @@ class Memory:
         """
         was_said = await self.transcript.erase_part(thread, user, TO)
         await self.ledger.erase_part(thread, user)
+        await self.undo.erase_part(thread, user)
         await self._scrub()
         return was_said
 
@@ -101,12 +105,14 @@ class Memory:
         await self.store.erase(namespace_of(user))
         await self.reminders.erase("", {user})
         await self.ledger.erase("", {user})
+        await self.undo.erase("", {user})
         await self._scrub()
 
     async def forget_profile(self, user: str) -> None:
         """Remove a user's forms and what was noted of their goals. Raises the same as `forget`."""
         for kind in ("forms", "facts"):
             await self.store.erase(namespace_of(user, kind))
+        await self.undo.erase_profile(user)
         await self._scrub()
 
     async def _scrub(self) -> None:
@@ -187,7 +193,8 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         entries = await stack.enter_async_context(LedgerTable.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
     reminders, notes = Reminders(connection, now), Notes(connection)
-    return Memory(path, saver, store, transcript, reminders, Ledger(entries, locks), notes, locks, _inode(path))
+    undo = UndoLog(connection, now)
+    return Memory(path, saver, store, transcript, reminders, Ledger(entries, locks), notes, undo, locks, _inode(path))
 
 
 async def _empty_log(saver: Saver) -> None:

@@ -96,6 +96,10 @@ class Ledger:
         """
         return _MARK.get()
 
+    async def take_back(self, key: str) -> None:
+        """Forget that a write was done: it was taken back, and may be done again."""
+        await self._entries.release(key)
+
     async def erase(self, thread: str, users: set[str]) -> bool:
         """Forget what was written in a thread, and by the users; return False if nothing was written in the thread."""
         return await self._entries.erase(thread, users)
@@ -122,13 +126,13 @@ class Ledger:
         try:
             outcome = await perform()
         except harmless:
-            await self._entries.release(write)
+            await self._entries.release(write.key)
             raise
         except Exception:
             await self._entries.tell(write)
             raise
         if outcome is None:
-            await self._entries.release(write)
+            await self._entries.release(write.key)
         return outcome
 
     async def _repeated(self, write: Write, perform: Perform, harmless: tuple[type[Exception], ...]) -> str | None:
@@ -140,12 +144,12 @@ class Ledger:
         except harmless:
             # An earlier try may have taken effect; the next one needs its mark.
             if is_first:
-                await self._entries.release(write)
+                await self._entries.release(write.key)
             raise
         finally:
             _MARK.reset(token)
         if outcome is None and is_first:
-            await self._entries.release(write)
+            await self._entries.release(write.key)
         return outcome
 
     async def _together(self, write: Write, ready: Ready, perform: Perform) -> str | None:

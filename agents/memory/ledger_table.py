@@ -138,10 +138,10 @@ class LedgerTable:
         await self.connection.execute(ENTER, row)
         return at_ms
 
-    async def release(self, write: Write) -> None:
+    async def release(self, key: str) -> None:
         """Take the entry of a write back: nothing was written."""
         async with self.writing():
-            await self.connection.execute("DELETE FROM ledger WHERE key = ?", (write.key,))
+            await self.connection.execute("DELETE FROM ledger WHERE key = ?", (key,))
 
     async def erase(self, thread: str, users: set[str]) -> bool:
         """Delete the entries of a thread, and all those of the users; return False if the thread had none."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from agents.schedule import Moment, Repeat
@@ -23,6 +24,8 @@ class Reminder:
     at_ms: int
     due_ms: int | None
     rung_ms: int | None
+    added_by: str = ""
+    """The id of the call that added it, which is its key."""
 
     @property
     def moment(self) -> Moment:
@@ -36,6 +39,11 @@ class Reminder:
         if wall.utcoffset() != start.utcoffset():
             wall = wall.replace(fold=1)
         return Moment(at, Repeat(self.rule, wall))
+
+    def values(self) -> dict[str, Any]:
+        """Return what is kept of it, so that it can be put back."""
+        names = ("number", "text", "lang", "zone", "rule", "start", "at_ms", "due_ms", "rung_ms")
+        return {name: getattr(self, name) for name in names}
 
 
 def columns(moment: Moment) -> dict[str, str | int | None]:

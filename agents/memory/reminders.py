@@ -4,8 +4,9 @@ A row stays when it has rung or was deleted: a call that is repeated after a cra
 """
 
 import asyncio
+import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from agents.errors import UsageError
@@ -23,7 +24,9 @@ TABLES = (
     changed_by TEXT NOT NULL DEFAULT '', UNIQUE (user, added_by))""",
     "CREATE INDEX IF NOT EXISTS reminders_due ON reminders (due_ms) WHERE due_ms IS NOT NULL",
 )
-REMINDERS = "SELECT id, user, thread, number, text, lang, zone, rule, start, at_ms, due_ms, rung_ms FROM reminders "
+REMINDERS = (
+    "SELECT id, user, thread, number, text, lang, zone, rule, start, at_ms, due_ms, rung_ms, added_by FROM reminders "
+)
 LIVE = f"{REMINDERS} WHERE user = ? AND (due_ms IS NOT NULL OR rung_ms > ?) ORDER BY number"
 OF_CALL = f"{REMINDERS} WHERE user = ? AND added_by = ?"
 DUE = f"{REMINDERS} WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND thread GLOB ?3 ORDER BY due_ms, id"
@@ -33,6 +36,14 @@ VALUES (:user, :thread, :added_by, :number, :text, :lang, :zone, :rule, :start, 
 """
 CHANGE = "UPDATE reminders SET text = :text, changed_by = :call%s WHERE id = :id AND changed_by <> :call"
 MOVE = ", zone = :zone, rule = :rule, start = :start, at_ms = :at_ms, due_ms = :at_ms"
+OF_KEYS = f"{REMINDERS} WHERE user = ? AND added_by IN (SELECT value FROM json_each(?))"
+PUT_BACK = """
+UPDATE reminders SET text = :text, zone = :zone, rule = :rule, start = :start, at_ms = :at_ms, due_ms = :due_ms,
+    rung_ms = :rung_ms, number = :number, changed_by = '' WHERE user = :user AND added_by = :key
+"""
+TAKE_AWAY = """
+UPDATE reminders SET text = '', due_ms = NULL, rung_ms = NULL, changed_by = '' WHERE user = ? AND added_by = ?
+"""
 DELETED = "SELECT 1 FROM reminders WHERE user = ? AND number = ? AND changed_by = ?"
 DELETE = "UPDATE reminders SET text = '', due_ms = NULL, rung_ms = NULL, changed_by = ? WHERE id = ?"
 RANG = """
@@ -96,6 +107,27 @@ class Reminders:
             return bool(ids)
 
         return await self._write(delete)
+
+    async def with_keys(self, user: str, keys: Sequence[str]) -> list[Reminder]:
+        """Return those of the user's live reminders that were added by these calls."""
+        wanted = await self._reminders(OF_KEYS, (user, json.dumps([*keys])))
+        return [it for it in wanted if it.due_ms is not None or (it.rung_ms or 0) > self._since()]
+
+    async def put_back(self, user: str, key: str, values: Mapping[str, object] | None) -> None:
+        """Make the reminder that a call has added what it was, or (None) take it away.
+
+        It gets another number if its own is taken.
+        """
+
+        def put(connection: sqlite3.Connection) -> None:
+            if values is None:
+                connection.execute(TAKE_AWAY, (user, key))
+                return
+            taken = {it.number for it in self._live(connection, user) if it.added_by != key}
+            number = max(taken) + 1 if values["number"] in taken else values["number"]
+            connection.execute(PUT_BACK, {**values, "number": number, "user": user, "key": key})
+
+        await self._write(put)
 
     async def due(self, until_ms: int, user: str | None, threads: str) -> list[Reminder]:
         """Return what is due until then, the earliest first: of one user or of all, in threads of a GLOB pattern."""

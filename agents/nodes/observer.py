@@ -13,11 +13,13 @@ from agents.context import Context, emitter
 from agents.conversation.changes import Update
 from agents.conversation.prompt import Prompting
 from agents.events.handover import Observed
+from agents.memory.undo_log import ToolWrite
 from agents.models.reply import Listener, reply
 from agents.notes import notes
 from agents.scene import Scene
 from agents.speaker import Speaker
 from agents.state import State, holder_of
+from agents.toolkit.remembered_facts import FACTS, REMEMBER, fact_of
 from agents.verdict import Verdict
 from prompts import observer_prompt
 
@@ -40,7 +42,8 @@ class Watching:
         dialog = self.prompting.speakers[holder_of(state)]
         scene = self.prompting.scenes.of(dialog, state)
         ask = partial(self._ask, scene, runtime)
-        scene = replace(scene, user=runtime.context.user, store=runtime.store, ask=ask)
+        enter = partial(self._enter, state, runtime)
+        scene = replace(scene, user=runtime.context.user, store=runtime.store, ask=ask, enter=enter)
         try:
             async with asyncio.timeout(PATIENCE):
                 verdict = self._plausible(await self.check(scene), dialog)
@@ -62,6 +65,25 @@ class Watching:
         if verdict.kind != "switch" or verdict.target in self.prompting.speakers.dialogs:
             return Verdict(reason=verdict.reason) if verdict.target == dialog.name else verdict
         return replace(verdict, kind="supervisor")
+
+    async def _enter(
+        self, state: State, runtime: Runtime[Context], kind: str, key: str, value: dict[str, object]
+    ) -> None:
+        """Enter in the undo log what the observer is about to remember."""
+        context, name = runtime.context, f"{kind}/{key}"
+        if context.undo is None:
+            return
+        write = ToolWrite(
+            thread=context.thread,
+            user=context.user,
+            message=state["heard"]["id"],
+            speaker=holder_of(state),
+            tool=REMEMBER,
+            call=self.name,
+        )
+        before, after = await fact_of(runtime.store, context.user, name), {"name": key, "fact": value}
+        if before != after:
+            await context.undo.enter(write, FACTS.name, {name: (before, after)})
 
     async def _ask(self, scene: Scene, runtime: Runtime[Context], **variables: object) -> str:
         models = runtime.context.models

@@ -30,7 +30,7 @@ from agents.scene import Scene
 from agents.speaker import Speaker
 from agents.state import SUPERVISOR, State, holder_of
 from agents.talk import merge_talks, shortened
-from agents.text.phrases import says
+from agents.text.phrases import is_said, says
 from agents.verdict import By, Kind
 from prompts import phrase
 
@@ -47,6 +47,7 @@ FRESH: Update = {
     "view": None,
     "shortcut": None,
     "agreed": None,
+    "undoing": None,
 }
 """What each turn begins with."""
 PASSING: Update = {"offer": None, "switched": None, "forgetting": None}
@@ -125,8 +126,11 @@ class Routing:
         if forgets := forgetting.heard(state):
             return forgets
         switched, offered = state.get("switched"), state.get("offer")
-        if switched and self._is_undo(switched, text, state["lang"]):
+        if switched and self._is_undo(switched, state):
             return sequence(state, *self._undo(switched, state))
+        if takes_back(state):
+            decided = _decided("undo", "stay", None, "takes back what was written", "free")
+            return sequence(state, decided, put({"undoing": "", "listener": None}))
         if offered and offered in self.speakers.dialogs and (answer := _answer(text, state["lang"])):
             return sequence(state, *self._answered(self.speakers[offered], answer, state))
         if _is_wish(offered, state):
@@ -175,10 +179,12 @@ class Routing:
             *handover.straight(dialog, state, loser=holder or SUPERVISOR),
         ]
 
-    def _is_undo(self, switched: Switch, text: str, lang: str) -> bool:
+    def _is_undo(self, switched: Switch, state: State) -> bool:
         """Tell whether the user takes a switch back; "go on" alone is no complaint where no dialog was left."""
+        text, lang = state["heard"]["text"] or "", state["lang"]
         if switched["dialog"] == SUPERVISOR:
-            return says("mistaken", text, lang)
+            # "Undo" means what was written there, if anything was.
+            return says("mistaken", text, lang) and not (takes_back(state) and _has_just_written(state))
         return switched["dialog"] in self.speakers.dialogs and says("undo", text, lang)
 
     def _undo(self, switched: Switch, state: State) -> list[Move]:
@@ -187,6 +193,8 @@ class Routing:
             return self._undo_entry(switched, state)
         dialog, holder = self.speakers[switched["dialog"]], state.get("dialog")
         heard: Heard = {**state["heard"], "text": switched["heard"]["text"]}
+        # What the wrong dialog has written goes with the switch.
+        undoing = switched["heard"]["id"]
         wishes: list[Wish] = [{**wish, "left": False} for wish in state.get("wishes", [])]
         back: list[Move] = [
             _decided("undo", "switch", dialog.name, "the user took the switch back", "free"),
@@ -194,11 +202,11 @@ class Routing:
         ]
         if heard["text"] is None:
             # The dialog was left by a name alone, so there is no message for it: it says where it stood.
-            return [*back, partial(handover.resume, dialog), _heard(None)]
+            return [*back, put({"undoing": undoing}), partial(handover.resume, dialog), _heard(None)]
         return [
             *back,
             partial(handover.resume, dialog, silently=True),
-            put({"heard": heard, "listener": dialog.name, "undone": True, "wishes": wishes}),
+            put({"heard": heard, "listener": dialog.name, "undone": True, "wishes": wishes, "undoing": undoing}),
         ]
 
     def _undo_entry(self, switched: Switch, state: State) -> list[Move]:
@@ -208,7 +216,7 @@ class Routing:
         return [
             _decided("undo", "supervisor", None, "the user took the switch back", "free"),
             *([partial(handover.finish, self.speakers[holder], reason="taken back")] if holder else []),
-            put({"heard": heard, "listener": SUPERVISOR}),
+            put({"heard": heard, "listener": SUPERVISOR, "undoing": switched["heard"]["id"]}),
         ]
 
     def _answered(self, dialog: Speaker, answer: str, state: State) -> list[Move]:
@@ -269,6 +277,16 @@ def called(names: Sequence[str], watchers: Watchers, guess: Guess, scene: Scene)
             if guess.leaves >= LOW if when is None else when(scene):
                 asked.append(name)
     return asked
+
+
+def takes_back(state: State) -> bool:
+    """Tell whether a message takes back what was written: plainly, or by a word that means so right after a write."""
+    text = state["heard"]["text"] or ""
+    return is_said("take_back", text) or (_has_just_written(state) and is_said("take_back_now", text))
+
+
+def _has_just_written(state: State) -> bool:
+    return state.get("wrote") == state["turn"] - 1
 
 
 def _guarded(state: State) -> Update:

@@ -105,7 +105,10 @@ class Serving:
         [result] = results if isinstance(results, list) else [results]
         changes = changes_of(result)
         update: Update = {"lang": changes["lang"]} if "lang" in changes else {}
-        if traits_of(self.node.tools_by_name[call["name"]]).is_foreign(context):
+        traits = traits_of(self.node.tools_by_name[call["name"]])
+        if traits.effect == "write":
+            update["wrote"] = state["turn"]
+        if traits.is_foreign(context):
             update["foreign"] = True
         if aliases.by_kind:
             update["aliases"], update["labels"] = aliases.by_kind, aliases.labels

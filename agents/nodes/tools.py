@@ -140,6 +140,8 @@ class Acting:
                 else:
                     call = next(call for call in calls if call["id"] == message.tool_call_id)
                     update["pending"].append(self._pending(call, outcome.question, agreed))
+                if self._writes(message):
+                    update["wrote"] = state.get("turn", 0)
                 if self._reads(message, context):
                     update["foreign"] = True
             form |= change.get("form", {})
@@ -177,6 +179,11 @@ class Acting:
         leave = handover.pause if self._has_spoken(state) else handover.finish
         decided = partial(self._decided, Verdict("supervisor", reason=wish))
         return [decided, partial(leave, self.speaker, reason="", wish=wish)]
+
+    def _writes(self, message: ToolMessage) -> bool:
+        """Tell whether a result is that of a write that was done."""
+        tool, outcome = self.tools.get(message.name or ""), message.artifact
+        return bool(tool and traits_of(tool).effect == "write" and message.status != "error" and not outcome.question)
 
     def _reads(self, message: ToolMessage, context: Context) -> bool:
         """Tell whether a result may hold text from outside: its tool's own, or what help said of its failure."""

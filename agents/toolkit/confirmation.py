@@ -48,6 +48,8 @@ async def question_before(request: ToolCallRequest, tool: BaseTool, asked_for: J
     if mark_of(tool.name, asked_for) in state.get("declined", ()):
         raise Refused(phrase("confirm_declined", lang, tool=tool.name))
     words = await traits.question(args, cast(Runtime, request.runtime)) if traits.question else ""
+    if words is None:
+        return None
     what = words or worded(tool, args, cast(ToolState, state))
     prompt = phrase("confirm_foreign" if state.get("foreign") else "confirm_always", lang, what=what)
     options = [Option(str(answer["label"]), id=str(answer["id"])) for answer in yes_or_no(lang)]

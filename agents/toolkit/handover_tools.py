@@ -14,9 +14,11 @@ from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from agents.questions.form_fields import size_of
+from agents.toolkit.form_values import FORM, form_changes
 from agents.toolkit.result import Misused
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import Traits, with_traits
+from agents.toolkit.undo import entered
 from prompts import phrase
 
 HAND_BACK = "hand_back"
@@ -60,6 +62,7 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
         new = {name: value for name, value in values.items() if value is not None}
         check_sizes(new, runtime.context.limits.field_length, runtime.state["lang"])
         filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
+        await entered(runtime, FORM, form_changes(runtime, {name: filled[name] for name in new}))
         note = phrase(
             "form_filled",
             runtime.state["lang"],
@@ -73,7 +76,7 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
     filling = StructuredTool.from_function(
         coroutine=fill, name=FILL_FORM, description=description, args_schema=schema, infer_schema=False
     )
-    return with_traits(filling, Traits(effect="write", repeatable=True))
+    return with_traits(filling, Traits(effect="write", repeatable=True, undo=FORM))
 
 
 def check_sizes(values: Mapping[str, object], most: int, lang: str) -> None:

@@ -5,10 +5,10 @@
 async def submit_return(order: OrderNumber, runtime: Runtime) -> Answer: ...
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from pydantic import BaseModel
@@ -29,8 +29,46 @@ StateCheck = Callable[[Json, Runtime], Awaitable[str | None]]
 
 The arguments are plain data, as the tool accepts them, with its defaults. Of a transaction the check may take part in.
 """
-Wording = Callable[[Json, Runtime], Awaitable[str]]
-"""Words the question before a call for the user: takes the arguments and the runtime; empty for the usual words."""
+Wording = Callable[[Json, Runtime], Awaitable[str | None]]
+"""Words the question before a call for the user: takes the arguments and the runtime.
+
+Empty for the usual words; None where the call would do nothing, so that there is nothing to ask.
+"""
+
+
+class Items(Protocol):
+    """A kind of things that tools keep for the user, so that a change of them can be taken back."""
+
+    name: str
+    """What the kind is called in the undo log; stored, so it stays."""
+
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
+        """Return those of the items that there are, as plain data."""
+
+    async def write(self, runtime: Runtime, key: str, value: Any) -> None:
+        """Put an item back as it was; None: there was none."""
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Tell whether two values, or None, are the same item in the same state."""
+
+    def worded(self, value: Any, lang: str) -> str:
+        """Return an item in words for the user."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A call that was done, for the function that takes it back."""
+
+    args: Json
+    """The arguments with which the tool ran."""
+    object: Any
+    """The object of its result; None if it answered with a sentence."""
+    text: str
+    """What the model read."""
+
+
+Inverse = Callable[[Done, Runtime], Awaitable[str]]
+"""Takes a call back; returns what came back, in words for the user. May raise `Refused`: it cannot be taken back."""
 _TRAITS = "traits"
 _OF_CLASS = "__tool_traits__"
 Marked = TypeVar("Marked", bound="BaseTool | type[BaseTool]")
@@ -82,6 +120,8 @@ class Traits:
     """Whether it returns text that others wrote: pages, documents, messages, answers of services."""
     egress: bool | Callable[[Context], bool] = False
     """Whether a read carries its arguments to somebody outside, which counts as sending."""
+    undo: Items | Sequence[Items] | Inverse | None = None
+    """How its write is taken back: what kinds of items it enters in the undo log, or a function that does it."""
     irreversible: bool = False
     """Whether nobody can take its write back."""
 
@@ -98,12 +138,17 @@ class Traits:
             raise ContractError(f"a form must be a pydantic model with fields, found {self.form!r}")
         if self.result is not None and not (isinstance(self.result, Mapping) or _is_model(self.result)):
             raise ContractError(f"a result must be a pydantic model or a JSON schema, found {self.result!r}")
+        if isinstance(self.key, str):
+            raise ContractError(f"a key is several names: write ({self.key!r},)")
+        self._check_consent()
+
+    def _check_consent(self) -> None:
         if self.confirm is not None and not callable(self.confirm) and self.confirm not in get_args(Confirm):
             raise ContractError(f"confirm must be one of {get_args(Confirm)} or a function of the arguments")
         if self.irreversible and self.effect == "read":
             raise ContractError("only a write is irreversible: set effect='write'")
-        if isinstance(self.key, str):
-            raise ContractError(f"a key is several names: write ({self.key!r},)")
+        if self.undo is not None and (self.irreversible or self.effect == "read"):
+            raise ContractError("only a write that is not irreversible has an undo")
 
     def asks(self, args: Json, context: Context) -> Confirm:
         """Return when the user is asked before a call with these arguments."""
@@ -114,6 +159,18 @@ class Traits:
         if self.irreversible:
             return "always"
         return "foreign" if self.effect == "write" or _holds(self.egress, context) else "never"
+
+    @property
+    def items(self) -> Sequence[Items]:
+        """The kinds of items that it enters in the undo log."""
+        if self.undo is None or callable(self.undo):
+            return ()
+        return self.undo if isinstance(self.undo, Sequence) else (self.undo,)
+
+    @property
+    def inverse(self) -> Inverse | None:
+        """The function that takes its write back, if it has one."""
+        return self.undo if callable(self.undo) else None
 
     def is_foreign(self, context: Context) -> bool:
         """Tell whether what it returns was written by others."""

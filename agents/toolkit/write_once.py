@@ -16,9 +16,12 @@ from agents.context import Context
 from agents.events.views import stored_view
 from agents.memory.ledger import Busy, Doubtful
 from agents.memory.ledger_table import How, Write
+from agents.talk import Json
 from agents.toolkit.guard import accepted, check_state
 from agents.toolkit.result import Refused, ToolResult
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import Traits, traits_of
+from agents.toolkit.undo import write_of
 from prompts import phrase
 
 HARMLESS = (Refused, ToolInvocationError, GraphBubbleUp)
@@ -34,26 +37,56 @@ async def run_once(request: ToolCallRequest, tool: BaseTool, execute: Execute) -
         Refused: the state of things forbids the write, or nobody knows whether it took effect before.
     """
     traits, args = traits_of(tool), accepted(tool, request.tool_call["args"])
-    ledger = cast(Context, request.runtime.context).ledger
     if traits.effect == "read" or args is None:
         return await execute(request)
+    ledger = cast(Context, request.runtime.context).ledger
     if ledger is None or traits.kind != "general" or (traits.repeatable and not traits.key):
         await check_state(request, tool, args)
-        return await execute(request)
-    fresh: list[ToolReply] = []
+        answer = await execute(request)
+        await _note(request, tool, args, answer)
+        return answer
+    write, fresh = _write(request, traits, args), list[ToolReply]()
 
     async def perform() -> str | None:
         fresh.append(await execute(request))
+        if not traits.transaction:
+            # Before the outcome: a write that is known to be done can be taken back.
+            await _note(request, tool, args, fresh[0], write.key)
         return _stored(fresh[0])
 
     try:
-        write = _write(request, traits, args)
         text = await ledger.once(write, perform, ready=lambda: check_state(request, tool, args), harmless=HARMLESS)
     except Doubtful:
         raise Refused(phrase("write_unknown", request.state["lang"], tool=tool.name)) from None
     except Busy:
         raise Refused(phrase("write_busy", request.state["lang"], tool=tool.name)) from None
-    return fresh[0] if fresh else _again(text or "", request)
+    answer = fresh[0] if fresh else _again(text or "", request)
+    if traits.transaction and (fresh or not traits.key):
+        # The tool had the file's write lock until now. What a key tells to be done may be of an earlier message.
+        await _note(request, tool, args, answer, write.key)
+    return answer
+
+
+async def _note(request: ToolCallRequest, tool: BaseTool, args: Json, answer: ToolReply, key: str = "") -> None:
+    """Enter a write that was done in the undo log, unless the tool enters its changes itself.
+
+    `key` is that of the write in the ledger.
+    """
+    runtime = cast(Runtime, request.runtime)
+    if runtime.context.undo is None or traits_of(tool).items:
+        return
+    update = answer.update or {} if isinstance(answer, Command) else {"messages": [answer]}
+    message = next(message for message in update["messages"] if isinstance(message, ToolMessage))
+    outcome = message.artifact if isinstance(message.artifact, ToolResult) else ToolResult()
+    if message.status == "error" or outcome.question:
+        return
+    record = {
+        "key": key,
+        "args": args,
+        "object": to_jsonable_python(outcome.object, fallback=str),
+        "text": message.text,
+    }
+    await runtime.context.undo.note(write_of(runtime), record)
 
 
 def failed(tool: BaseTool, lang: str) -> str:

@@ -11,6 +11,7 @@ from pydantic_core import CoreSchema
 
 from agents.memory.preferences import Preferences
 from agents.toolkit import Runtime, traits
+from agents.tools.user_settings import SETTINGS, enter_setting
 from prompts import languages, phrase
 
 
@@ -30,10 +31,11 @@ def _has_prompts(language: str) -> str:
 Language = Annotated[str, AfterValidator(_has_prompts), _LanguageSchema()]
 
 
-@traits(effect="write", repeatable=True, always=True)
+@traits(effect="write", repeatable=True, always=True, undo=SETTINGS)
 @tool
 async def change_language(language: Language, runtime: Runtime) -> Command[str]:
     """Hold the conversation in another language from now on, when the user asks for it."""
+    await enter_setting(runtime, "language", {"lang": language})
     await Preferences(lang=language).save(runtime.store, runtime.context.user)
     answer = ToolMessage(phrase("language_set", language), tool_call_id=runtime.tool_call_id or "")
     return Command(update={"lang": language, "messages": [answer]})

@@ -4,10 +4,10 @@ A reminder's number never changes, and a call that is repeated after a crash fin
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from langchain_core.tools import tool
@@ -15,13 +15,17 @@ from pydantic import Field
 
 from agents.errors import UsageError
 from agents.memory.preferences import zone_of_user
-from agents.memory.reminder_row import Reminder
+from agents.memory.reminder_row import Reminder, columns
 from agents.memory.reminders import MOST, Reminders
+from agents.schedule import Moment
 from agents.schedule.parser import moment
 from agents.schedule.reschedule import moved
 from agents.schedule.wording import worded
+from agents.talk import Json
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result, traits
+from agents.toolkit.undo import begun, entered
 from agents.tools.paging import Page, page_of
+from agents.tools.todos import asks
 from prompts import phrase
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
@@ -29,7 +33,66 @@ When = Annotated[str, Field(min_length=1, max_length=200)]
 Number = Annotated[int, Field(ge=1)]
 
 
-@traits(effect="write", repeatable=True, volatile=True)
+COMPARED = ("text", "zone", "rule", "start")
+
+
+class KeptReminders:
+    """Reminders as they are taken back; the key of one is the call that added it."""
+
+    name = "reminders"
+
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
+        """Return those that are to come, or have just rung."""
+        there = await reminders_of(runtime).with_keys(runtime.context.user, keys)
+        return {reminder.added_by: reminder.values() for reminder in there}
+
+    async def write(self, runtime: Runtime, key: str, value: Any) -> None:
+        """Put one back, or take it away."""
+        await reminders_of(runtime).put_back(runtime.context.user, key, value)
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Compare what is reminded of, and when; one that repeats moves on by itself."""
+        if one is None or other is None:
+            return one is other
+        names = COMPARED if one["rule"] else (*COMPARED, "at_ms")
+        return all(one[name] == other[name] for name in names)
+
+    def worded(self, value: Any, lang: str) -> str:
+        """Return a reminder with its number."""
+        return _line(Reminder(0, "", "", **value), lang)
+
+
+REMINDERS = KeptReminders()
+
+
+async def deletion(args: Json, runtime: Runtime) -> str | None:
+    """Word the question before reminders are deleted; empty where others read along, None if there is none."""
+    lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
+    lines = [_line(reminder, lang) for reminder in live if reminder.number in args["numbers"]]
+    if lines and runtime.context.is_shared:
+        return ""
+    return phrase("reminders_delete", lang, count=len(lines), items="; ".join(lines)) if lines else None
+
+
+async def delete(reminders: Sequence[Reminder], runtime: Runtime) -> Sequence[Reminder]:
+    """Delete reminders; return them with those that an earlier try of this call has deleted."""
+    before = [Reminder(0, "", "", **value) for value, _ in (await begun(runtime, REMINDERS)).values()]
+    await entered(runtime, REMINDERS, {it.added_by: (it.values(), None) for it in reminders})
+    for reminder in reminders:
+        await reminders_of(runtime).delete(runtime.context.user, reminder.number, runtime.tool_call_id or "")
+    return [*before, *reminders]
+
+
+async def move(reminder: Reminder, runtime: Runtime, *, text: str, moment: Moment | None) -> None:
+    """Change a reminder so that it can be taken back."""
+    new = {**columns(moment), "due_ms": columns(moment)["at_ms"]} if moment else {}
+    await entered(
+        runtime, REMINDERS, {reminder.added_by: (reminder.values(), {**reminder.values(), "text": text, **new})}
+    )
+    await reminders_of(runtime).change(reminder, runtime.tool_call_id or "", text=text, moment=moment)
+
+
+@traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS)
 @tool
 async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -> str:
     """Set a reminder, an alarm or a timer; for several, call it for each.
@@ -49,6 +112,8 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None) -
         )
     except UsageError:
         return phrase("reminders_full", lang, most=MOST)
+    # A call that is repeated finds the reminder that it has added, so it can be entered afterwards.
+    await entered(runtime, REMINDERS, {added.added_by: (None, added.values())})
     return phrase("reminder_set", lang, reminder=_line(added, lang))
 
 
@@ -72,7 +137,7 @@ async def choose_reminder(runtime: Runtime, numbers: list[Number] | None = None)
     return choice(phrase("which_reminder", lang), options)
 
 
-@traits(effect="write", repeatable=True, volatile=True)
+@traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS)
 @tool
 async def change_reminder(
     number: Number, runtime: Runtime, text: Text | None = None, when: When | None = None
@@ -86,11 +151,10 @@ async def change_reminder(
     reminder = await _numbered(number, runtime)
     if reminder is None:
         return await _no_such([number], runtime)
-    call = runtime.tool_call_id or ""
     new = None if when is None else moved(when, lang, present(runtime), await _zone(runtime), reminder.moment)
     if when is not None and new is None:
         return phrase("reminder_when", lang, when=when)
-    await reminders_of(runtime).change(reminder, call, text=text or reminder.text, moment=new)
+    await move(reminder, runtime, text=text or reminder.text, moment=new)
     changed = await _numbered(number, runtime) or reminder
     if runtime.context.is_shared and not text:
         # What it is about was perhaps set where nobody else reads.
@@ -98,13 +162,18 @@ async def change_reminder(
     return phrase("reminder_set", lang, reminder=_line(changed, lang))
 
 
-@traits(effect="write", repeatable=True, volatile=True)
+@traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS, confirm=asks, question=deletion)
 @tool
 async def delete_reminders(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
     """Delete reminders, alarms or timers. numbers: as in the list."""
-    call, table = runtime.tool_call_id or "", reminders_of(runtime)
-    gone = [number for number in numbers if not await table.delete(runtime.context.user, number, call)]
-    return await _no_such(gone, runtime) if gone else await listed(runtime)
+    lang, live = runtime.state["lang"], await reminders_of(runtime).live(runtime.context.user)
+    deleted = {it.number: it for it in await delete([it for it in live if it.number in numbers], runtime)}
+    if unknown := [number for number in dict.fromkeys(numbers) if number not in deleted]:
+        return await _no_such(unknown, runtime)
+    lines = ", ".join(map(str, sorted(deleted)))
+    if not runtime.context.is_shared:
+        lines = "; ".join(_line(reminder, lang) for _, reminder in sorted(deleted.items()))
+    return f"{phrase('deleted', lang, items=lines)}\n{await listed(runtime)}"
 
 
 async def _zone(runtime: Runtime) -> ZoneInfo:

@@ -8,11 +8,12 @@ from agents.memory.preferences import Preferences
 from agents.schedule.reschedule import rezoned
 from agents.schedule.wording import worded_instant
 from agents.toolkit import Runtime, traits
-from agents.tools.reminders import listed, present
+from agents.tools.reminders import REMINDERS, listed, move, present
+from agents.tools.user_settings import SETTINGS, enter_setting
 from prompts import phrase
 
 
-@traits(effect="write", repeatable=True, volatile=True)
+@traits(effect="write", repeatable=True, volatile=True, undo=(SETTINGS, REMINDERS))
 @tool
 async def set_time_zone(zone: str, runtime: Runtime) -> str:
     """Set the user's time zone, when they tell where they live or which zone they are in.
@@ -24,6 +25,7 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
     name = zones.get(zone.strip().replace(" ", "_").lower())
     if name is None:
         return phrase("zone_unknown", lang, zone=zone)
+    await enter_setting(runtime, "zone", {"zone": name})
     await Preferences(zone=ZoneInfo(name)).save(runtime.store, runtime.context.user)
     now = present(runtime).astimezone(ZoneInfo(name))
     answer = phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
@@ -34,12 +36,12 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
 
 async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:
     """Bring the reminders to come into a new time zone; say whether there are any."""
-    table, call = runtime.context.reminders, runtime.tool_call_id or ""
+    table = runtime.context.reminders
     if table is None:
         return False
     coming = [reminder for reminder in await table.live(runtime.context.user) if reminder.due_ms is not None]
     for reminder in coming:
         if reminder.zone != zone.key:
             there = rezoned(reminder.moment, present(runtime), zone)
-            await table.change(reminder, call, text=reminder.text, moment=there)
+            await move(reminder, runtime, text=reminder.text, moment=there)
     return bool(coming)

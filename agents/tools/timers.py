@@ -5,19 +5,17 @@ from langchain_core.tools import tool
 from agents.memory.reminder_row import Reminder
 from agents.schedule.wording import worded
 from agents.toolkit import Runtime, traits
-from agents.tools.reminders import reminders_of
+from agents.tools.reminders import REMINDERS, delete, reminders_of
 from prompts import phrase
 
 
-@traits(effect="write", repeatable=True, volatile=True, shortcut=True)
+@traits(effect="write", repeatable=True, volatile=True, shortcut=True, undo=REMINDERS)
 @tool
 async def stop_timer(runtime: Runtime) -> str:
     """Stop the timer that is running; of several the user is told which there are."""
     lang, reminders = runtime.state["lang"], reminders_of(runtime)
     running = [timer for timer in await reminders.live(runtime.context.user) if _is_timer(timer)]
-    if len(running) == 1 and await reminders.delete(
-        runtime.context.user, running[0].number, runtime.tool_call_id or ""
-    ):
+    if len(running) <= 1 and await delete(running, runtime):
         return phrase("timer_stopped", lang)
     # A timer has no text of its own, so that it may be named where others read along.
     lines = "\n".join(f"{timer.number}. {timer.text}: {worded(timer.moment, lang)}" for timer in running)

@@ -46,6 +46,7 @@ async def test_reminders_are_set_changed_and_deleted(friday: Chat) -> None:
         "Set: 2. call mom: Sat, 2026-11-21, 09:10.",
         "Set: 2. visit mom: Sun, 2026-11-22, 09:10.",
         "Set: 3. Time is up: Mon, 2026-11-23, 10:00 (every week on Mon).",
+        "Deleted: 1. oven: Fri, 2026-11-20, 10:20. “Undo” brings it back.\n"
         "2. visit mom: Sun, 2026-11-22, 09:10\n3. Time is up: Mon, 2026-11-23, 10:00 (every week on Mon)",
         "2. visit mom: Sun, 2026-11-22, 09:10\n3. Time is up: Mon, 2026-11-23, 10:00 (every week on Mon)",
     ]
@@ -60,9 +61,7 @@ async def test_reminders_move_with_the_user(friday: Chat) -> None:
         Call("add_reminder", {"when": "tomorrow at 9", "text": "call mom"}),
         Call("add_reminder", {"when": "every 3 hours", "text": "stretch"}),
         Call("set_time_zone", {"zone": "America/New_York"}),
-        Call("set_time_zone", {"zone": "America/New_York"}),
     )
-    assert answers[-1] == answers[-2]
     assert answers[-1].splitlines() == [
         "The time zone is America/New_York now: it is Fri, 2026-11-20, 04:00 there. What repeats by the day keeps "
         "its time on the clock; what comes once or by the hour keeps its moment:",

@@ -17,10 +17,12 @@ from typing import Any
 
 import aiosqlite
 from langchain_core.messages import BaseMessage
+from langchain_core.tools import tool
 
 from agents.memory import open_memory
 from agents.models.script import Asked, Call, Line, Script
 from agents.speaker import Speakers
+from agents.toolkit import Runtime, traits
 from app.assistant import Turn
 from app.composition import discover
 from observers import Observer
@@ -35,8 +37,24 @@ CALLS: dict[str, Call] = {
     "mail": Call("mail", {"text": "hi"}),
     "return": Call("choose_order"),
     "fetch": Call("ask_address"),
+    "promise": Call("promise", {"text": "to ring"}),
+    "milk": Call("add_todos", {"items": ["milk"]}),
+    "drop": Call("delete_todos", {"numbers": [1]}),
 }
 ASKING = (choose_order, ask_address)
+
+
+@traits(effect="write", transaction=True, confirm="always")
+@tool
+async def promise(text: str, runtime: Runtime) -> str:
+    """Promise something, after a question."""
+    assert runtime.context.ledger is not None
+    async with runtime.context.ledger.transaction() as connection:
+        await connection.execute("CREATE TABLE IF NOT EXISTS desk (text TEXT)")
+        await connection.execute("INSERT INTO desk VALUES (?)", (text,))
+    return f"Promised: {text}."
+
+
 PACE = 0.02
 """Seconds that a tool takes at each step."""
 _EXECUTE: Callable[..., Awaitable[Any]] = aiosqlite.Connection._execute
@@ -109,7 +127,8 @@ def staff() -> tuple[Desk, Speakers, Mapping[str, Observer]]:
 def with_questions(speakers: Speakers) -> Speakers:
     """Return the speakers, the planner with two more tools, which ask the user."""
     planner = speakers.dialogs["planner"]
-    asking = replace(planner, tools=[*planner.tools, *ASKING], resume="ask")
+    own = discover()[0].dialogs["planner"].tools
+    asking = replace(planner, tools=[*planner.tools, *ASKING, promise, *own], resume="ask")
     return Speakers(speakers.supervisor, {**speakers.dialogs, "planner": asking})
 
 

@@ -13,6 +13,7 @@ import pytest
 from agents.models.script import Call, Script
 from app.assistant import Assistant
 from app.cli import command_line
+from app.composition import discover
 from app.visit import WAITING
 from prompts import phrase
 from tests.conftest import Chat
@@ -163,3 +164,26 @@ async def test_a_question_by_the_command_line(tmp_path: Path) -> None:
 async def _lines(chat: Chat, thread: str = "me") -> list[Any]:
     async with chat.assistant() as assistant:
         return await assistant.history(thread)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"), [("yes", []), ("no", ["milk", "bread"]), ("1", []), ("2", ["milk", "bread"])]
+)
+def test_a_call_that_is_asked_first(chat: Chat, run: Run, answer: str, kept: list[str]) -> None:
+    """It waits with exit code 10; `resume --choose` takes yes and no."""
+    chat.speakers, _ = discover()
+    milk, everything = Call("add_todos", {"items": ["milk", "bread"]}), Call("delete_todos", {"numbers": [1, 2]})
+    chat.expects(supervisor=BEGIN, planner=[milk, "Noted.", everything, "So."], observer=["stay"])
+    run("ask", "milk and bread", "--thread", "ann")
+    code, asked, _ = run("ask", "please take all of that off my list", "--thread", "ann")
+    assert (code, asked) == (WAITING, "Delete from your list (2): 1. milk; 2. bread?\nYes or no?\n")
+    assert run("resume", "--thread", "ann", "--choose", "perhaps")[0] != 0
+    code, said, _ = run("resume", "--thread", "ann", "--choose", answer)
+    assert (code, said) == (0, "So.\n")
+
+    async def listed() -> list[str]:
+        async with chat.assistant() as assistant:
+            items = await assistant.memory.store.asearch(("users", "ann", "todos"))
+        return sorted((item.value["text"] for item in items), reverse=True)
+
+    assert asyncio.run(listed()) == sorted(kept, reverse=True)

@@ -161,7 +161,7 @@ async def test_help_from_outside_gives_its_recorded_answer(chat: Chat) -> None:
         chat.settings = Settings(_env_file=None, help_chain="webhook", help_webhook_url=hook.url)
         chat.expects(
             supervisor=[Call("assistant_help", {"query": "Who knows?"}), "The librarian.", MEET],
-            profile=[wrong, Call("assistant_help", {"query": "Who else?"}), "Nobody else."],
+            profile=[Call("assistant_help", {"query": "Who else?"}), wrong, "Nobody else."],
         )
         await chat.says("Who knows about all of it?", "Hi, I have just joined then")
         played = await rehearse(await turns(chat))

@@ -1,0 +1,160 @@
+"""The undo log: what each call of a tool has written, so that the user can take it back for a day."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agents.memory.connection import Connection
+from agents.memory.inbox import clean
+from agents.memory.rare_table import RareTable
+
+Changes = Mapping[str, tuple[Any, Any]]
+"""By the key of an item, its value before and after; None where there was, or is, no such item."""
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS undo_log (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, user TEXT NOT NULL, message TEXT NOT NULL,
+    speaker TEXT NOT NULL, tool TEXT NOT NULL, call TEXT NOT NULL, record TEXT NOT NULL, at_ms INTEGER NOT NULL,
+    undone_by TEXT NOT NULL DEFAULT '', UNIQUE (thread, message, speaker, tool, call))""",
+    "CREATE INDEX IF NOT EXISTS undo_log_time ON undo_log (at_ms)",
+)
+OF_CALL = """
+SELECT record FROM undo_log
+WHERE thread = :thread AND message = :message AND speaker = :speaker AND tool = :tool AND call = :call
+"""
+ENTER = """
+INSERT INTO undo_log (thread, user, message, speaker, tool, call, record, at_ms)
+VALUES (:thread, :user, :message, :speaker, :tool, :call, :record, :at_ms)
+ON CONFLICT (thread, message, speaker, tool, call) DO UPDATE SET record = excluded.record
+"""
+OLD = "DELETE FROM undo_log WHERE at_ms <= ?"
+LAST = """
+SELECT message FROM undo_log WHERE thread = ?1 AND user = ?2 AND at_ms > ?3 AND undone_by = '' AND message <> ?4
+ORDER BY id DESC LIMIT 1
+"""
+CLAIM = """
+UPDATE undo_log SET undone_by = ?1
+WHERE thread = ?2 AND user = ?3 AND message = ?4 AND at_ms > ?5 AND undone_by = ''
+"""
+CLAIMED = """
+SELECT id, speaker, tool, call, record FROM undo_log WHERE thread = ? AND user = ? AND undone_by = ? ORDER BY id DESC
+"""
+OF_USER = "DELETE FROM undo_log WHERE thread = ? AND user = ?"
+OF_PROFILE = """
+DELETE FROM undo_log WHERE user = ?
+AND (json_type(record, '$.items.form') IS NOT NULL OR json_type(record, '$.items.facts') IS NOT NULL)
+"""
+DAY_MS = 24 * 3600 * 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolWrite:
+    """A call that writes: whose it is, and where it was made."""
+
+    thread: str
+    user: str
+    message: str
+    """The id of the user's message."""
+    speaker: str
+    tool: str
+    call: str
+
+
+@dataclass(frozen=True)
+class LoggedWrite:
+    """A write to take back."""
+
+    id: int
+    speaker: str
+    tool: str
+    call: str
+    record: Mapping[str, Any]
+    """`items`: the changes by the name of their kind; or `args`, `object`, `text`: the call and what it answered."""
+
+
+class UndoLog:
+    """Keep in SQLite what was written within the last day; `now` tells the Unix time in seconds."""
+
+    def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
+        self._table, self._now = RareTable(connection, "undo_log", TABLES), now
+
+    async def enter(self, write: ToolWrite, kind: str, changes: Changes) -> None:
+        """Enter what a call is about to change in items of a kind; what is entered already stays.
+
+        A call that is repeated after a crash would take its own work for what was there before.
+        """
+
+        def merged(record: dict[str, Any]) -> dict[str, Any]:
+            items = record.setdefault("items", {})
+            items[kind] = {**{key: [*pair] for key, pair in changes.items()}, **items.get(kind, {})}
+            return record
+
+        await self._enter(write, merged)
+
+    async def note(self, write: ToolWrite, record: Mapping[str, Any]) -> None:
+        """Enter a call that was done, unless it is entered already."""
+        await self._enter(write, lambda known: known or dict(record))
+
+    async def changes(self, write: ToolWrite, kind: str) -> dict[str, tuple[Any, Any]]:
+        """Return what a call was about to change in items of a kind, before this try of it; empty if nothing was."""
+        rows = await self._table.rows(OF_CALL, _values(write))
+        items = json.loads(rows[0][0]).get("items", {}) if rows else {}
+        return {key: (before, after) for key, (before, after) in items.get(kind, {}).items()}
+
+    async def claim(self, thread: str, user: str, by: str, message: str | None) -> list[LoggedWrite]:
+        """Give the writes of one message, the latest first, to the message that takes them back.
+
+        `message` None: of the last one in the thread that wrote. Claimed again by the same message they are the same,
+        so that an undo that was cut off goes on with them.
+        """
+        since = self._now_ms() - DAY_MS
+        thread, user, by = clean(thread), clean(user), clean(by)
+
+        def claim(connection: sqlite3.Connection) -> list[LoggedWrite]:
+            rows = connection.execute(CLAIMED, (thread, user, by)).fetchall()
+            if not rows:
+                last = connection.execute(LAST, (thread, user, since, by)).fetchone()
+                source = clean(message) if message is not None else last and last[0]
+                connection.execute(CLAIM, (by, thread, user, source, since))
+                rows = connection.execute(CLAIMED, (thread, user, by)).fetchall()
+            return [LoggedWrite(row[0], row[1], row[2], row[3], json.loads(row[4])) for row in rows]
+
+        return await self._table.write(claim)
+
+    async def erase(self, thread: str, users: set[str]) -> None:
+        """Delete what was written in a thread, and by the users."""
+        await self._table.delete("thread", [clean(thread)])
+        await self._table.delete("user", [*users])
+
+    async def erase_part(self, thread: str, user: str) -> None:
+        """Delete what was written in a thread for a user."""
+        await self._delete(OF_USER, (clean(thread), clean(user)))
+
+    async def erase_profile(self, user: str) -> None:
+        """Delete what was written in a user's forms, and what was remembered of them."""
+        await self._delete(OF_PROFILE, (clean(user),))
+
+    async def _delete(self, sql: str, values: tuple[str, ...]) -> None:
+        if await self._table.rows("SELECT 1 FROM undo_log LIMIT 1"):
+            await self._table.write(lambda connection: connection.execute(sql, values).rowcount)
+
+    async def _enter(self, write: ToolWrite, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        values = _values(write)
+
+        def enter(connection: sqlite3.Connection) -> None:
+            connection.execute(OLD, (self._now_ms() - DAY_MS,))
+            row = connection.execute(OF_CALL, values).fetchone()
+            record = json.dumps(change(json.loads(row[0]) if row else {}), ensure_ascii=False)
+            connection.execute(ENTER, {**values, "record": clean(record), "at_ms": self._now_ms()})
+
+        await self._table.write(enter)
+
+    def _now_ms(self) -> int:
+        return round(self._now() * 1000)
+
+
+def _values(write: ToolWrite) -> dict[str, object]:
+    """Return the columns that tell a call apart, and whose it is."""
+    names = ("thread", "user", "message", "speaker", "tool", "call")
+    return {name: clean(getattr(write, name)) for name in names}

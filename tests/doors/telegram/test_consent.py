@@ -1,0 +1,57 @@
+"""Yes and no before a call, and "undo", in Telegram."""
+
+import pytest
+
+from agents.events import Interrupt
+from agents.models.script import Call, Line, Script
+from tests.support.telegram_people import ANN, Open, labels
+from tests.support.telegram_server import BotApi
+
+BEGIN: list[Line] = [Call("plan_things", {"brief": "my list"})]
+MILK = Call("add_todos", {"items": ["milk", "bread"]})
+ALL = Call("delete_todos", {"numbers": [1, 2]})
+ASKED = "Delete from your list (2): 1. milk; 2. bread?\nYes or no?"
+
+
+@pytest.mark.parametrize(("answer", "is_tap"), [("Yes", True), ("No", True), ("yes", False), ("no", False)])
+async def test_a_call_is_answered_by_a_button_or_a_word(
+    door: Open, world: BotApi, script: Script, answer: str, is_tap: bool
+) -> None:
+    """Two buttons side by side; a tap does what the word does."""
+    script.add(supervisor=BEGIN, planner=[[MILK], "Noted.", ALL, "As you say."], observer=["stay"])
+    async with door() as one:
+        world.says(ANN, "milk and bread")
+        await world.until_sent(ANN, 1)
+        world.says(ANN, "please take all of that off my list")
+        assert (await world.until_sent(ANN, 2))[1:] == [ASKED]
+        assert labels(world.sent[1]) == [["Yes", "No"]]
+        if is_tap:
+            world.taps(world.sent[1], answer)
+        else:
+            world.says(ANN, answer)
+        assert (await world.until_sent(ANN, 3))[2:] == ["As you say."]
+        items = await one.assistant.memory.store.asearch(("users", f"telegram-{ANN}", "todos"))
+        assert len(items) == (0 if answer.lower() == "yes" else 2)
+
+
+async def test_undo_is_a_command(door: Open, world: BotApi, script: Script) -> None:
+    """`/undo` takes back what was written."""
+    script.add(supervisor=BEGIN, planner=[MILK, "Noted."])
+    async with door():
+        world.says(ANN, "milk and bread")
+        await world.until_sent(ANN, 1)
+        world.says(ANN, "/undo")
+        assert (await world.until_sent(ANN, 2))[1:] == ["Gone again: 1. milk; 2. bread."]
+
+
+async def test_what_is_forwarded_is_not_the_users_word(door: Open, world: BotApi, script: Script) -> None:
+    """A message that somebody else wrote makes a write a question."""
+    script.add(supervisor=BEGIN, planner=[MILK])
+    origin = {"type": "hidden_user", "sender_user_name": "Eve", "date": 1_790_000_000}
+    async with door() as one:
+        world.says(ANN, "put milk and bread on your list", forward_origin=origin)
+        [asked] = await world.until_sent(ANN, 1)
+        assert "Put on your list (entries: “milk”, “bread”)?" in asked
+        question = await one.assistant.question(f"telegram-{ANN}", f"telegram-{ANN}")
+        assert isinstance(question, Interrupt)
+        assert question.kind == "confirm"

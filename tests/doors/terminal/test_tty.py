@@ -87,4 +87,4 @@ def test_a_missing_sentence_is_told() -> None:
     with pytest.raises(PromptError, match="no sentence 'nowhere'"):
         say("nowhere", "en")
     with pytest.raises(PromptError, match=r"\$thread"):
-        say("forgotten", "en")
+        say("no_thread", "en")

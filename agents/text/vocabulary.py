@@ -86,15 +86,6 @@ class Vocabulary:
         short = self.key(text)
         return any(keys and (exact in keys or short in keys) for keys in (_phrase_keys(self, name) for name in names))
 
-    def mention(self, text: str, name: str) -> tuple[int, int] | None:
-        """Return the span of plain text where a phrase of the list stands; the longest phrase wins."""
-        units = self.units(text)
-        for phrase in sorted((tuple(self.stems(entry)) for entry in self.phrases(name)), key=len, reverse=True):
-            for place in range(len(units) - len(phrase) + 1):
-                if tuple(unit.stem for unit in units[place : place + len(phrase)]) == phrase:
-                    return units[place].start, units[place + len(phrase) - 1].end
-        return None
-
     def asks(self, text: str) -> bool:
         """Whether the text is put as a question."""
         stems = tuple(self.stems(text))

@@ -49,17 +49,18 @@ class Phrasebook:
 
         `fields` are those of a form that a short sentence may be about ("I know …").
         """
-        best: tuple[tuple[float, bool, int], Match] | None = None
-        for variant in _variants(text, self.lang):
-            for candidate in self.patterns:
-                slots = candidate.match(variant)
-                if slots is None or not self._plausible(candidate, slots, fields):
-                    continue
-                size = sum(len(value) for slot, value in slots.items() if slot != WHEN)
-                rank = (candidate.weight, not candidate.owner, -size)
-                if best is None or rank > best[0]:
-                    best = rank, Match(candidate, slots, text)
-        return best[1] if best else self._by_topic(text)
+        matches = [
+            Match(candidate, slots, text)
+            for variant in _variants(text, self.lang)
+            for candidate in self.patterns
+            if (slots := candidate.match(variant)) is not None and self._plausible(candidate, slots, fields)
+        ]
+        if not matches:
+            return self._by_topic(text)
+        best = max(matches, key=_rank)
+        # "Add milk to my list" is an example that is there to be shown; {items} finds the milk in it.
+        alike = [match for match in matches if match.tool == best.tool and match.slots]
+        return best if best.slots or not alike else max(alike, key=_rank)
 
     def _by_topic(self, text: str) -> Match | None:
         """Return the dialog without examples two of whose words are said ("plan", "trip"), if there is one alone."""
@@ -129,16 +130,16 @@ def _patterns(source: Source, lang: str) -> Iterable[Pattern]:
     # "For 7" is a time where a time has to be ("set an alarm for {when}"), not anywhere in a sentence.
     placed = [candidate.example for candidate in card_patterns if candidate.timed and "{text}" not in candidate.example]
     card_patterns += [pattern(example, lang, source.tool, source.owner, placed=True) for example in placed]
-    slotted = [candidate for candidate in card_patterns if candidate.slots]
-    for candidate in card_patterns:
-        # "add milk to my list" is there to be shown; as a pattern it would hide the milk from {items}.
-        shown = spoken(candidate.example, lang)
-        if candidate.slots or all(other.match(shown) is None for other in slotted):
-            yield candidate
+    yield from card_patterns
     if source.form:
         for fields in table(f"forms/{source.form}", lang).values():
             for example in fields.get("examples", ()):
                 yield pattern(example, lang, source.tool, source.owner, of_form=True)
+
+
+def _rank(match: Match) -> tuple[float, bool, int]:
+    size = sum(len(value) for slot, value in match.slots.items() if slot != WHEN)
+    return match.pattern.weight, not match.owner, -size
 
 
 def _variants(text: str, lang: str) -> list[Spoken]:

@@ -8,7 +8,7 @@ from agents.models.rules.pattern import Match
 from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.types import HELP, Call
-from agents.models.rules.values import is_answer, vague
+from agents.models.rules.values import is_answer, is_order, vague
 from agents.models.rules.wishes import without_small_talk
 
 
@@ -71,6 +71,8 @@ def _answer(now: Situation, filler: Filler, plan: Plan, asks: dict[str, Any]) ->
     if parameter is None or vague(text, words):
         return False
     if parameter.kind in ("text", "texts") and not is_answer(text, words, errands=True):
+        return False
+    if is_order(text, words):
         return False
     filler.add(plan, tool, {slot: text}, asks["args"])
     return True

@@ -157,6 +157,11 @@ def is_answer(text: str, words: RulesVocabulary, *, errands: bool = False) -> bo
     return begins.isdisjoint(first) and is_plain(flat, "", words, of_form=not is_errand)
 
 
+def is_order(text: str, words: RulesVocabulary) -> bool:
+    """Tell whether a text begins as a word to the assistant does ("show", "delete")."""
+    return not _words("answers.orders", words).isdisjoint(words_of(text)[:1])
+
+
 def is_unfinished(text: str, words: RulesVocabulary) -> bool:
     """Tell whether a text ends with a word that something must follow ("add milk and")."""
     return not _words("answers.unfinished", words).isdisjoint(words_of(text)[-1:])

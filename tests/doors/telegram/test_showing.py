@@ -18,7 +18,7 @@ from tests.support.telegram_server import BotApi, refusal
 
 async def test_a_page_has_a_button_and_one_for_done(shop: Open, world: BotApi, script: Script) -> None:
     """A page opens by a button; "done" goes on. What Telegram will not link to still can be answered."""
-    script.add(supervisor=BEGIN, planner=[[Call("sign_in"), Call("sign_in")], "Welcome."])
+    script.add(supervisor=BEGIN, planner=[[Call("sign_in"), Call("sign_in", {"purpose": "again"})], "Welcome."])
     async with shop():
         world.says(ANN, "Sign me in")
         await world.until_sent(ANN, 1)

@@ -32,7 +32,7 @@ def test_a_tool_is_shown_whole(capsys: Captured) -> None:
     [
         (["try", "nothing"], "'nothing'"),
         (["try", "plan_things"], "passes the conversation on"),
-        (["try", "list_todos", "user=bob"], "takes no 'user'; it takes: nothing"),
+        (["try", "list_todos", "user=bob"], "takes no 'user'; it takes: page"),
         (["try", "add_todos", "milk"], "name=value"),
         (["try", "delete_todos", "numbers=[1]", "numbers=[2]"], "once"),
         (["try", "delete_todos", "numbers=one"], "written as JSON"),

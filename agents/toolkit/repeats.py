@@ -31,16 +31,17 @@ def refuse_repeated(request: ToolCallRequest, tool: BaseTool, tools: Mapping[str
 def is_repeated(call: ToolCall, tool: BaseTool, tools: Mapping[str, BaseTool], state: ToolState, most: int) -> bool:
     """Tell whether a call was made in this turn already, and is not to be run again.
 
-    A write that was done, and a read that tells the same until something is written, are run once. A read of the
-    world outside (`volatile`), a question to the user, and a call that failed may answer otherwise the next time:
-    they are run `most` times.
+    A write that was done, and a read that tells the same until something is written, are run once; a write also
+    again after the same tool has written something else, since that sets it back. A read of the world outside
+    (`volatile`), a question to the user, and a call that failed may answer otherwise the next time: they are run
+    `most` times.
     """
     traits, same = traits_of(tool), _signature(call)
     done = failed = 0
     for earlier, answer in _before(call, state):
         if _signature(earlier) == same:
             done, failed = (done, failed + 1) if answer is not None and answer.status == "error" else (done + 1, failed)
-        elif traits.effect == "read" and _wrote(earlier, answer, tools):
+        elif (traits.effect == "read" or earlier["name"] == tool.name) and _wrote(earlier, answer, tools):
             done = failed = 0
     # What the user chooses may be another thing each time.
     once = traits.kind == "general" and not (traits.effect == "read" and traits.volatile)

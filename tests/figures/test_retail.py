@@ -7,6 +7,7 @@ import pytest
 
 from agents.models.script import Call, Line
 from benchmarks.replay import replay
+from prompts import phrase
 from tests.conftest import Chat
 from tests.support.shop.desk import ENTRY, desk
 from tests.support.shop.replay_outcomes import row
@@ -83,7 +84,7 @@ async def test_of_two_writes_that_exclude_each_other_one_is_done(chat: Chat) -> 
 
 
 async def test_an_address_may_be_set_back(chat: Chat) -> None:
-    """A write without a key is done as often as it is asked for; one with a key is told again as it was done."""
+    """What a write set may be set back; the same call twice in a row is refused with a word to the model."""
     FILE.set(chat.path)
     sent = [Call("modify_pending_order_address", {"order_id": 5, **where}) for where in (AWAY, HOME, AWAY)]
     cancel = Call("cancel_pending_order", {"order_id": 5, "reason": "no longer needed"})
@@ -91,7 +92,8 @@ async def test_an_address_may_be_set_back(chat: Chat) -> None:
     trace = await chat.says("Send the second one to Oak Lane, no, home, no, to Oak Lane; no, cancel it")
 
     assert writes(chat.path) == ["#B"] * 4
-    assert trace.count('"status":"cancelled"') == 2
+    assert trace.count('"status":"cancelled"') == 1
+    assert phrase("tool_repeated", "en", tool="cancel_pending_order") in trace
 
 
 async def test_no_answer_shows_an_identifier(chat: Chat) -> None:

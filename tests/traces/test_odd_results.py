@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
-from langgraph.types import Command
 
 from agents.events.views import CardList
 from agents.models.script import Call, Line
@@ -55,7 +54,7 @@ async def leave(kind: str) -> Any:
     """End in a way in which no tool should."""
     if kind == "cancelled":
         raise asyncio.CancelledError
-    return Command(goto="nowhere") if kind == "command" else ToolMessage("Somebody else's.", tool_call_id="other")
+    return ToolMessage("Somebody else's.", tool_call_id="other")
 
 
 @tool(response_format="content_and_artifact")
@@ -96,7 +95,7 @@ async def test_no_tool_tells_a_model_more_than_it_can_read(chat: Chat, kind: str
     assert text[LONGEST:] == f"… ({LONGEST} more characters were left out)"
 
 
-@pytest.mark.parametrize("kind", ["cancelled", "command", "message"])
+@pytest.mark.parametrize("kind", ["cancelled", "message"])
 async def test_no_way_to_end_a_tool_ends_the_turn(chat: Chat, kind: str, caplog: pytest.LogCaptureFixture) -> None:
     """A tool that is cancelled within, or answers a call of nobody has failed, no more."""
     with_tools(chat, leave)

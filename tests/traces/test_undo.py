@@ -199,6 +199,20 @@ async def test_only_ones_own_and_only_here(chat: Chat) -> None:
     assert len((await belongings(chat))["items"]) == 2
 
 
+async def test_where_others_read_along_nothing_is_named(chat: Chat) -> None:
+    """In a group an undo, and the question before a deletion, tell how many things there are and not which."""
+    await noted(chat, MILK)
+    chat.expects(supervisor=["Hello."], planner=[Call("delete_todos", {"numbers": [1, 2]}), "Done."], observer=["stay"])
+    await chat.says("hello to all of you", user="eve")
+    trace = await chat.says("please take all of that off my list", "yes", user="ann")
+    assert "confirm: Delete from your list (numbers: 1, 2)?" in trace
+    assert "Deleted: 1, 2." in trace
+    trace += await undone(chat, user="ann")
+    assert trace.endswith(f"planner: {phrase('undo_back', 'en', items=phrase('undo_count', 'en', count=2))}")
+    assert "milk" not in trace
+    assert len((await belongings(chat))["items"]) == 2
+
+
 async def test_what_was_changed_since_is_left(chat: Chat) -> None:
     """An undo overwrites nothing that came from elsewhere, and says so."""
     await noted(chat, MILK)

@@ -29,7 +29,7 @@ TALK = {
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Return a copy of the application with its tests' foundation, and nothing else."""
-    for package in PACKAGES:
+    for package in (*PACKAGES, "benchmarks"):
         shutil.copytree(ROOT / package, tmp_path / package)
     (tmp_path / "tests/traces").mkdir(parents=True)
     shutil.copytree(ROOT / "tests/support", tmp_path / "tests/support")

@@ -21,7 +21,7 @@ class Heard(TypedDict):
     text: str | None
     """What the user wrote; None when the assistant speaks first."""
     source: str
-    """Where it comes from: "message", "choice" (a button or a client's answer), "command", "forwarded"."""
+    """Where it comes from: "message", "choice" (a button or a client's answer), "page", "command", "forwarded"."""
     user: NotRequired[str]
     """The id of the user who wrote it; older threads do not have it."""
 

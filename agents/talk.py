@@ -1,7 +1,7 @@
 """What a speaker remembers, and its tool calls that wait for the user."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
@@ -60,6 +60,10 @@ class Pending(Fields):
     """The options to choose from: `label`, `value`, `detail` and `id` each; empty when the user fills in fields."""
     url: str
     """A page that the user opens first; empty without one."""
+    back: NotRequired[str]
+    """The declared return address of that page; empty or missing where the user says "done"."""
+    web_app: NotRequired[bool]
+    """Whether that page is a Telegram web app."""
     filled: Json
     """The values that the user has given so far, by field."""
     skipped: list[str]

@@ -107,6 +107,10 @@ class Interrupt(Event):
     options: Sequence[Mapping[str, str]] = ()
     """Each with its `id` and `label`, and a `detail` where there is one."""
     url: str = ""
+    back: str = ""
+    """The address at which that page ends; its parameters without a value are handed to the tool."""
+    web_app: bool = False
+    """Whether that page is a Telegram web app."""
     fields: Sequence[Mapping[str, Any]] = ()
     """Each with its `name` and `label`, and a true `optional` where it may be left out."""
 
@@ -116,7 +120,7 @@ class Interrupt(Event):
 
     def plain(self) -> dict[str, Any]:
         """Return the event without what this interrupt does not have."""
-        return {name: value for name, value in super().plain().items() if value not in ((), [], "")}
+        return {name: value for name, value in super().plain().items() if value not in ((), [], "", False)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ from agents.questions.form_fields import FormFields, left_out
 from agents.questions.form_values import complete_form, filled, is_sentence, takes_no
 from agents.questions.interruption import INTERRUPT
 from agents.questions.options import chosen, misses
+from agents.questions.returned import PAGE, returned
 from agents.speaker import Speakers
 from agents.state import State, holder_of
 from agents.talk import Pending
@@ -84,6 +85,23 @@ def gone(state: State) -> Change:
 def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
     """Return what a message changes if it answers the question on the screen; None if it does not."""
     pending = state["pending"][0]
+    text = (heard["text"] or "").strip()
+    if (value := returned(pending, text, heard["source"])) is not None:
+        return _returning(state, {**heard, "text": value, "source": CHOICE}, speakers)
+    return None if heard["source"] == PAGE else _answering(state, heard, speakers)
+
+
+def _returning(state: State, heard: Heard, speakers: Speakers) -> Change:
+    """Take what a page handed back, or ask again; the page wrote it, so that it counts as text from outside."""
+    change = _answering(state, heard, speakers) if heard["text"] else None
+    if change is None:
+        return _again(state, {**state["pending"][0], "prompt": phrase("page_wrong", state["lang"])})
+    return sequence(state, lambda _: change, put({"foreign": True}))
+
+
+def _answering(state: State, heard: Heard, speakers: Speakers) -> Change | None:
+    """Return what an answer changes, by the kind of the question; None if it is none."""
+    pending = state["pending"][0]
     if pending["kind"] == CONFIRM:
         return _agreeing(state, heard)
     traits = _traits(pending, speakers)
@@ -94,7 +112,10 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
         return _choosing(state, heard, traits)
     if pending["fields"] and traits.form:
         return _filling(state, heard, traits, speakers)
-    if heard["source"] == CHOICE or says("ready", text, state["lang"]):
+    is_ready = says("ready", text, state["lang"])
+    if is_ready and pending.get("back"):
+        return _again(state, {**pending, "prompt": phrase("page_wrong", state["lang"])})
+    if heard["source"] == CHOICE or is_ready:
         return sequence(state, *_given(pending, {"done": True, "answer": text}, heard, traits))
     return None
 

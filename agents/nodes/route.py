@@ -25,7 +25,7 @@ from agents.events.handover import Guessed, Observed
 from agents.gate import HIGH, LOW, Gate, Guess
 from agents.nodes import ask
 from agents.person import FORWARDED, Heard, Switch, Wish
-from agents.questions import CHOICE, is_meant
+from agents.questions import ANSWERS, is_meant
 from agents.scene import Scene
 from agents.speaker import Speaker
 from agents.state import SUPERVISOR, State, holder_of
@@ -84,7 +84,7 @@ class Routing:
 
     def _decide(self, state: State) -> Change:
         """Take the message as the answer to a tool's question, if it is one; else decide which speaker hears it."""
-        chosen = state["heard"]["source"] == CHOICE
+        chosen = state["heard"]["source"] in ANSWERS
         if not state.get("pending"):
             return ask.gone(state) if chosen else self._choose(state)
         if state["heard"]["text"] is None:

@@ -206,6 +206,8 @@ class Acting:
             "prompt": question.prompt,
             "options": to_jsonable_python([asdict(option) for option in question.options]),
             "url": question.url,
+            "back": question.back,
+            "web_app": question.web_app,
             **stored_fields(form),
             "filled": {},
             "skipped": [],

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from agents.events import Interrupt
 from agents.person import Heard
@@ -9,6 +10,7 @@ from agents.questions.agreement import CONFIRM, agreed
 from agents.questions.form_fields import FormFields, left_out
 from agents.questions.form_values import raw_values
 from agents.questions.options import chosen
+from agents.questions.returned import PAGE, returned, wanted
 from agents.talk import Json, Pending
 from prompts import phrase, table
 
@@ -17,6 +19,8 @@ CHOICE = "choice"
 
 Where its id ends in `#` and the mark of a question, it answers no other one.
 """
+ANSWERS = (CHOICE, PAGE)
+"""The sources of messages that can only answer a question; the user did not type their text."""
 
 
 def ask(pending: Pending, lang: str) -> Interrupt:
@@ -28,6 +32,8 @@ def ask(pending: Pending, lang: str) -> Interrupt:
         prompt=pending["prompt"],
         options=[_offered(option) for option in called(pending)],
         url=pending["url"],
+        back=pending.get("back", ""),
+        web_app=pending.get("web_app", False),
         fields=[_field(pending, name, lang) for name in pending["fields"] if name not in done],
     )
 
@@ -44,10 +50,11 @@ def worded(question: Interrupt, lang: str) -> str:
 
 
 def hints(question: Interrupt, lang: str) -> list[str]:
-    """Return how the fields of a question are filled in, and which of them may be left out."""
+    """Return how a page hands its value back, how fields are filled in, and which of them may be left out."""
     optional = ", ".join(one_line(field["label"]) for field in question.fields if field.get("optional"))
     several = [phrase("form_hint", lang)] if len(question.fields) > 1 else []
-    return [*([phrase("form_optional", lang, names=optional)] if optional else []), *several]
+    back = [phrase("page_back", lang, **_described(question.back))] if question.back else []
+    return [*back, *([phrase("form_optional", lang, names=optional)] if optional else []), *several]
 
 
 def one_line(text: str) -> str:
@@ -72,7 +79,7 @@ def fits(pending: Pending, text: str, lang: str) -> bool:
         return agreed(text, called(pending), lang) is not None
     if pending["options"]:
         return chosen(text, called(pending), lang) is not None
-    if pending["fields"]:
+    if pending["fields"] and returned(pending, text.strip(), CHOICE) is None:
         form_fields = open_fields(pending, lang)
         return bool(raw_values(form_fields, text, sure=True) or left_out(form_fields, text))
     return bool(text.strip())
@@ -100,6 +107,12 @@ def _field(pending: Pending, name: str, lang: str) -> Json:
     names = [name, *(alias for alias, own in pending.get("aliases", {}).items() if own == name)]
     label = next((str(labels[key]["label"]) for key in names if "label" in labels.get(key, {})), name)
     return {"name": name, "label": label, **({"optional": True} if name in pending.get("optional", []) else {})}
+
+
+def _described(back: str) -> Mapping[str, str]:
+    """Return where a return address leads and what it has to carry, in words for the user."""
+    parts = urlsplit(back)
+    return {"address": f"{parts.netloc}{parts.path}", "names": ", ".join(wanted(back))}
 
 
 def _offered(option: Json) -> Mapping[str, str]:

@@ -40,7 +40,10 @@ def answer_of(tool: ToolSpec, body: object, lang: str, words: str = "") -> Answe
         url = fill(tool.page.url, data)
         if tool.page.url and not is_web(url):
             raise NoAnswer("its answer has no page to open")
-        return request(fill(text_in(tool.page.ask, lang), data), url=url)
+        try:
+            return request(fill(text_in(tool.page.ask, lang), data), url=url, back=fill(tool.page.back, data))
+        except ValueError as wrong:
+            raise NoAnswer(f"its answer has no page to open ({wrong})") from None
     view = view_of(tool.view, data, lang) if tool.view else None
     if message := text_in(tool.result.message, lang):
         return result(message=fill(message, data), view=view)

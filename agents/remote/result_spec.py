@@ -127,6 +127,8 @@ class Page(Part):
 
     ask: ByLanguage
     url: Template = ""
+    back: Template = ""
+    """Where the page ends, with the parameters that are handed back: `https://shop.example/end?code=`."""
 
 
 class Errors(Part):

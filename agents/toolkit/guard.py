@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.context import Context, ToolState
 from agents.identifiers import AliasError, Aliases
-from agents.questions import CHOICE
+from agents.questions import ANSWERS
 from agents.talk import Json
 from agents.toolkit.result import Misused, Refused
 from agents.toolkit.runtime import Runtime
@@ -74,7 +74,10 @@ def accepted(tool: BaseTool, args: Json) -> Json | None:
 
 
 def said_by_user(state: ToolState) -> list[str]:
-    """Return the user's texts in the speaker's history and now. The text of a button is left out: a tool wrote it."""
+    """Return the user's texts in the speaker's history and now.
+
+    The text of a button or a page is left out: others wrote it.
+    """
     heard = state["heard"]
-    now = [] if heard["source"] == CHOICE else [heard["text"] or ""]
+    now = [] if heard["source"] in ANSWERS else [heard["text"] or ""]
     return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]

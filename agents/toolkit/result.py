@@ -15,6 +15,7 @@ from pydantic_core import to_jsonable_python
 from agents.events.links import is_web
 from agents.events.views import MOST_ENTRIES, View
 from agents.identifiers.json_schema import Schema
+from agents.questions.returned import wanted
 
 LONGEST = 8_000
 """Characters of an object that the model is shown."""
@@ -44,6 +45,10 @@ class Question:
     prompt: str
     options: Sequence[Option] = ()
     url: str = ""
+    back: str = ""
+    """The return address of that page: `https://shop.example/end?code=` wants the value of `code`."""
+    web_app: bool = False
+    """Whether that page is a Telegram web app, which sends its value itself; it is told who the user is."""
     kind: str = ""
     """The kind of question; empty: that of the tool that asks."""
 
@@ -56,6 +61,10 @@ class Question:
             raise ValueError("label, detail and id of an option are texts")
         if self.url and not is_web(self.url):
             raise ValueError("a question may only link to http and https addresses")
+        if self.back and not (self.url and is_web(self.back) and wanted(self.back)):
+            raise ValueError("a return address belongs to a page, is http or https, and names a parameter: …?code=")
+        if self.web_app and not self.url.startswith("https://"):
+            raise ValueError("a web app has an https address")
         # The answer may come in another process: what JSON has nothing for would be lost there.
         plain([[option.value, option.facts] for option in self.options])
 
@@ -125,9 +134,12 @@ def choice(prompt: str, options: Sequence[Option]) -> Answer:
     return result(taken(options[0]) if options else [])
 
 
-def request(prompt: str, *, url: str = "") -> Answer:
-    """Send the user to a page, or have them fill in the form of the tool's traits."""
-    return "", ToolResult(question=Question(prompt, url=url))
+def request(prompt: str, *, url: str = "", back: str = "", web_app: bool = False) -> Answer:
+    """Send the user to a page, or have them fill in the form of the tool's traits.
+
+    The page hands a value back by its return address (`back`) or as a Telegram web app; see `Question`.
+    """
+    return "", ToolResult(question=Question(prompt, url=url, back=back, web_app=web_app))
 
 
 def taken(option: Option) -> object:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agents.memory.inbox import InboxEntry
-from agents.questions import CHOICE
+from agents.questions import ANSWERS
 from agents.text.stems import letters_of
 
 SURE = 4
@@ -22,7 +22,7 @@ class Languages:
         last = last if last in self.names else None
         if fixed in self.names:
             return fixed
-        if entry.source == CHOICE:
+        if entry.source in ANSWERS:
             # A label is not what the user writes.
             return last or self.default
         return self.heard(entry.text or "", last or self.default)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlsplit
 
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup, KeyboardButton, ReplyKeyboardMarkup, WebAppInfo
 
 from agents.events import Interrupt
 from agents.events.links import is_web
@@ -47,7 +47,7 @@ class Tap:
         """Return what the user says by it; None if the question has no such button."""
         if question.options:
             return naming(self.place, question.options, lang) if self.place < len(question.options) else None
-        return sentence("telegram", "done", lang)
+        return sentence("telegram", "done", lang) if _is_done_said(question) else None
 
 
 def keyboard(question: Interrupt, asked: str, lang: str) -> InlineKeyboardMarkup | None:
@@ -66,23 +66,39 @@ def keyboard(question: Interrupt, asked: str, lang: str) -> InlineKeyboardMarkup
             return InlineKeyboardMarkup([[button(label, place)] for place, label in enumerate(labels)])
         return InlineKeyboardMarkup(_rows([button(str(n + 1), n) for n in range(min(len(labels), MOST_BUTTONS))]))
     if question.url:
-        links = link_buttons(question.url, lang)
-        return InlineKeyboardMarkup([*links, [button(sentence("telegram", "done", lang), 0)]])
+        done = [[button(sentence("telegram", "done", lang), 0)]] if _is_done_said(question) else []
+        return InlineKeyboardMarkup([*link_buttons(question.url, lang), *done])
     return None
+
+
+def web_app_keyboard(question: Interrupt, lang: str) -> ReplyKeyboardMarkup:
+    """Return the button that opens a web app; only one below a private chat lets a web app send its value."""
+    button = KeyboardButton(_open_label(question.url, lang), web_app=WebAppInfo(question.url))
+    return ReplyKeyboardMarkup([[button]], resize_keyboard=True, one_time_keyboard=True)
 
 
 def link_buttons(url: str, lang: str) -> list[list[InlineKeyboardButton]]:
     """Return a row with a button that opens a page and says whose it is; none for what is no page."""
     if not is_web(url):
         return []
-    label = f"{sentence('telegram', 'open', lang)}: {urlsplit(url).netloc}"
-    return [[InlineKeyboardButton(label[: 2 * LONGEST_LABEL], url=url)]]
+    return [[InlineKeyboardButton(_open_label(url, lang), url=url)]]
 
 
-def without_links(markup: InlineKeyboardMarkup) -> InlineKeyboardMarkup | None:
+def without_links(markup: InlineKeyboardMarkup | ReplyKeyboardMarkup) -> InlineKeyboardMarkup | None:
     """Return the buttons that send something back."""
+    if isinstance(markup, ReplyKeyboardMarkup):
+        return None
     rows = [[button for button in row if button.callback_data] for row in markup.inline_keyboard]
     return InlineKeyboardMarkup([row for row in rows if row]) if any(rows) else None
+
+
+def _is_done_said(question: Interrupt) -> bool:
+    """Tell whether "done" answers the question of a page: it hands back no value, and there is nothing to fill in."""
+    return not question.back and not question.fields
+
+
+def _open_label(url: str, lang: str) -> str:
+    return f"{sentence('telegram', 'open', lang)}: {urlsplit(url).netloc}"[: 2 * LONGEST_LABEL]
 
 
 def _label(option: Mapping[str, str], number: int) -> str:

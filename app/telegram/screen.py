@@ -8,11 +8,11 @@ from agents.events import RETRY, Error, Event, Interrupt, Message, PrivateMessag
 from agents.events.views import Document, Link, Notice, Table, View
 from agents.text.clean import clean
 from app.listing import columns
-from app.telegram.buttons import keyboard, link_buttons
+from app.telegram.buttons import keyboard, link_buttons, web_app_keyboard
 from app.telegram.pages import LIMIT, Page
-from app.telegram.place import chat_of
+from app.telegram.place import Place, chat_of
 from app.telegram.receipts import Receipts
-from app.telegram.sender import Gone, Sender
+from app.telegram.sender import Gone, Keyboard, Sender
 from prompts import sentence
 
 WIDEST = 36
@@ -49,7 +49,7 @@ class ChatScreen:
     async def _send(self, event: Event, question: Interrupt | None) -> None:
         match event:
             case Message(text=text) if question:
-                buttons = keyboard(question, self._user, await self._lang())
+                buttons = self._buttons(question, await self._lang())
                 await self._sender.say(self._chat, text, is_markdown=False, keyboard=buttons)
             case Message(text=text, interrupted=interrupted):
                 await self._sender.say(self._chat, text)
@@ -61,6 +61,11 @@ class ChatScreen:
                 await self._hand_privately(user, text)
             case Error(code=code, text=text) if code != RETRY:
                 await self._say(text)
+
+    def _buttons(self, question: Interrupt, lang: str) -> Keyboard:
+        if question.web_app and not Place(self._chat).is_group:
+            return web_app_keyboard(question, lang)
+        return keyboard(question, self._user, lang)
 
     async def _hand_privately(self, user: str, text: str) -> None:
         """Send a text to a user's own chat; say so in this one if the user has not opened that chat yet."""

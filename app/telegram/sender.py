@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal
 from weakref import WeakValueDictionary
 
-from telegram import Bot, InlineKeyboardMarkup, InputFile
+from telegram import Bot, InlineKeyboardMarkup, InputFile, ReplyKeyboardMarkup
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
 
@@ -20,7 +20,7 @@ from app.telegram.retries import retrying
 LOG = logging.getLogger(__name__)
 PATIENCE = 600.0
 """Seconds for which a message is tried again while Telegram cannot be reached."""
-Keyboard = InlineKeyboardMarkup | None
+Keyboard = InlineKeyboardMarkup | ReplyKeyboardMarkup | None
 
 Fate = Literal["sent", "refused", "lost"]
 

@@ -16,6 +16,7 @@ from telegram import CallbackQuery, Message, Update
 from telegram.error import TelegramError
 
 from agents.person import FORWARDED
+from agents.questions.returned import PAGE, leads_to
 from app.slash_commands import parse
 from app.telegram import slash_commands
 from app.telegram.addressed import addressed, place_of
@@ -83,8 +84,14 @@ class Inbox(asyncio.Queue[object]):
             await self._read(place, message, text)
 
     async def _read(self, place: Place, message: Message, text: str) -> None:
-        if call := parse(text):
-            self._command(place, *call)
+        if message.web_app_data:
+            await self._receive(place, message.web_app_data.data, PAGE)
+        elif call := parse(text):
+            name, argument = call
+            if name == "start" and argument and await self._returns_by(place, address := self._link(argument)):
+                await self._receive(place, address, PAGE)
+            else:
+                self._command(place, name, argument)
         else:
             await self._hear(place, message, text)
 
@@ -100,6 +107,21 @@ class Inbox(asyncio.Queue[object]):
         self._door.chats.start(settle(query))
         if call := parse(data):
             self._command(place, *call)
+
+    def _link(self, payload: str) -> str:
+        """Return the link to this bot that sends `/start` with a payload."""
+        return f"https://t.me/{self._name}?start={payload}"
+
+    async def _returns_by(self, place: Place, link: str) -> bool:
+        """Tell whether an open question declared that its page leads back by this link."""
+        question = await self._door.assistant.question(place.thread, place.owner)
+        return question is not None and leads_to(link, question.back)
+
+    async def _receive(self, place: Place, text: str, source: str) -> None:
+        """Store a message of the user and play it."""
+        turn = place.turn(text, source=source)
+        if await self._door.assistant.receive(turn):
+            self._door.attend(place, partial(self._door.play, place.chat, turn))
 
     def _command(self, place: Place, name: str, argument: str) -> None:
         if name == "stop":
@@ -117,9 +139,7 @@ class Inbox(asyncio.Queue[object]):
             if not self._is_of_album(message):
                 self._door.attend(place, partial(self._door.remark, place, "only_text"))
         elif text.strip():
-            turn = place.turn(text, source=FORWARDED if message.forward_origin else "message")
-            if await self._door.assistant.receive(turn):
-                self._door.attend(place, partial(self._door.play, place.chat, turn))
+            await self._receive(place, text, FORWARDED if message.forward_origin else "message")
 
     def _is_of_album(self, message: Message) -> bool:
         """Tell whether another part of the message's album came before."""

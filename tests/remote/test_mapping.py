@@ -103,6 +103,17 @@ def test_a_breaker_sends_the_user_to_a_page() -> None:
         answer_of(paying, {"url": "file:///etc/passwd"}, "en")
 
 
+def test_a_breaker_says_where_its_page_ends() -> None:
+    """The return address may hold values of the answer; one that names no parameter is a failure."""
+    page = {"ask": "Please pay.", "url": "{url}", "back": "https://shop.example/end?state={state}&code="}
+    paying = tool(kind="breaker", page=page)
+    question = answer_of(paying, {"url": "https://shop.example/1", "state": 7}, "en")[1].question
+    assert question is not None
+    assert question.back == "https://shop.example/end?state=7&code="
+    with pytest.raises(NoAnswer):
+        answer_of(tool(kind="breaker", page={**page, "back": "{url}"}), {"url": "https://shop.example/1"}, "en")
+
+
 @pytest.mark.parametrize("path", ["sum(orders)", "orders[].to_number(x) | sort(@)", "length(name.at)"])
 def test_an_answer_of_another_shape_is_a_failure(path: str) -> None:
     """An expression that does not fit what came is a failure of the service, not of the turn."""

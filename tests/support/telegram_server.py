@@ -117,6 +117,9 @@ class BotApi:
         kind = {"type": "private", "first_name": "Ann"} if is_private else {"type": "supergroup", "title": "All"}
         chat = {"id": sent["chat_id"], **kind}
         shown: dict[str, Any] = {name: sent[name] for name in ("text", "entities", "reply_markup") if name in sent}
+        if "inline_keyboard" not in shown.get("reply_markup", {}):
+            # Buttons below the chat are no part of the message.
+            shown.pop("reply_markup", None)
         if "document" in sent:
             shown["document"] = {"file_id": "1", "file_unique_id": "1", "file_name": sent["document"].name}
         message = {"message_id": next(self._numbers), "date": 1_790_000_000, "chat": chat, "from": BOT, **shown}

@@ -19,6 +19,7 @@ from prompts import phrase
 from tests.conftest import Chat
 from tests.support.command_line import ask, resume
 from tests.support.killable_process import Request
+from tests.support.page_tools import with_pages
 from tests.support.scripted_assistant import ROLES, open_calls, stage, todos
 from tests.support.shop_tools import BEGIN, HAT, with_shop
 from tests.support.terminal_visit import visit_to
@@ -54,6 +55,23 @@ def test_a_choice_is_answered_by_resume(chat: Chat, run: Run, choice: str) -> No
 
     assert run("ask", "I want to return something") == (10, QUESTION, "")
     assert run("resume", "--thread", "me", "--choose", choice) == (0, "Sent back.\n", "")
+
+
+@pytest.mark.parametrize(
+    ("tool", "address"),
+    [("sign_in", "https://shop.example/end?code=a1&state=7"), ("pick_slot", "https://shop.example/end?day=1&hour=9")],
+)
+@pytest.mark.parametrize("command", ["ask", "resume"])
+def test_the_return_address_of_a_page_is_an_answer(chat: Chat, run: Run, tool: str, address: str, command: str) -> None:
+    """An address that does not fit asks again and exits 10; one that does is taken, typed or by `resume`."""
+    chat.speakers = with_pages(chat.speakers)
+    chat.expects(supervisor=BEGIN, planner=[Call(tool), "Welcome."])
+    reply = ("resume", "--thread", "me", "--choose") if command == "resume" else ("ask",)
+
+    assert run("ask", "I want to sign in")[0] == 10
+    code, out, _ = run(*reply, "https://evil.example/end?code=a1&state=7")
+    assert (code, out.splitlines()[0]) == (10, phrase("page_wrong", "en"))
+    assert run(*reply, address) == (0, "Welcome.\n", "")
 
 
 def test_the_outcome_of_a_question_is_told_again(chat: Chat, run: Run) -> None:

@@ -202,6 +202,8 @@ def test_the_hint_says_what_may_be_left_out(lang: str, hint: str) -> None:
         prompt="Where to?",
         options=[],
         url="",
+        back="",
+        web_app=False,
         filled={},
         skipped=[],
         answers=[],

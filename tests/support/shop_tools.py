@@ -69,7 +69,7 @@ async def ask_address(runtime: Runtime) -> Answer:
 
 @traits(kind="breaker")
 @tool(response_format="content_and_artifact")
-async def sign_in(runtime: Runtime) -> Answer:
+async def sign_in(runtime: Runtime, purpose: str = "") -> Answer:
     """Let the user sign in on a page."""
     return request("Please sign in.", url="https://shop.example/sign-in")
 

@@ -163,7 +163,7 @@ async def test_help_from_outside_gives_its_recorded_answer(chat: Chat) -> None:
             supervisor=[Call("assistant_help", {"query": "Who knows?"}), "The librarian.", MEET],
             profile=[Call("assistant_help", {"query": "Who else?"}), wrong, "Nobody else."],
         )
-        await chat.says("Who knows about all of it?", "Hi, I have just joined then")
+        await chat.says("Who knows about all of it?", "Please note the opening hours of every library in town")
         played = await rehearse(await turns(chat))
 
     assert len(hook.asked) == 3

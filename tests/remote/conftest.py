@@ -20,7 +20,8 @@ from tests.support.remote_files import Open, free_port, opened, shop
 
 @pytest.fixture
 def service(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
-    """Open a shop that gives these answers, and let the planner have its tools."""
+    """Open a shop that gives these answers, and let the planner have its tools; the supervisor hands over to it."""
+    chat.settings = chat.settings.model_copy(update={"direct_switch": False})
     monkeypatch.setenv("SHOP_TOKEN", "s3cret")
 
     @asynccontextmanager

@@ -48,9 +48,10 @@ class Chat:
         """The Unix time in seconds."""
         self.events: list[Event] = []
 
-    def as_shipped(self) -> None:
+    def as_shipped(self, direct_switch: bool = True) -> None:
         """Let the application's own gate decide when observers are asked, as in a conversation that was really held."""
         self.gate = None
+        self.settings = self.settings.model_copy(update={"direct_switch": direct_switch})
 
     def expects(self, **lines: list[Line]) -> None:
         """Append to the script: what each role will say."""

@@ -38,6 +38,8 @@ class Play:
     answers: Mapping[str, Sequence[Answer]]
     strangers: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """By speaker, the tools of services and servers that were called, with their parameters."""
+    direct_switch: bool = True
+    """Whether a dialog that is plainly meant takes over without a call of the supervisor's model."""
 
     @property
     def replies(self) -> dict[str, list[Line]]:
@@ -67,14 +69,21 @@ async def rehearse(turns: Sequence[Record]) -> Play:
     """Return the turns, from the first on, that lead to the same trace when they are played again.
 
     Tools that tell of the world outside, and those that answered differently this time, give their recorded
-    answers.
+    answers. Where the supervisor's model was asked who takes over, it is asked again.
     """
     playable = list(turns[: next((place for place, turn in enumerate(turns) if not turn.is_playable), len(turns))])
+    play = await _rehearse(playable, direct_switch=True)
+    if len(play.turns) == len(playable):
+        return play
+    return max(play, await _rehearse(playable, direct_switch=False), key=lambda each: len(each.turns))
+
+
+async def _rehearse(playable: Sequence[Record], *, direct_switch: bool) -> Play:
     speakers, _ = discover()
     strangers = _strangers(playable, speakers)
     volatile = {tool.name for speaker in speakers for tool in speaker.tools if traits_of(tool).volatile}
     volatile |= {tool for tools in strangers.values() for tool in tools}
-    play = Play(playable, _answers(playable, volatile), strangers)
+    play = Play(playable, _answers(playable, volatile), strangers, direct_switch)
     again = await _perform(play)
     if differing := _differing(playable, again) - volatile:
         play = replace(play, answers=_answers(playable, volatile | differing))
@@ -82,7 +91,7 @@ async def rehearse(turns: Sequence[Record]) -> Play:
     pairs = zip(playable, again, strict=True)
     same = next((place for place, (then, now) in enumerate(pairs) if then.trace != now.trace), len(playable))
     covered = playable[:same]
-    return Play(covered, _answers(covered, set(play.answers)), _strangers(covered, speakers))
+    return Play(covered, _answers(covered, set(play.answers)), _strangers(covered, speakers), direct_switch)
 
 
 async def _perform(play: Play) -> list[Record]:
@@ -92,7 +101,9 @@ async def _perform(play: Play) -> list[Record]:
     script = Script(play.replies)
     with tempfile.TemporaryDirectory() as folder, silence():
         async with open_memory(f"sqlite:///{Path(folder) / 'rehearsal.db'}") as memory:
-            graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
+            graph = build_graph(
+                speakers, watching, saver=memory.saver, store=memory.store, direct_switch=play.direct_switch
+            )
             models = script.models([SUPERVISOR, "observer", *speakers.dialogs])
             langs = Languages(FALLBACK, tuple(languages()))
             assistant = Assistant(TurnPlayer(graph, memory, models, langs), speakers)

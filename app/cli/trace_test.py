@@ -42,7 +42,7 @@ def trace_test(play: Play, day: str = "") -> str:
         when=f" on {day}" if day else "", name=f"_of_{day.replace('-', '_')}" if day else "", imports="\n".join(imports)
     )
     body = [
-        f"{INDENT}chat.as_shipped()\n",
+        f"{INDENT}chat.as_shipped({'' if play.direct_switch else 'direct_switch=False'})\n",
         _call("chat.expects", {role: [_line(line) for line in lines] for role, lines in replies.items()}),
     ]
     if play.strangers:

@@ -161,7 +161,7 @@ async def test_todos_and_the_time_zone_are_kept(old: Chat) -> None:
     calls = [Call("delete_todos", {"numbers": [1]}), Call("list_reminders")]
     old.expects(planner=[calls, "Done."], observer=["stay"])
     trace = await old.says("Well, then Bob is done with", thread="reminders")
-    assert "planner.delete_todos(numbers=[1]) = 2. water the plants" in trace
+    assert "planner.delete_todos(numbers=[1]) = Deleted: 1. call Bob (done)." in trace
     assert "tea: Fri, 2026-11-20, 10:20" in trace
 
 

@@ -19,9 +19,15 @@ from tests.support.remote_files import Open, free_port, opened, shop
 
 
 @pytest.fixture
-def service(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
-    """Open a shop that gives these answers, and let the planner have its tools; the supervisor hands over to it."""
+def chat(chat: Chat) -> Chat:
+    """A conversation in which the supervisor's model hands over to the planner."""
     chat.settings = chat.settings.model_copy(update={"direct_switch": False})
+    return chat
+
+
+@pytest.fixture
+def service(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """Open a shop that gives these answers, and let the planner have its tools."""
     monkeypatch.setenv("SHOP_TOKEN", "s3cret")
 
     @asynccontextmanager

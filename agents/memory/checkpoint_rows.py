@@ -47,9 +47,9 @@ SELECT checkpoint_id, parent_checkpoint_id, type, {ABOUT % "source"} FROM checkp
 """
 LISTED = """
 SELECT rowid, thread_id, checkpoint_ns, checkpoint_id FROM checkpoints AS listed %s
-AND (? IS NULL OR rowid < (
-    SELECT rowid FROM checkpoints WHERE checkpoint_id = ?
-    AND thread_id = listed.thread_id AND checkpoint_ns = listed.checkpoint_ns))
+AND (? IS NULL OR coalesce(
+    rowid < (SELECT max(rowid) FROM checkpoints WHERE checkpoint_id = ? AND thread_id = listed.thread_id),
+    checkpoint_id < ?))
 AND (? IS NULL OR rowid < ?) ORDER BY rowid DESC LIMIT ?
 """
 SUPERSEDED = """
@@ -103,7 +103,8 @@ def page(
 
     Only those are returned that were written before the checkpoint `before`, and before the row `last`.
     """
-    heads = connection.execute(LISTED % (where or "WHERE true"), (*values, before, before, last, last, size)).fetchall()
+    bounds = (*values, before, before, before, last, last, size)
+    heads = connection.execute(LISTED % (where or "WHERE true"), bounds).fetchall()
     found: list[tuple[int, Place, Row, list[Row]]] = []
     for rowid, thread, namespace, id in heads:
         try:

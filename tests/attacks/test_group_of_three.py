@@ -4,7 +4,6 @@ Ann and Bob have data of their own from private conversations; Cat has none. Wha
 a word of another's, and what the group can read must not have a word of anybody's.
 """
 
-import json
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import cast
@@ -69,7 +68,7 @@ async def play(chat: Chat, user: str, *texts: str) -> list[Event]:
 
 def words(events: list[Event]) -> str:
     """Return everything that the events say."""
-    return "\n".join(json.dumps(event.plain(), default=str) for event in events)
+    return "\n".join(map(repr, events))
 
 
 def public(events: list[Event]) -> str:

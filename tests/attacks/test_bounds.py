@@ -25,6 +25,7 @@ from app.assistant import TERMINAL, Turn
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat
+from tests.support.sampling import sample
 
 LIMITS = Limits(message_length=50, turns_per_hour=3, calls_per_reply=4, same_calls=3, field_length=40)
 
@@ -76,7 +77,7 @@ def _tells(event: object) -> bool:
     return isinstance(event, Message | Error)
 
 
-@pytest.mark.parametrize("count", [5, 600])
+@pytest.mark.parametrize("count", sample([5, 600], 2))
 async def test_a_reply_has_so_many_calls(bounded: Chat, count: int) -> None:
     """The first are run; the rest is refused once, and leaves nothing in the history."""
     ran: list[int] = []
@@ -116,7 +117,7 @@ KINDS: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-@pytest.mark.parametrize(("stated", "times"), KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize(("stated", "times"), sample(KINDS.values(), 2, KINDS))
 async def test_a_model_in_a_circle(bounded: Chat, stated: dict[str, Any], times: int) -> None:
     """The same call in one turn is run so often, and then refused with a word; in the next turn it is run again."""
     ran: list[int] = []

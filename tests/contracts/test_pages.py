@@ -11,9 +11,9 @@ from tests.support import pages
 
 PAGES = [
     "README.md",
-    "docs/langgraph-agents.md",
-    "docs/translate.md",
     # These take several seconds each: both languages, and more dialogs.
+    pytest.param("docs/langgraph-agents.md", marks=pytest.mark.slow),
+    pytest.param("docs/translate.md", marks=pytest.mark.slow),
     pytest.param("docs/write-a-dialog.md", marks=pytest.mark.slow),
     pytest.param("docs/write-a-tool.md", marks=pytest.mark.slow),
     pytest.param("docs/write-an-observer.md", marks=pytest.mark.slow),

@@ -101,6 +101,7 @@ async def judge(folder: Path, *options: str, url: str = "") -> Done:
     return Done(process.returncode or 0, out.decode(), err.decode())
 
 
+@pytest.mark.slow
 async def test_a_model_is_judged_over_http(tmp_path: Path) -> None:
     """Precision and recall, calls, tokens, time and price of a served model that is right only sometimes."""
     write_sets(tmp_path / "data")
@@ -131,6 +132,7 @@ async def test_a_model_is_judged_over_http(tmp_path: Path) -> None:
     assert total["s a turn"] > 0
 
 
+@pytest.mark.slow
 async def test_a_model_that_refuses_the_key_is_given_up(tmp_path: Path) -> None:
     """It is asked no more, what was measured is printed, and the exit code says why."""
     write_sets(tmp_path / "data")

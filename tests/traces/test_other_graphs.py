@@ -17,6 +17,7 @@ from agents.toolkit import traits
 from dialogs import Dialog
 from prompts import phrase
 from tests.conftest import Chat, told
+from tests.support.sampling import sample
 
 DONE: list[object] = []
 
@@ -146,7 +147,7 @@ def handoff(goto: Any, graph: str | None = Command.PARENT) -> BaseTool:
     return transfer
 
 
-@pytest.mark.parametrize("goto", ["planner", ["planner"], [Send("planner", {})], "plan_things"])
+@pytest.mark.parametrize("goto", sample(["planner", ["planner"], [Send("planner", {})], "plan_things"], 4))
 async def test_a_hand_off_is_a_hand_over(chat: Chat, goto: Any) -> None:
     """A tool of another library that goes to one of our dialogs hands the conversation over, with the message."""
     given(chat, handoff(goto))

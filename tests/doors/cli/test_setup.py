@@ -219,6 +219,7 @@ def test_a_file_that_is_a_link_stays_one(home: Path) -> None:
     assert (home / "real").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 async def test_a_model_of_any_provider_can_be_set_up(
     home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, llmock: LLMock
 ) -> None:

@@ -1,5 +1,7 @@
 """A conversation in Telegram: it begins, changes hands, and keeps its order."""
 
+import pytest
+
 from agents.models.script import Call, Script
 from tests.doors.telegram.test_pages import KINDS
 from tests.support.scripted_assistant import ROLES, Gate
@@ -55,6 +57,7 @@ async def test_a_long_answer_comes_in_several_messages(door: Open, world: BotApi
     assert "\n".join(texts).split() == " ".join(lines).split()
 
 
+@pytest.mark.slow
 async def test_markdown_of_every_kind_arrives(door: Open, world: BotApi) -> None:
     """Answers in Markdown come as text with entities, long ones in several messages, none that Telegram forbids."""
     count = 0

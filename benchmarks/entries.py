@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agents.nodes.shortcut import Serving
-from agents.retrievers.shortcuts import Shortcuts
-from agents.retrievers.tool_entry import Card
+from agents.tool_ranker.shortcuts import Shortcuts
+from agents.tool_ranker.tool_entry import Card
 from app.composition import discover
 from benchmarks.report import Row, arguments, show
 from benchmarks.tools import NONE, SETS, requests

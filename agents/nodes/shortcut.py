@@ -20,10 +20,10 @@ from agents.identifiers import Aliases
 from agents.nodes import ask
 from agents.nodes.tools import changes_of
 from agents.notes import notes
-from agents.retrievers.shortcuts import Shortcuts
 from agents.speaker import Speaker, Speakers
 from agents.state import State, form_of, holder_of, messages_of
 from agents.talk import TalkUpdate
+from agents.tool_ranker.shortcuts import Shortcuts
 from agents.toolkit.bound_tools import entry_tools
 from agents.toolkit.result import ToolResult
 from agents.toolkit.shelf import card_of

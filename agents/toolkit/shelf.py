@@ -13,10 +13,10 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.tools import BaseTool
 
 from agents.notes import notes, notes_of
-from agents.retrievers.tool_entry import Card
-from agents.retrievers.tool_ranker import ToolRanker
 from agents.speaker import Speaker, Speakers
 from agents.state import State
+from agents.tool_ranker.ranker import ToolRanker
+from agents.tool_ranker.tool_entry import Card
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.guard import parameters
 from agents.toolkit.signature import signature

@@ -11,9 +11,9 @@ from langchain_core.messages import BaseMessage
 from agents.events.trace import trace
 from agents.memory import open_memory
 from agents.models.script import Asked, Call
-from agents.retrievers.tool_entry import Card
-from agents.retrievers.tool_ranker import ToolRanker
 from agents.speaker import Speakers
+from agents.tool_ranker.ranker import ToolRanker
+from agents.tool_ranker.tool_entry import Card
 from agents.toolkit import shelf
 from agents.toolkit.shelf import shelves
 from app.assistant import Assistant, Turn

@@ -2,9 +2,9 @@
 
 import pytest
 
-from agents.retrievers.shortcuts import Shortcuts
-from agents.retrievers.tool_entry import Card
-from agents.retrievers.tool_ranker import Hit, ToolRanker
+from agents.tool_ranker.ranker import Hit, ToolRanker
+from agents.tool_ranker.shortcuts import Shortcuts
+from agents.tool_ranker.tool_entry import Card
 from benchmarks.tools import SETS, cards, measure, separation
 from tests.support.places import DATA
 

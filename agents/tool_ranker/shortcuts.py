@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
-from agents.retrievers.features import Vector, features
-from agents.retrievers.tool_entry import Card
-from agents.retrievers.tool_ranker import ToolRanker
 from agents.text.stems import stems
+from agents.tool_ranker.features import Vector, features
+from agents.tool_ranker.ranker import ToolRanker
+from agents.tool_ranker.tool_entry import Card
 from prompts import languages, table
 
 Words = tuple[str, ...]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import repeat
 from operator import add, mul
 
-from agents.retrievers.features import Vector
+from agents.tool_ranker.features import Vector
 
 CONSTANT = 0.3
 """A feature that every vector has: by it a class of very different examples can win what fits nowhere else."""

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agents.retrievers.features import Space, features
-from agents.retrievers.linear_model import Linear
-from agents.retrievers.tool_entry import Card
 from agents.text.fulltext import Entry, Index
+from agents.tool_ranker.features import Space, features
+from agents.tool_ranker.linear_model import Linear
+from agents.tool_ranker.tool_entry import Card
 
 WORDS = 0.1
 """The weight of a point of BM25, in log-odds of the linear model."""

@@ -9,10 +9,10 @@ from email.policy import HTTP
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
-Reply = tuple[int, dict[str, Any]]
+Reply = tuple[int, dict[str, Any] | bytes]
 Answer = Callable[[str, str, dict[str, Any]], Awaitable[Reply]]
 """Takes the token, the method and the parameters; returns status and JSON."""
-TEXTS = ("text", "caption", "callback_query_id", "language_code")
+TEXTS = ("text", "caption", "callback_query_id", "language_code", "file_id", "url", "action")
 
 
 class Upload(bytes):
@@ -25,6 +25,11 @@ class Upload(bytes):
         made = super().__new__(cls, data)
         made.name = name
         return made
+
+
+def cut() -> Reply:
+    """Break the connection of the call that is being answered."""
+    raise ConnectionResetError
 
 
 @asynccontextmanager
@@ -57,9 +62,10 @@ async def _exchange(answer: Answer, reader: asyncio.StreamReader, writer: asynci
     line, _, rest = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
     headers = BytesParser(policy=HTTP).parsebytes(rest)
     body = await reader.readexactly(int(headers["content-length"] or 0))
-    token, _, method = line.split()[1].decode().removeprefix("/bot").partition("/")
+    path = line.split()[1].decode().removeprefix("/file")
+    token, _, method = path.removeprefix("/bot").partition("/")
     status, result = await answer(token, method, _parameters(headers["content-type"] or "", body))
-    payload = json.dumps(result).encode()
+    payload = result if isinstance(result, bytes) else json.dumps(result).encode()
     head = f"HTTP/1.1 {status} X\r\ncontent-length: {len(payload)}\r\ncontent-type: application/json\r\n\r\n"
     writer.write(head.encode() + payload)
     await writer.drain()

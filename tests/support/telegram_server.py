@@ -1,71 +1,159 @@
 """A small Bot API server on loopback: people write to a bot through it, and see what the bot sends.
 
 Every request and every answer is held against the description of the Bot API; what it forbids is a violation.
+What Telegram refuses because of the state of a chat is refused in its words.
 """
 
 import asyncio
+import copy
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from itertools import count
+from dataclasses import dataclass
 from typing import Any
 
-from tests.support.telegram_http import Reply, listening
-from tests.support.telegram_limits import answer_faults, described, request_faults, value_faults
+from tests.support.telegram_chats import BOT, DATE, Draft, Json, Refused, TelegramChats, refusal
+from tests.support.telegram_flood import Flood
+from tests.support.telegram_http import Reply, cut, listening
+from tests.support.telegram_limits import request_faults, units
+from tests.support.telegram_schema import answer_faults, described, value_faults
+
+__all__ = ["BOT", "TOKEN", "BotApi", "refusal"]
 
 TOKEN = "1234567:a-token-that-must-never-be-seen"
-BOT = {"id": 1234567, "is_bot": True, "first_name": "Sue", "username": "sue_bot"}
 STEP = 0.005
+MARKED = {"bot_command": r"(?<!\S)/[A-Za-z0-9_]{1,32}(@\w+)?", "mention": r"(?<![\w@.])@\w{2,32}\b"}
+"""What Telegram marks in a text, by the kind of entity."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An answer to a call that fails."""
+
+    reply: Reply | None
+    """None cuts the connection."""
+    is_after: bool
+    """Whether what the call asks for is done all the same."""
 
 
 class BotApi:
-    """The world as the bot sees it."""
+    """The world as the bot sees it; a second bot has a server of its own."""
 
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, dict[str, Any]]] = []
-        self.sent: list[dict[str, Any]] = []
+    def __init__(self, token: str = TOKEN, bot: Mapping[str, Any] = BOT) -> None:
+        self.calls: list[tuple[str, Json]] = []
+        self.refusals: list[tuple[str, Json, Reply]] = []
+        """The calls that were refused."""
         self.violations: list[str] = []
-        self.blocked: set[int] = set()
-        self.failures: dict[str, deque[Reply]] = {}
-        """The next answers to a method, instead of what it does."""
+        self.chats = TelegramChats(dict(bot))
+        self.failures: dict[str, deque[Fault]] = {}
+        """The next answers to a method, instead of what it does or after it."""
+        self.flood: Flood | None = None
         self.offset = 0
         """What the bot has acknowledged: all updates before this one."""
-        self.token = TOKEN
+        self.token = token
         self.url = ""
-        self._updates: list[dict[str, Any]] = []
-        self._numbers = count(1)
+        self._updates: list[Json] = []
+        self._numbers = self.chats.numbers
 
-    def says(self, chat: int, text: str = "", *, user: int | None = None, **more: Any) -> dict[str, Any]:
-        """Let a user write; return the message. A chat with a negative number is a group."""
-        number = next(self._numbers)
+    @property
+    def sent(self) -> list[Json]:
+        """What the bot sent and did not delete, as it is shown now."""
+        return self.chats.sent
+
+    @property
+    def blocked(self) -> set[int]:
+        """The users who have blocked the bot, and the groups that have thrown it out."""
+        return self.chats.blocked
+
+    @property
+    def drafts(self) -> list[Draft]:
+        """The drafts of answers, the one that changed last at the end."""
+        return self.chats.drafts
+
+    def says(
+        self,
+        chat: int,
+        text: str = "",
+        *,
+        user: int | None = None,
+        topic: int | None = None,
+        answers: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Json:
+        """Let a user write, in a topic, in answer to a message; return the message. A negative number is a group."""
         writer = {"id": user or abs(chat), "is_bot": False, "first_name": "Ann", **more.pop("writer", {})}
-        kind = {"type": "private", "first_name": "Ann"} if chat > 0 else {"type": "supergroup", "title": "All"}
-        message = {"message_id": number, "date": 1_790_000_000, "chat": {"id": chat, **kind}, "from": writer, **more}
-        if text:
-            message["text"] = text
-        self.bring({"message": message})
+        if topic:
+            self.chats.topics.setdefault(chat, set()).add(topic)
+            more = {"message_thread_id": topic, "is_topic_message": True, **more}
+        if answers:
+            more["reply_to_message"] = {name: part for name, part in answers.items() if name != "reply_to_message"}
+        place = {"message_id": next(self._numbers), "date": DATE, "chat": self.chats.chat(chat), "from": writer}
+        message = {**place, **more, **_marked("text", text), **_marked("caption", more.get("caption", ""))}
+        self.bring({"message": self.chats.keep(message)})
         return message
 
-    def taps(self, message: Mapping[str, Any], label: str, *, user: int | None = None) -> None:
-        """Let a user, in a private chat its own, tap a button."""
-        buttons = [button for row in message["reply_markup"]["inline_keyboard"] for button in row]
+    def edits(self, message: Json, text: str) -> Json:
+        """Let the writer of a message change it."""
+        message.pop("entities", None)
+        message.update(_marked("text", text), edit_date=DATE + next(self._numbers))
+        self.bring({"edited_message": message})
+        return message
+
+    def taps(self, message: Mapping[str, Any], label: str, *, user: int | None = None) -> str:
+        """Let a user, in a private chat its own, tap a button that is or was there; return the id of the tap."""
+        markup = message.get("reply_markup") or self.chats.keyboards[message["chat"]["id"], message["message_id"]]
+        buttons = [button for row in markup["inline_keyboard"] for button in row]
         data = next(button["callback_data"] for button in buttons if button["text"] == label)
         writer = {"id": user or message["chat"]["id"], "is_bot": False, "first_name": "Ann"}
         number = str(next(self._numbers))
+        self.chats.queries.add(number)
         query = {"id": number, "from": writer, "chat_instance": "1", "data": data, "message": dict(message)}
         self.bring({"callback_query": query})
+        return number
+
+    def stops(self, draft: Draft) -> None:
+        """Let the user of a draft press its stop button."""
+        assert draft.can_stop, "Telegram shows no button to stop this draft"
+        topic = {"message_thread_id": draft.topic} if draft.topic else {}
+        stopped = {"chat": self.chats.chat(draft.chat), "draft_id": draft.draft_id, **topic}
+        self.bring({"stopped_message_generation": stopped})
+
+    def reacts(self, message: Mapping[str, Any], emoji: str, *, user: int | None = None) -> None:
+        """Let a user react to a message."""
+        new = [{"type": "emoji", "emoji": emoji}]
+        writer = {"id": user or abs(message["chat"]["id"]), "is_bot": False, "first_name": "Ann"}
+        place = {"chat": message["chat"], "message_id": message["message_id"], "user": writer, "date": DATE}
+        self.bring({"message_reaction": {**place, "old_reaction": [], "new_reaction": new}})
+
+    def admits(self, chat: int, status: str = "member", before: str = "left", *, user: int) -> None:
+        """Let a user change what the bot is in a chat: "member", "left", or "kicked"."""
+        writer = {"id": user, "is_bot": False, "first_name": "Ann"}
+        parts = {"until_date": 0} if status == "kicked" else {}
+        old, new = {"status": before, "user": self.chats.bot}, {"status": status, "user": self.chats.bot, **parts}
+        place = {"chat": self.chats.chat(chat), "from": writer, "date": DATE}
+        self.bring({"my_chat_member": {**place, "old_chat_member": old, "new_chat_member": new}})
+
+    def migrates(self, chat: int, new: int) -> None:
+        """Make a group a supergroup; Telegram tells it in both."""
+        self.says(chat, migrate_to_chat_id=new)
+        self.chats.moved[chat] = new
+        self.says(new, migrate_from_chat_id=chat)
 
     def bring(self, update: Mapping[str, Any], *, is_valid: bool = True) -> None:
         """Put an update on its way."""
         numbered = {"update_id": next(self._numbers), **update}
         if is_valid:
             self.violations += value_faults("update", numbered, ["Update"] if "Update" in described()["types"] else [])
-        self._updates.append(numbered)
+        # What changes in the chat later does not change what the bot was told.
+        self._updates.append(copy.deepcopy(numbered))
 
-    def texts(self, chat: int) -> list[str]:
-        """Return what the chat was sent; a document as its name."""
+    def texts(self, chat: int, topic: int | None = None) -> list[str]:
+        """Return what the chat, or one topic of it, shows of the bot; a document as its name."""
         mine = [message for message in self.sent if message["chat"]["id"] == chat]
-        return [message.get("text") or message["document"]["file_name"] for message in mine]
+        if topic is not None:
+            mine = [message for message in mine if message.get("message_thread_id") == topic]
+        return [_shown(message) for message in mine]
 
     async def until(self, is_so: Callable[[], object], seconds: float = 10.0) -> None:
         """Wait for something to become true."""
@@ -81,9 +169,9 @@ class BotApi:
             await self.until(lambda: len(self.texts(chat)) >= number)
         return self.texts(chat)
 
-    def fail(self, method: str, reply: Reply) -> None:
-        """Let a coming call of a method fail, once."""
-        self.failures.setdefault(method, deque()).append(reply)
+    def fail(self, method: str, reply: Reply | None, *, after: bool = False) -> None:
+        """Let a coming call of a method fail, once; None cuts the connection; `after` what it asks for was done."""
+        self.failures.setdefault(method, deque()).append(Fault(reply, after))
 
     def methods(self) -> list[str]:
         """Return the methods that were called."""
@@ -95,44 +183,39 @@ class BotApi:
         async with listening(self._answer) as self.url:
             yield
 
-    async def _answer(self, token: str, method: str, sent: dict[str, Any]) -> Reply:
+    async def _answer(self, token: str, method: str, sent: Json) -> Reply:
         if token != self.token:
             return refusal(401, "Unauthorized")
+        if method.startswith("files/"):
+            return 200, self.chats.files[method.removeprefix("files/")]
         self.calls.append((method, sent))
         self.violations += request_faults(method, sent)
-        if waiting := self.failures.get(method):
-            return waiting.popleft()
-        if sent.get("chat_id") in self.blocked:
-            return refusal(403, "Forbidden: bot was blocked by the user")
-        result = await self._updates_for(sent) if method == "getUpdates" else self._do(method, sent)
+        reply = await self._reply(method, sent)
+        if reply[0] != 200:
+            self.refusals.append((method, sent, reply))
+        return reply
+
+    async def _reply(self, method: str, sent: Json) -> Reply:
+        waiting = self.failures.get(method)
+        fault = waiting.popleft() if waiting else None
+        if fault and not fault.is_after:
+            return fault.reply or cut()
+        chat = sent.get("chat_id")
+        if self.flood and isinstance(chat, int) and (wait := self.flood.retry_after(method, chat)):
+            return refusal(429, f"Too Many Requests: retry after {wait}", retry_after=wait)
+        try:
+            result = await self._updates_for(sent) if method == "getUpdates" else self.chats.do(method, sent)
+        except Refused as refused:
+            return refused.reply
         self.violations += answer_faults(method, result) if method != "getUpdates" else []
-        return 200, {"ok": True, "result": result}
+        return (fault.reply or cut()) if fault else (200, {"ok": True, "result": result})
 
-    def _do(self, method: str, sent: dict[str, Any]) -> Any:
-        if method == "getMe":
-            return BOT
-        if method not in ("sendMessage", "sendDocument", "editMessageReplyMarkup"):
-            return True
-        is_private = sent["chat_id"] > 0
-        kind = {"type": "private", "first_name": "Ann"} if is_private else {"type": "supergroup", "title": "All"}
-        chat = {"id": sent["chat_id"], **kind}
-        shown: dict[str, Any] = {name: sent[name] for name in ("text", "entities", "reply_markup") if name in sent}
-        if "inline_keyboard" not in shown.get("reply_markup", {}):
-            # Buttons below the chat are no part of the message.
-            shown.pop("reply_markup", None)
-        if "document" in sent:
-            shown["document"] = {"file_id": "1", "file_unique_id": "1", "file_name": sent["document"].name}
-        message = {"message_id": next(self._numbers), "date": 1_790_000_000, "chat": chat, "from": BOT, **shown}
-        if method != "editMessageReplyMarkup":
-            self.sent.append(message)
-        return message
-
-    async def _updates_for(self, sent: dict[str, Any]) -> list[dict[str, Any]]:
+    async def _updates_for(self, sent: Json) -> list[Json]:
         self.offset = max(self.offset, sent.get("offset") or 0)
         self._updates = [update for update in self._updates if update["update_id"] >= self.offset]
         allowed = {"update_id", *sent.get("allowed_updates", ["message"])}
 
-        def ready() -> list[dict[str, Any]]:
+        def ready() -> list[Json]:
             return [update for update in self._updates if update.keys() <= allowed]
 
         with suppress(TimeoutError):
@@ -140,7 +223,20 @@ class BotApi:
         return ready()[:100]
 
 
-def refusal(status: int, description: str, **parameters: int) -> Reply:
-    """Return a failure as Telegram words it."""
-    more = {"parameters": parameters} if parameters else {}
-    return status, {"ok": False, "error_code": status, "description": description, **more}
+def _marked(name: str, text: str) -> Json:
+    """Return a text with the entities that Telegram sees in it."""
+    if not text:
+        return {}
+    entities = [
+        {"type": kind, "offset": units(text[: match.start()]), "length": units(match[0])}
+        for kind, pattern in MARKED.items()
+        for match in re.finditer(pattern, text)
+    ]
+    mark = "entities" if name == "text" else "caption_entities"
+    return {name: text, **({mark: entities} if entities else {})}
+
+
+def _shown(message: Mapping[str, Any]) -> str:
+    if "document" in message:
+        return str(message["document"]["file_name"])
+    return str(message.get("text") or message.get("caption") or "[photo]")

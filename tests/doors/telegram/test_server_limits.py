@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.support import telegram_limits
-from tests.support.telegram_limits import described, request_faults
+from tests.support import telegram_schema
+from tests.support.telegram_limits import request_faults
+from tests.support.telegram_schema import built_in, described
 
 GOOD = {"chat_id": 1, "text": "abc"}
 
@@ -17,7 +18,7 @@ def _description(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """Check against the published description, where it is at hand, and against the built-in one."""
     described.cache_clear()
     if request.param == "built in":
-        monkeypatch.setattr(telegram_limits, "DESCRIPTION", Path("nowhere"))
+        monkeypatch.setattr(telegram_schema, "DESCRIPTION", Path("nowhere"))
     yield
     described.cache_clear()
 
@@ -64,3 +65,16 @@ def test_a_wrong_request_has_faults(sent: dict[str, Any]) -> None:
 def test_a_method_that_does_not_exist_is_a_fault() -> None:
     """A slip in a method's name is found."""
     assert request_faults("sendMassage", GOOD)
+
+
+@pytest.mark.skipif(not telegram_schema.DESCRIPTION.exists(), reason="the description is not at hand")
+def test_the_built_in_table_is_as_published() -> None:
+    """Every method, field and type of the table is in the description, with the same types."""
+    published, table = described(), built_in()
+    for kind in ("methods", "types"):
+        for name, entry in table[kind].items():
+            fields = {field["name"]: field for field in published[kind][name].get("fields", [])}
+            assert entry.get("returns", []) == published[kind][name].get("returns", [])
+            for field in entry["fields"]:
+                known = fields[field["name"]]
+                assert field == {part: known[part] for part in ("name", "required", "types")}

@@ -53,6 +53,7 @@ class Settings(BaseSettings):
     telegram_bot_token: SecretStr | None = None
     telegram_api_url: str = "https://api.telegram.org"
     telegram_allowed_users: Annotated[frozenset[int] | Literal["*"], NoDecode] = frozenset()
+    ring_telegram_chat: int | None = None
     message_length: int = Field(default=16_000, ge=100, le=1_000_000)
     turns_per_hour: int = Field(default=120, ge=0)
     calls_per_reply: int = Field(default=20, ge=1, le=200)

@@ -29,7 +29,10 @@ REMINDERS = (
 )
 LIVE = f"{REMINDERS} WHERE user = ? AND (due_ms IS NOT NULL OR rung_ms > ?) ORDER BY number"
 OF_CALL = f"{REMINDERS} WHERE user = ? AND added_by = ?"
-DUE = f"{REMINDERS} WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND thread GLOB ?3 ORDER BY due_ms, id"
+DUE = f"""
+{REMINDERS} WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND thread GLOB ?3 AND NOT thread GLOB ?4
+ORDER BY due_ms, id
+"""
 ADD = """
 INSERT INTO reminders (user, thread, added_by, number, text, lang, zone, rule, start, at_ms, due_ms)
 VALUES (:user, :thread, :added_by, :number, :text, :lang, :zone, :rule, :start, :at_ms, :at_ms)
@@ -129,9 +132,12 @@ class Reminders:
 
         await self._write(put)
 
-    async def due(self, until_ms: int, user: str | None, threads: str) -> list[Reminder]:
-        """Return what is due until then, the earliest first: of one user or of all, in threads of a GLOB pattern."""
-        return await self._reminders(DUE, (until_ms, user, threads))
+    async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> list[Reminder]:
+        """Return what is due until then, the earliest first: of one user or of all, in threads of a GLOB pattern.
+
+        Threads of the pattern `without` are left out.
+        """
+        return await self._reminders(DUE, (until_ms, user, threads, without))
 
     async def still_due(self, reminder: Reminder) -> Reminder | None:
         """Return a reminder as it is now; None if its time was changed, it was deleted or has rung meanwhile."""

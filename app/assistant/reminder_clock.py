@@ -48,6 +48,9 @@ Deliver = Callable[[Ring], Awaitable[None]]
 class Clock:
     """Ring the reminders that are due: those of one `user` or of all, in the threads of a GLOB pattern.
 
+    Threads of the pattern `without` are left to others. A user who could not be reached is tried again after `away`
+    seconds. Several clocks may ring the same database: each reminder rings once, since its thread is held meanwhile.
+
     A reminder rings when its thread is free, so that a turn that deletes or changes it is over by then.
     It counts as rung when `deliver` has returned: after a crash in between the same ring is delivered again.
     A repetition that was missed several times is told once. The clock reads `memory.reminders.now`, whose time runs
@@ -55,11 +58,19 @@ class Clock:
     """
 
     def __init__(
-        self, memory: Memory, deliver: Deliver, *, user: str | None = None, threads: str = "*", speed: float = 1.0
+        self,
+        memory: Memory,
+        deliver: Deliver,
+        *,
+        user: str | None = None,
+        threads: str = "*",
+        without: str = "",
+        away: float = AWAY,
+        speed: float = 1.0,
     ) -> None:
-        self._memory, self._deliver, self._speed = memory, deliver, speed
+        self._memory, self._deliver, self._away_for, self._speed = memory, deliver, away, speed
         self._now = memory.reminders.now
-        self._user, self._threads = user, threads
+        self._user, self._threads, self._without = user, threads, without
         self._ringing: dict[int, asyncio.Task[None]] = {}
         self._away: dict[str, asyncio.Event] = {}
         """By thread, what tells that its user can be reached again."""
@@ -81,7 +92,7 @@ class Clock:
     async def _ring_due(self) -> float:
         """Begin to ring what is due; return the milliseconds until there may be more."""
         now = self._now() * 1000
-        reminders = await self._memory.reminders.due(int(now) + LOOK_MS, self._user, self._threads)
+        reminders = await self._memory.reminders.due(int(now) + LOOK_MS, self._user, self._threads, self._without)
         waits: list[float] = [LOOK_MS]
         for reminder in reminders:
             if reminder.at_ms > now:
@@ -119,7 +130,7 @@ class Clock:
     async def _return_to(self, thread: str) -> None:
         waiting = self._away.setdefault(thread, asyncio.Event())
         with suppress(TimeoutError):
-            async with asyncio.timeout(AWAY / self._speed):
+            async with asyncio.timeout(self._away_for / self._speed):
                 await waiting.wait()
 
     async def _ring(self, due: Reminder) -> None:
@@ -136,10 +147,16 @@ class Clock:
 
 @asynccontextmanager
 async def ringing(
-    memory: Memory, deliver: Deliver, *, user: str | None = None, threads: str = "*"
+    memory: Memory,
+    deliver: Deliver,
+    *,
+    user: str | None = None,
+    threads: str = "*",
+    without: str = "",
+    away: float = AWAY,
 ) -> AsyncIterator[Clock]:
     """Let a clock run during the block."""
-    clock = Clock(memory, deliver, user=user, threads=threads)
+    clock = Clock(memory, deliver, user=user, threads=threads, without=without, away=away)
     async with running(clock.run()):
         yield clock
 

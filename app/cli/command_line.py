@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from agents.errors import BrokenState, ConfigError, ContractError, UsageError
 from app.assistant.storage_faults import STORAGE
-from app.cli import calibrate, demo, export, forget, inspect, setup, talk, tools
+from app.cli import calibrate, demo, export, forget, inspect, ring, setup, talk, tools
 from app.cli.stdout import results_alone
 from app.settings import Settings, read_settings
 from app.signals import cancelled_by
@@ -87,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     _json(command("notes", inspect.notes, "list what was passed on to a person"))
     _tooling(command("tools", tools.list_, "list the tools; show one, try one, edit its card"))
     command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped")
+    _ringing(command("ring", ring.ring, "ring reminders while no conversation is open, until stopped"))
     command("graph", inspect.graph, "draw the graph, as mermaid")
     _calibrating(command("calibrate", calibrate.calibrate, "fit the gate to the verdicts this installation has logged"))
     _json(command("check", inspect.check, "show everything that is discovered; exit 2 if something is wrong"))
@@ -125,6 +126,12 @@ def _setting_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base-url", help="an OpenAI-compatible endpoint; left out: look for servers on this machine")
     parser.add_argument("--model", help="the model's name there, or <provider>:<name> as LLM_MODEL takes it")
     parser.add_argument("--yes", action="store_true", help="ask nothing; the key is taken from OPENAI_API_KEY")
+    parser.add_argument("--ring", action="store_true", help="only write a service of yours that rings reminders")
+
+
+def _ringing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--user", type=_name, help="only this user's reminders (default: those of everybody)")
+    parser.add_argument("--lang", type=_language, help="the language of the notifications' title (default: APP_LANG)")
 
 
 def _exporting(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 
+import httpx
 from langchain_core.messages import HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import SecretStr
@@ -22,6 +23,8 @@ PLACES = (("Ollama", 11434), ("LM Studio", 1234), ("vLLM", 8000), ("llama.cpp", 
 """Servers people run, and the ports they listen on."""
 PATIENCE = 1.5
 """Seconds that a server on this machine may take to list its models."""
+PATIENCE_ELSEWHERE = 5.0
+"""Seconds that another server may take to list its models."""
 LONGEST = 1_000_000
 # A proxy that serves for the way out would not lead to this machine.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -40,6 +43,22 @@ async def servers_here() -> list[Server]:
     """Ask the known places on this machine at once and return those that answer."""
     servers = await asyncio.gather(*(_server(name, f"http://127.0.0.1:{port}/v1") for name, port in PLACES))
     return [server for server in servers if server]
+
+
+async def models_of(base_url: str, key: str | None) -> list[str]:
+    """Ask an endpoint for its models; empty if it lists none."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    with suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError):
+        async with httpx.AsyncClient(timeout=PATIENCE_ELSEWHERE) as client:
+            # No redirect is followed, since it could lead the key elsewhere.
+            async with client.stream("GET", f"{base_url.rstrip('/')}/models", headers=headers) as answer:
+                body = b""
+                async for part in answer.aiter_bytes():
+                    body += part
+                    if len(body) > LONGEST:
+                        return []
+            return sorted(str(model["id"]) for model in json.loads(body)["data"])
+    return []
 
 
 async def verdict(name: str, base_url: str | None, key: str | None, timeout: float = 60) -> str:

@@ -3,7 +3,7 @@
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,9 @@ from prompt_toolkit import PromptSession
 
 from agents.errors import ConfigError, UsageError
 from agents.models.providers import KEY_OF
-from app.cli.model_servers import PLACES, servers_here, verdict
+from agents.text.clean import clean
+from app.cli.model_servers import PLACES, models_of, servers_here, verdict
+from app.cli.ring_unit import can_ring, set_up_ring
 from app.env_file import read_env, write_env
 from app.sentences import say
 from app.settings import Settings
@@ -20,6 +22,8 @@ from app.visit import FAILED, TROUBLE
 
 FILE = Path(".env")
 OPENAI = "openai"
+MOST_LISTED = 30
+"""Models of a server that are listed; any other can be named as well."""
 Say = Callable[..., str]
 Ask = Callable[[str, bool], Awaitable[str]]
 """Takes a question and whether the answer is a secret."""
@@ -49,13 +53,15 @@ class Choice:
 
 
 async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) -> int:
-    """Set up a model; return 0 when it was written, else the code for what is in the way.
+    """Set up a model, or only a service for reminders; return 0, else the code for what is in the way.
 
     Raises:
         ConfigError: `.env` cannot be written.
         UsageError: an answer is needed and there is nobody to give it.
     """
     words = partial(_say, settings.app_lang)
+    if options.ring:
+        return await _only_ring(settings, ask, words)
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     preset = _preset(options.model or "", options.base_url or "", key)
     if options.yes or ask or sys.stdin.isatty():
@@ -80,6 +86,18 @@ async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) 
         _tell(words("unchanged"))
         return FAILED
     _write(choice.values, words)
+    if not options.yes and can_ring() and await _agreed("ring_offer", ask, words):
+        await set_up_ring(settings, FILE, ask, words, _tell)
+    return 0
+
+
+async def _only_ring(settings: Settings, ask: Ask | None, words: Say) -> int:
+    if not can_ring():
+        _tell(words("ring_none"))
+        return FAILED
+    if settings.telegram_bot_token is not None and not (ask or sys.stdin.isatty()):
+        raise UsageError(words("cannot_ask"))
+    await set_up_ring(settings, FILE, ask or _typed, words, _tell)
     return 0
 
 
@@ -112,9 +130,12 @@ async def _choose(preset: Choice, ask: Ask, words: Say) -> Choice:
         base_url = (await ask(words("ask_url", providers=", ".join(KEY_OF)), False)).strip()
     if base_url in KEY_OF:
         return Choice(preset.model or await _model([], ask, words), "", await _key(base_url, ask, words), base_url)
-    if not models:
+    is_found_here = bool(models)
+    if not is_found_here:
         key = (await ask(words("ask_key"), True)).strip() or key
-    return Choice(preset.model or await _model(models, ask, words), base_url, key)
+        if base_url and not preset.model:
+            models = await models_of(base_url, key)
+    return Choice(preset.model or await _model(models, ask, words, only=is_found_here), base_url, key)
 
 
 async def _key(provider: str, ask: Ask, words: Say) -> str | None:
@@ -131,15 +152,21 @@ async def _number(most: int, ask: Ask, words: Say) -> int:
         _tell(words("no_such", answer=answer))
 
 
-async def _model(models: list[str], ask: Ask, words: Say) -> str:
+async def _model(models: Sequence[str], ask: Ask, words: Say, *, only: bool = False) -> str:
+    """Return the model that is chosen, by its name or its number in the list; with `only` one of these."""
     if len(models) == 1:
         return models[0]
-    choices = words("choices", models=", ".join(models)) if models else ""
+    for number, name in enumerate(models[:MOST_LISTED], 1):
+        _tell(f"{number:>4}  {clean(name)}")
+    if len(models) > MOST_LISTED:
+        _tell(words("more_models", count=len(models) - MOST_LISTED))
     while True:
-        answer = (await ask(words("choose_model", known=choices), False)).strip()
-        if answer and (not models or answer in models):
+        answer = (await ask(words("choose_model"), False)).strip()
+        if answer and (answer in models or not (only or answer.isdecimal())):
             return answer
-        _tell(words("no_such", answer=repr(answer)))
+        if answer.isdecimal() and 0 < int(answer) <= len(models):
+            return models[int(answer) - 1]
+        _tell(words("no_such", answer=repr(answer)) if answer else words("need_answer"))
 
 
 async def _agreed(question: str, ask: Ask, words: Say, **variables: object) -> bool:

@@ -80,7 +80,7 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
     with silent_libraries():
         async with AsyncExitStack() as stack:
             stack.push_async_callback(bot.shutdown)
-            await _connect(bot)
+            await connect(bot)
             updater = Updater(bot, Inbox(door, name=bot.username, allowed=settings.telegram_allowed_users))
             await stack.enter_async_context(updater)
             stack.push_async_callback(door.chats.close, PATIENCE)
@@ -103,8 +103,12 @@ async def _stop_polling(updater: Updater) -> None:
             await updater.stop()
 
 
-async def _connect(bot: ServiceBot) -> None:
-    """Reach Telegram for the first time, however long that takes."""
+async def connect(bot: ServiceBot) -> None:
+    """Reach Telegram for the first time, however long that takes.
+
+    Raises:
+        ConfigError: Telegram does not accept the token.
+    """
     try:
         await retrying(_note)(bot.initialize)
     except InvalidToken:

@@ -99,3 +99,16 @@ def test_the_unit_runs_a_command_there_is() -> None:
     assert int(service["RestartPreventExitStatus"]) == USAGE
     assert service["User"] != "root"
     assert f"/var/lib/{service['StateDirectory']}/" in read("docs/deploy/dialog-supervisor.service")
+
+
+def test_the_users_unit_runs_a_command_there_is() -> None:
+    """It is started anew when the desktop is not ready yet, and not when a setting is wrong."""
+    unit = ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
+    unit.read_string(read("docs/deploy/dialog-supervisor-ring.service"))
+    service = unit["Service"]
+    *python, command = service["ExecStart"].split()
+    assert python == [f'"{service["WorkingDirectory"]}/.venv/bin/python"', "-m", "app"]
+    assert command in commands()
+    assert service["Restart"] == "on-failure"
+    assert int(service["RestartPreventExitStatus"]) == USAGE

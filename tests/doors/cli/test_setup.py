@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -87,12 +88,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-async def run(person: Person | None = None, places: Sequence[Server] = (), **options: str | bool) -> int:
+async def run(
+    person: Person | None = None, places: Sequence[Server] = (), *, can_ring: bool = False, **options: str | bool
+) -> int:
     """Run the command, with these servers on this machine."""
     with pytest.MonkeyPatch.context() as patch:
         known = [(f"Server {number}", server.port) for number, server in enumerate(places, 1)]
         patch.setattr("app.cli.model_servers.PLACES", known)
-        wanted = Namespace(**{"model": None, "base_url": None, "yes": False, **options})
+        patch.setattr("app.cli.setup.can_ring", lambda: can_ring)
+        wanted = Namespace(**{"model": None, "base_url": None, "yes": False, "ring": False, **options})
         return await setup(wanted, Settings(), person)
 
 
@@ -112,6 +116,45 @@ async def test_a_server_of_this_machine_is_found_and_written(home: Path, capsys:
     assert first.keys == []
 
 
+async def test_the_models_of_an_address_are_listed(home: Path, capsys: Captured) -> None:
+    """They can be named or numbered; nothing is no answer, and a name that is not listed may be right as well."""
+    async with Server(("small", "large")).open() as server:
+        assert await run(Person(server.url, "sk-secret", "", "7", "2"), [Server(port=1)]) == 0
+        assert dotenv_values(home / ".env")["LLM_MODEL"] == "openai:small"
+        assert await run(Person("", "preview", "y"), base_url=server.url) == 0
+    told = capsys.readouterr().out
+    assert "   1  large\n   2  small\n" in told
+    assert "There is no '7'." in told
+    assert "Its name is needed" in told
+    assert dotenv_values(home / ".env")["LLM_MODEL"] == "openai:preview"
+    assert server.keys[0] == "sk-secret"
+
+
+async def test_a_service_for_reminders_is_offered(
+    home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a yes the unit stands where systemd looks for it, with these paths; a no writes none."""
+    monkeypatch.setenv("HOME", str(home / "ann"))
+    unit = home / "ann" / ".config" / "systemd" / "user" / "dialog-supervisor-ring.service"
+    async with Server().open() as server:
+        assert await run(Person("", ""), can_ring=True, model="tiny", base_url=server.url) == 0
+        assert not unit.exists()
+        assert await run(Person("", "y"), can_ring=True, model="tiny", base_url=server.url) == 0
+    lines = unit.read_text().splitlines()
+    assert f"WorkingDirectory={home}" in lines
+    assert f'ExecStart="{sys.executable}" -m app ring' in lines
+    assert "systemctl --user enable --now dialog-supervisor-ring" in capsys.readouterr().out
+
+
+async def test_reminders_may_ring_in_a_chat(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a bot the chat is asked for; a model is not needed for that."""
+    monkeypatch.setenv("HOME", str(home / "ann"))
+    monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "1:a")
+    assert await run(Person("mine", "12"), can_ring=True, ring=True) == 0
+    assert dotenv_values(home / ".env") == {"RING_TELEGRAM_CHAT": "12"}
+    assert await run(ring=True) == 1
+
+
 async def test_another_provider_is_asked_for(home: Path, capsys: Captured) -> None:
     """Nobody answers here: address, key and model are asked for, the key in secret, and nothing shows it."""
     async with Server().open() as server:
@@ -122,7 +165,7 @@ async def test_another_provider_is_asked_for(home: Path, capsys: Captured) -> No
     told = capsys.readouterr()
     assert "None answers here." in told.out
     assert "sk-secret" not in told.out + told.err + "".join(person.asked)
-    assert server.keys == ["sk-secret"]
+    assert {*server.keys} == {"sk-secret"}
     assert dotenv_values(home / ".env")["OPENAI_API_KEY"] == "sk-secret"
 
 

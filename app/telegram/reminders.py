@@ -1,0 +1,47 @@
+"""Reminders rung through Telegram by a process that is not the bot: it only sends."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from app.assistant import Assistant
+from app.assistant.reminder_clock import Ring, Unreachable
+from app.telegram.bot import ServiceBot, silent_libraries
+from app.telegram.door import TelegramDoor
+from app.telegram.sender import Gone, Sender
+from app.telegram.service import connect
+
+
+class ReminderSender:
+    """Sends reminders to Telegram: those of its chats there, those of other doors to one chat."""
+
+    def __init__(self, assistant: Assistant, sender: Sender, lang: str) -> None:
+        self._assistant, self._sender = assistant, sender
+        self._door = TelegramDoor(assistant, sender, lang=lang)
+
+    async def in_its_chat(self, ring: Ring) -> None:
+        """Send a reminder of a Telegram chat. Raises Unreachable if it did not reach the chat."""
+        await self._door.remind(ring)
+
+    async def to(self, chat: int, ring: Ring) -> None:
+        """Send a reminder of another door to a chat. Raises Unreachable if it did not reach the chat."""
+        try:
+            if not await self._sender.say(chat, ring.text, is_markdown=False):
+                raise Unreachable
+        except Gone:
+            raise Unreachable from None
+        await self._assistant.tell(ring.thread, ring.text, ring.id, ring.user)
+
+
+@asynccontextmanager
+async def open_sender(assistant: Assistant, token: str, url: str, lang: str) -> AsyncIterator[ReminderSender]:
+    """Connect as the bot, to send and not to read.
+
+    Raises:
+        ConfigError: Telegram does not accept the token.
+    """
+    bot = ServiceBot(token, url.rstrip("/"))
+    with silent_libraries():
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(bot.shutdown)
+            await connect(bot)
+            yield ReminderSender(assistant, Sender(bot), lang)

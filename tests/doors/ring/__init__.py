@@ -1,0 +1,1 @@
+"""`ring`: reminders while no conversation is open."""

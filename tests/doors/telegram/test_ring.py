@@ -1,0 +1,21 @@
+"""`ring` through Telegram: it sends as the bot and never reads what the bot is to read."""
+
+from pathlib import Path
+
+from tests.support.ringing import remind, ring_service, told, until
+from tests.support.telegram_people import ANN, BOB
+from tests.support.telegram_server import TOKEN, BotApi
+
+
+async def test_reminders_of_the_terminal_ring_in_a_chat(world: BotApi, tmp_path: Path) -> None:
+    """What was set at the terminal comes to the chat of the settings, what was set in a chat to that chat."""
+    path = tmp_path / "dialogs.db"
+    await remind(path, "tea *now*", ago=0)
+    await remind(path, "bread", ago=7200, user=f"telegram-{BOB}", thread=f"telegram-{BOB}")
+    async with ring_service(path, telegram_bot_token=TOKEN, telegram_api_url=world.url, ring_telegram_chat=ANN):
+        await until(lambda: world.texts(ANN) and world.texts(BOB))
+        await world.until_sent(ANN, 1)
+    assert world.texts(ANN) == ["⏰ tea *now*"]
+    assert world.texts(BOB)[0].startswith("⏰ bread (missed: it was due on ")
+    assert await told(path) == ["⏰ tea *now*"]
+    assert "getUpdates" not in world.methods()

@@ -16,6 +16,8 @@ from agents.text.clean import clean
 from prompts import sentence
 
 SIGN = "="
+OF = " @"
+"""What stands in a button's data between a command and the user whose it is."""
 LONGEST_LABEL = 40
 """Characters of a label that has a button of its own; longer ones have their number on it."""
 MOST_LABELS = 10

@@ -1,6 +1,5 @@
 """The door of the Telegram chats: it plays turns and shows them, and sends messages that answer nothing."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
@@ -9,6 +8,7 @@ from functools import partial
 from app.assistant import Assistant, Turn
 from app.assistant.reminder_clock import Ring, Unreachable
 from app.tasks import running
+from app.telegram.draft import LiveAnswer
 from app.telegram.place import DOOR, Place, chat_of
 from app.telegram.queues import Chats
 from app.telegram.receipts import Receipts
@@ -17,8 +17,6 @@ from app.telegram.sender import Gone, Sender
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
-TYPING_EVERY = 4.0
-"""Seconds; Telegram shows for five that somebody is typing."""
 
 
 class TelegramDoor:
@@ -89,18 +87,21 @@ class TelegramDoor:
             Gone: the chat cannot be written to.
         """
         gone: Gone | None = None
-        receipts = Receipts(self.assistant.memory.store, turn.thread)
-        await receipts.read()
         lang = partial(self.lang, Place(chat, user=turn.user))
-        screen = ChatScreen(self.sender, receipts, chat, turn.owner, lang)
-        async with running(self._type(chat)), aclosing(self.assistant.play(turn)) as events:
+        live = LiveAnswer(self.sender, chat, turn.owner, lang)
+        async with running(live.run()), aclosing(self.assistant.play(turn)) as events:
+            receipts = Receipts(self.assistant.memory.store, turn.thread)
+            await receipts.read()
+            screen = ChatScreen(self.sender, receipts, chat, turn.owner, lang, live)
             async for event in events:
+                live.note(event)
                 if gone:
                     continue
                 try:
                     await screen.show(event)
                 except Gone as failure:
                     gone = failure
+            await live.close()
         await receipts.clear()
         if gone:
             raise gone
@@ -113,8 +114,3 @@ class TelegramDoor:
         except Exception:
             LOG.exception("chat %s: something went wrong", place.chat)
             await self.remark(place, "sorry")
-
-    async def _type(self, chat: int) -> None:
-        while True:
-            await self.sender.typing(chat)
-            await asyncio.sleep(TYPING_EVERY)

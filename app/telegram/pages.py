@@ -55,6 +55,11 @@ def pages(text: str, *, is_markdown: bool = True) -> list[Page]:
     return list(_split(text, entities))
 
 
+def utf16_length(text: str) -> int:
+    """Return the length of a text as Telegram counts it, in UTF-16 units."""
+    return len(text.encode("utf-16-le", "replace")) // 2
+
+
 def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
     style = RenderConfig.isolated()
     signs = style.markdown_symbol

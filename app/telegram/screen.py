@@ -9,7 +9,8 @@ from agents.events.views import Document, Link, Notice, Table, View
 from agents.text.clean import clean
 from app.listing import columns
 from app.telegram.buttons import keyboard, link_buttons, web_app_keyboard
-from app.telegram.pages import LIMIT, Page
+from app.telegram.draft import LiveAnswer
+from app.telegram.pages import LIMIT, Page, utf16_length
 from app.telegram.place import Place, chat_of
 from app.telegram.receipts import Receipts
 from app.telegram.sender import Gone, Keyboard, Sender
@@ -25,8 +26,17 @@ Lang = Callable[[], Awaitable[str]]
 class ChatScreen:
     """Show the events of a user's turn, each once, also after a restart."""
 
-    def __init__(self, sender: Sender, receipts: Receipts, chat: int, user: str, lang: Lang) -> None:
+    def __init__(
+        self,
+        sender: Sender,
+        receipts: Receipts,
+        chat: int,
+        user: str,
+        lang: Lang,
+        live: LiveAnswer | None = None,
+    ) -> None:
         self._sender, self._receipts, self._chat, self._user, self._lang = sender, receipts, chat, user, lang
+        self._live = live
         self._question: Interrupt | None = None
 
     async def show(self, event: Event) -> None:
@@ -50,9 +60,10 @@ class ChatScreen:
         match event:
             case Message(text=text) if question:
                 buttons = self._buttons(question, await self._lang())
-                await self._sender.say(self._chat, text, is_markdown=False, keyboard=buttons)
+                await self._say(text, buttons)
             case Message(text=text, interrupted=interrupted):
-                await self._sender.say(self._chat, text)
+                if text.strip():
+                    await self._sender.say(self._chat, text, instead=await self._so_far())
                 if interrupted:
                     await self._say(sentence("telegram", "stopped", await self._lang()))
             case View():
@@ -84,7 +95,7 @@ class ChatScreen:
                 if not await self._sender.hand(self._chat, clean(title), clean(content)):
                     await self._say(content)
             case Table() if page := grid(view):
-                await self._sender.show(self._chat, [page])
+                await self._sender.show(self._chat, [page], instead=await self._so_far())
             case Link(url=url):
                 buttons = link_buttons(url, await self._lang())
                 await self._say(view.text(), InlineKeyboardMarkup(buttons) if buttons else None)
@@ -93,8 +104,13 @@ class ChatScreen:
             case _:
                 await self._say(view.text())
 
-    async def _say(self, text: str, buttons: InlineKeyboardMarkup | None = None) -> None:
-        await self._sender.say(self._chat, text, is_markdown=False, keyboard=buttons)
+    async def _say(self, text: str, buttons: Keyboard = None) -> None:
+        instead = await self._so_far()
+        await self._sender.say(self._chat, text, is_markdown=False, keyboard=buttons, instead=instead)
+
+    async def _so_far(self) -> int | None:
+        """Return the message that shows the answer so far, for the answer itself to take its place."""
+        return await self._live.take() if self._live else None
 
 
 def grid(view: Table) -> Page | None:
@@ -102,11 +118,7 @@ def grid(view: Table) -> Page | None:
     numbered = (("#", *view.columns), *((str(number), *row) for number, row in enumerate(view.rows, 1)))
     lines = columns(numbered)
     title = f"{clean(view.title)}\n" if view.title else ""
-    before, text = _units(title), "\n".join(lines)
-    if max(map(len, lines)) > WIDEST or before + _units(text) > LIMIT:
+    before, text = utf16_length(title), "\n".join(lines)
+    if max(map(len, lines)) > WIDEST or before + utf16_length(text) > LIMIT:
         return None
-    return Page(title + text, (MessageEntity(MessageEntity.PRE, before, _units(text)),))
-
-
-def _units(text: str) -> int:
-    return len(text.encode("utf-16-le", "replace")) // 2
+    return Page(title + text, (MessageEntity(MessageEntity.PRE, before, utf16_length(text)),))

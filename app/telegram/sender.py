@@ -5,23 +5,30 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Literal
+from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 from telegram import Bot, InlineKeyboardMarkup, InputFile, ReplyKeyboardMarkup
 from telegram.constants import ChatAction
-from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
+from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
 
 from app.telegram.bot import NO_PREVIEW
 from app.telegram.buttons import without_links
+from app.telegram.flood_control import FloodControl
 from app.telegram.pages import Page, pages
-from app.telegram.retries import retrying
+from app.telegram.retries import retrying, seconds
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 600.0
 """Seconds for which a message is tried again while Telegram cannot be reached."""
+FRAME_TIMEOUT = 5.0
+"""Seconds that a frame may take; the message that follows waits for it."""
 Keyboard = InlineKeyboardMarkup | ReplyKeyboardMarkup | None
 
+UNCHANGED = "not modified"
+"""What Telegram says of an edit that changes nothing."""
+
+T = TypeVar("T")
 Fate = Literal["sent", "refused", "lost"]
 
 
@@ -30,38 +37,57 @@ class Gone(Exception):
 
 
 class Sender:
-    """Send texts and documents, one at a time per chat."""
+    """Send texts and documents, one at a time per chat. What comes before a message, its frames, ranks below it."""
 
     def __init__(self, bot: Bot) -> None:
         self._bot = bot
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-        self._slowed: set[int] = set()
-        """The chats that Telegram asks to leave alone for a while."""
+        self._flood = FloodControl()
+        self._has_drafts = True
 
     @property
     def bot_name(self) -> str:
         """The bot's user name, without the sign before it."""
         return self._bot.username
 
-    async def say(self, chat: int, text: str, *, is_markdown: bool = True, keyboard: Keyboard = None) -> bool:
+    async def say(
+        self,
+        chat: int,
+        text: str,
+        *,
+        is_markdown: bool = True,
+        keyboard: Keyboard = None,
+        instead: int | None = None,
+    ) -> bool:
         """Send a text in as many messages as it takes; the last one carries the buttons.
 
-        Returns False if Telegram was out of reach for too long. A text that Telegram refuses counts as sent.
+        `instead` is a message that the first of them takes the place of. Returns False if Telegram was out of reach
+        for too long. A text that Telegram refuses counts as sent.
 
         Raises:
             Gone: the chat cannot be written to.
         """
-        return await self.show(chat, pages(text, is_markdown=is_markdown), keyboard)
+        return await self.show(chat, pages(text, is_markdown=is_markdown), keyboard, instead)
 
-    async def show(self, chat: int, pages: Sequence[Page], keyboard: Keyboard = None) -> bool:
+    async def show(
+        self, chat: int, pages: Sequence[Page], keyboard: Keyboard = None, instead: int | None = None
+    ) -> bool:
         """Send pages, the last one with the buttons; returns the same as `say`.
 
         Raises:
             Gone: the chat cannot be written to.
         """
+        fates: list[Fate] = []
+        if instead and isinstance(keyboard, ReplyKeyboardMarkup):
+            # No edit brings buttons below the chat.
+            await self.withdraw(chat, instead)
+            instead = None
         async with self._lock(chat):
-            sent = [await self._page(chat, page, keyboard if page is pages[-1] else None) for page in pages]
-        return "lost" not in sent
+            for place, page in enumerate(pages):
+                buttons = keyboard if place == len(pages) - 1 else None
+                message = instead if place == 0 else None
+                fates.append(await self._page(chat, page, buttons, message))
+        return "lost" not in fates
 
     async def hand(self, chat: int, name: str, text: str) -> bool:
         """Send a document; False if Telegram refuses it.
@@ -74,24 +100,95 @@ class Sender:
             send = partial(self._bot.send_document, chat, InputFile(document, filename=name))
             return await self._deliver(chat, send) != "refused"
 
-    async def typing(self, chat: int) -> None:
-        """Show that an answer is being made; a failure of this is ignored."""
-        if chat not in self._slowed:
-            with suppress(TelegramError):
-                await self._bot.send_chat_action(chat, ChatAction.TYPING)
+    def takes_drafts(self, chat: int) -> bool:
+        """Tell whether a chat can show drafts: a private one, unless this Bot API server knows none."""
+        return chat > 0 and self._has_drafts
+
+    async def typing(self, chat: int) -> bool:
+        """Show that an answer is being made, if there is room for it."""
+        with suppress(TelegramError):
+            return bool(await self._frame(chat, partial(self._bot.send_chat_action, chat, ChatAction.TYPING)))
+        return False
+
+    async def draft(self, chat: int, draft: int, page: Page) -> bool:
+        """Show a text as a draft with a button to stop, if there is room for it.
+
+        Raises:
+            TelegramError: Telegram refuses it.
+        """
+        options = {"can_stop": True, "keep_on_stop": True}
+        entities = page.entities or None
+        show = partial(
+            self._bot.send_message_draft, chat, draft, page.text or None, entities=entities, api_kwargs=options
+        )
+        try:
+            return bool(await self._frame(chat, show))
+        except InvalidToken:
+            # This is what the library makes of an unknown method.
+            self._has_drafts = False
+            raise
+
+    async def grow(self, chat: int, message: int | None, page: Page, keyboard: InlineKeyboardMarkup) -> int | None:
+        """Show a text in a message that is edited later; return its number, None if there was no room for it.
+
+        Raises:
+            TelegramError: Telegram refuses it.
+        """
+        options: dict[str, Any] = {
+            "entities": page.entities or None,
+            "reply_markup": keyboard,
+            "link_preview_options": NO_PREVIEW,
+        }
+        if message is None:
+            sent = await self._frame(chat, partial(self._bot.send_message, chat, page.text, **options))
+            return sent.message_id if sent else None
+        edit = partial(self._bot.edit_message_text, page.text, chat, message, **options)
+        return message if await self._frame(chat, edit) else None
+
+    async def withdraw(self, chat: int, message: int) -> None:
+        """Delete a message that nothing took the place of; a failure of this is ignored."""
+        with suppress(TelegramError):
+            await self._bot.delete_message(chat, message)
+
+    async def _frame(self, chat: int, send: Callable[..., Awaitable[T]]) -> T | None:
+        """Make a request that nobody misses: once, and only if nothing waits for its turn; None if it was left out.
+
+        Raises:
+            TelegramError: Telegram refuses it for good.
+        """
+        lock = self._lock(chat)
+        if lock.locked() or not self._flood.admits_frame(chat):
+            return None
+        async with lock:
+            try:
+                result = await send(read_timeout=FRAME_TIMEOUT)
+            except RetryAfter as limit:
+                self._flood.refused(chat, seconds(limit))
+                return None
+            except NetworkError as failure:
+                if isinstance(failure, BadRequest):
+                    raise
+                return None
+        self._flood.accepted(chat)
+        return result
 
     def _lock(self, chat: int) -> asyncio.Lock:
         return self._locks.setdefault(chat, asyncio.Lock())
 
-    async def _page(self, chat: int, page: Page, keyboard: Keyboard) -> Fate:
+    async def _page(self, chat: int, page: Page, keyboard: Keyboard, instead: int | None) -> Fate:
         """Send a page; if Telegram refuses it, send it without formatting, then without links, then without buttons."""
-        send = partial(self._bot.send_message, chat, page.text, link_preview_options=NO_PREVIEW)
+        new = partial(self._bot.send_message, chat, page.text, link_preview_options=NO_PREVIEW)
+        sends: list[Callable[..., Awaitable[object]]] = [new]
+        if instead is not None:
+            edit = partial(self._bot.edit_message_text, page.text, chat, instead, link_preview_options=NO_PREVIEW)
+            sends = [edit, new]
         fate: Fate = "refused"
         tries = [(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard)), ((), None)]
-        for entities, buttons in dict.fromkeys(tries):
-            fate = await self._deliver(chat, partial(send, entities=entities or None, reply_markup=buttons))
-            if fate != "refused":
-                break
+        for send in sends:
+            for entities, buttons in dict.fromkeys(tries):
+                fate = await self._deliver(chat, partial(send, entities=entities or None, reply_markup=buttons))
+                if fate != "refused":
+                    return fate
         return fate
 
     async def _deliver(self, chat: int, send: Callable[[], Awaitable[object]]) -> Fate:
@@ -99,18 +196,23 @@ class Sender:
 
         def note(failure: BaseException) -> None:
             if isinstance(failure, RetryAfter):
-                self._slowed.add(chat)
+                self._flood.refused(chat, seconds(failure))
+
+        async def once() -> None:
+            await self._flood.wait(chat)
+            await send()
+            self._flood.accepted(chat)
 
         try:
-            await retrying(note, PATIENCE)(send)
+            await retrying(note, PATIENCE)(once)
         except (Forbidden, ChatMigrated) as gone:
             raise Gone from gone
-        except BadRequest:
+        except BadRequest as refusal:
+            if UNCHANGED in refusal.message:
+                return "sent"
             LOG.warning("chat %s: Telegram refuses a message as it is", chat)
             return "refused"
         except NetworkError as failure:
             LOG.error("chat %s: a message could not be sent (%s)", chat, type(failure).__name__)
             return "lost"
-        finally:
-            self._slowed.discard(chat)
         return "sent"

@@ -10,6 +10,7 @@ from agents.events import Event
 from agents.memory.store import namespace_of
 from app import slash_commands
 from app.assistant import Turn
+from app.telegram.buttons import OF
 from app.telegram.door import TelegramDoor
 from app.telegram.place import DOOR, Place
 from app.visit import Visit, stop_when_begun
@@ -18,8 +19,6 @@ from prompts import languages, sentence
 LOG = logging.getLogger(__name__)
 KEEP = "-"
 """What the button sends that only takes the buttons away."""
-OF = " @"
-"""What stands in a button's data before the user whose command it confirms."""
 
 
 class CommandDoor:

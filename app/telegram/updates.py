@@ -20,7 +20,7 @@ from agents.questions.returned import PAGE, leads_to
 from app.slash_commands import parse
 from app.telegram import slash_commands
 from app.telegram.addressed import addressed, place_of
-from app.telegram.buttons import Tap
+from app.telegram.buttons import OF, Tap
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
 from app.telegram.sender import Gone
@@ -99,7 +99,7 @@ class Inbox(asyncio.Queue[object]):
         if tap := Tap.read(query.data or ""):
             await take(self._door, place, query, tap)
             return
-        data, _, asked = (query.data or "").partition(slash_commands.OF)
+        data, _, asked = (query.data or "").partition(OF)
         if asked != place.owner and (asked or place.is_group):
             # In a group anybody can tap; a button of an older version does not say whose it is.
             self._door.chats.start(answer(query, sentence("telegram", "not_yours", await self._door.lang(place))))

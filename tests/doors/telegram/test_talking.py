@@ -18,7 +18,7 @@ async def test_first_contact_greets(door: Open, world: BotApi, script: Script) -
         assert await world.until_sent(ANN, 1) == ["Welcome!"]
         world.says(ANN, "/start")
         assert "already talking" in (await world.until_sent(ANN, 2))[1]
-    assert "sendChatAction" in world.methods()
+    assert "sendMessageDraft" in world.methods()
 
 
 async def test_a_first_contact_in_the_language_of_the_users_telegram(door: Open, world: BotApi) -> None:

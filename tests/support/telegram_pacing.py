@@ -1,0 +1,100 @@
+"""Telegram in simulated time: what a bot sends is noted with its time, and refused when it is too much."""
+
+import asyncio
+import os
+from collections import Counter, deque
+from typing import Any, cast
+
+from langgraph.store.memory import InMemoryStore
+from telegram import Bot, Message
+from telegram.error import RetryAfter
+
+from agents.events import Event, Token
+from app.assistant import Assistant
+from app.telegram.door import TelegramDoor
+from app.telegram.sender import Sender
+from tests.support.fake_assistant import StandIn
+from tests.support.simulated_time import now
+
+FRAMES = ("draft", "typing", "edit")
+
+
+class PacedBot:
+    """A bot whose requests succeed at once, unless more than `most` were made in the last `window` seconds."""
+
+    username = "sue_bot"
+
+    def __init__(self, most: int = 1000, window: float = 1.0) -> None:
+        self.made: list[tuple[float, str, int, str]] = []
+        """Time, kind, chat and text of what was taken."""
+        self.refused: Counter[str] = Counter()
+        os.environ.setdefault("PTB_TIMEDELTA", "true")
+        self._limit, self._window, self._times = most, window, deque[float]()
+
+    @property
+    def bot(self) -> Bot:
+        """Return it as what the sender takes it for."""
+        return cast(Bot, self)
+
+    def kinds(self, chat: int) -> list[str]:
+        """Return the kinds of what was sent to a chat."""
+        return [kind for _, kind, to, _ in self.made if to == chat]
+
+    def times(self, kind: str) -> list[float]:
+        """Return when something of a kind was sent."""
+        return [at for at, made, _, _ in self.made if made == kind]
+
+    async def send_message(self, chat: int, text: str, **options: Any) -> Message:
+        """Take a message."""
+        self._take("message", chat, text)
+        return cast(Message, type("Sent", (), {"message_id": len(self.made)}))
+
+    async def send_message_draft(self, chat: int, draft: int, text: str | None, **options: Any) -> bool:
+        """Take a draft."""
+        return self._take("draft", chat, text or "")
+
+    async def edit_message_text(self, text: str, chat: int, message: int, **options: Any) -> bool:
+        """Take an edit."""
+        return self._take("edit" if options.get("reply_markup") else "message", chat, text)
+
+    async def send_chat_action(self, chat: int, action: str, **options: Any) -> bool:
+        """Take a sign of typing."""
+        return self._take("typing", chat, "")
+
+    async def delete_message(self, chat: int, message: int) -> bool:
+        """Take a deletion."""
+        return self._take("deletion", chat, "")
+
+    def _take(self, kind: str, chat: int, text: str) -> bool:
+        while self._times and self._times[0] <= now() - self._window:
+            self._times.popleft()
+        if len(self._times) >= self._limit:
+            self.refused[kind] += 1
+            raise RetryAfter(5)
+        self._times.append(now())
+        self.made.append((now(), kind, chat, text))
+        return True
+
+
+class Paced(StandIn):
+    """An assistant whose events come at given times: each event stands behind the seconds before it."""
+
+    def __init__(self, *turns: list[tuple[float, Event]]) -> None:
+        super().__init__()
+        self.memory = type("Memory", (), {"store": InMemoryStore()})
+        self._paced = list(turns)
+        self.first_token = 0.0
+
+    async def play(self, turn: Any) -> Any:
+        """Yield the events of the next turn at their times."""
+        for seconds, event in self._paced.pop(0):
+            await asyncio.sleep(seconds)
+            if isinstance(event, Token):
+                self.first_token = self.first_token or now()
+            yield event
+
+
+def paced_door(bot: PacedBot, *turns: list[tuple[float, Event]]) -> tuple[TelegramDoor, Paced]:
+    """Return a door whose assistant plays these turns."""
+    assistant = Paced(*turns)
+    return TelegramDoor(cast(Assistant, assistant), Sender(bot.bot), lang="en"), assistant

@@ -9,7 +9,6 @@ from pydantic import SecretStr
 from agents.errors import ConfigError
 from agents.models import LONGEST, MOST_CHARACTERS, Model, Models
 from agents.models.caching import Caching
-from agents.models.openai_chat import CompatibleChat
 from agents.models.parameters import Parameters
 from agents.models.providers import make_chat
 from agents.models.rules import RulesModel
@@ -104,4 +103,7 @@ def _openai(name: str, endpoint: Endpoint, options: Mapping[str, object]) -> Bas
         "max_retries": endpoint.retries,
         "stream_usage": True,
     }
+    # The client takes a second to load, and `local:rules` needs none.
+    from agents.models.openai_chat import CompatibleChat  # noqa: PLC0415
+
     return CompatibleChat.model_validate({**settings, **options})

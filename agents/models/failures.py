@@ -14,14 +14,18 @@ from langchain_core.exceptions import (
 from agents.errors import Trouble
 from agents.models import openai_failures, provider_failures
 
-FAILURES: tuple[type[Exception], ...] = (ModelError, *openai_failures.FAILURES)
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 """Errors of the libraries when a provider sends a malformed piece of a reply."""
 
 
 def is_failure(failure: Exception) -> bool:
     """Tell whether an exception that came out of a model's call is the provider's."""
-    return isinstance(failure, FAILURES) or provider_failures.is_failure(failure)
+    return is_models(failure) or provider_failures.is_failure(failure)
+
+
+def is_models(failure: Exception) -> bool:
+    """Tell whether only a model's client raises such an exception, and no tool."""
+    return isinstance(failure, ModelError) or openai_failures.is_failure(failure)
 
 
 def diagnose(failure: Exception) -> Trouble:
@@ -30,7 +34,7 @@ def diagnose(failure: Exception) -> Trouble:
         return "key_refused"
     if isinstance(failure, ContextOverflowError) or openai_failures.overflows(failure):
         return "too_long"
-    if isinstance(failure, openai_failures.FAILURES) or getattr(failure, "is_retryable", False):
+    if openai_failures.is_failure(failure) or getattr(failure, "is_retryable", False):
         retryable = getattr(failure, "is_retryable", False) and not isinstance(failure, ModelConnectionError)
         return "busy" if retryable else "unavailable"
     return provider_failures.trouble(failure)

@@ -15,7 +15,7 @@ from langgraph.types import Command
 
 from agents.errors import ContractError, ModelUnavailable
 from agents.events import Event, ToolEnd, ToolStart
-from agents.models.failures import FAILURES, diagnose
+from agents.models.failures import diagnose, is_models
 from agents.models.message_order import in_order
 from agents.models.thinking import ThinkingFilter, without_thinking
 from agents.state import SUPERVISOR
@@ -60,7 +60,9 @@ class AgentCall:
             return await task
         except ParentCommand as passed:
             return _hand_back(passed.args[0], messages)
-        except FAILURES as failure:
+        except Exception as failure:
+            if not is_models(failure):
+                raise
             raise ModelUnavailable(diagnose(failure), f"agent of {self.speaker}") from failure
         finally:
             task.cancel()

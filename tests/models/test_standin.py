@@ -31,10 +31,10 @@ def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 async def test_a_sample_writes_nothing_wrong(tmp_path: Path, lang: str) -> None:
-    """Every twelfth aside, each in another dialog, and every twentieth wish; the slow tests say all of them."""
+    """Every 24th aside, each in another dialog, and every 40th wish; the slow tests say all of them."""
     held = HELD[lang]
-    asides = [Row(row.text, held[place % len(held)]) for place, row in enumerate(rows("nothing", lang)[::12])]
-    wishes = [row for table in WRITING for row in rows(table, lang)[::20]]
+    asides = [Row(row.text, held[place % len(held)]) for place, row in enumerate(rows("nothing", lang)[::24])]
+    wishes = [row for table in WRITING for row in rows(table, lang)[::40]]
     seen = await outcomes(tmp_path / "said.db", lang, [*asides, *wishes])
     assert wrong(seen) == []
     assert missed(seen) <= MOST_MISSED

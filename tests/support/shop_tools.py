@@ -1,21 +1,19 @@
 """A shop for tests of the tool layer: orders to choose from, returns to write, a form, players and failures."""
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from langchain_core.tools import tool
-from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, Field
 
-from agents.context import Context
 from agents.events.views import CardList, Entry, Notice
 from agents.identifiers import Opaque
 from agents.models.script import Call, Line
 from agents.speaker import Speakers
 from agents.toolkit.result import Answer, Option, Refused, choice, request, result
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits
 
-Runtime = ToolRuntime[Context, Any]
 OrderId = Annotated[str, Opaque("order")]
 ORDERS = {
     "0b7e6f0a-6c1e-4c53-9a55-6a1d0c2f9a11": ("Blue shoes", 60.0),

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.tools import BaseTool, tool
-from langgraph.prebuilt import ToolRuntime
 
-from agents.context import Context
 from agents.events.views import Link
 from agents.speaker import Speakers
 from agents.toolkit.result import Answer, result
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits
 
-Runtime = ToolRuntime[Context, Any]
 Step = Callable[[str], Awaitable[None]]
 
 

@@ -17,13 +17,13 @@ from agents.models.rules import RulesModel
 from agents.models.script import Call, Line
 from agents.speaker import Speakers
 from agents.toolkit.result import Answer, result
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits
 from app.assistant import Turn
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support import shop_tools
 from tests.support.scripted_assistant import stage
-from tests.support.shop_tools import Runtime
 from tests.support.user_words import user_words
 
 ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"

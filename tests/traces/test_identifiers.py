@@ -13,12 +13,13 @@ from agents.questions import CHOICE
 from agents.speaker import Speakers
 from agents.toolkit.guard import parameters
 from agents.toolkit.result import Answer, Option, choice, result, schema_of
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.signature import signature
 from agents.toolkit.traits import traits, traits_of
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support import shop_tools
-from tests.support.shop_tools import ORDERS, OrderId, Runtime
+from tests.support.shop_tools import ORDERS, OrderId
 
 SHOES, HAT, COAT = ORDERS
 BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]

@@ -1,24 +1,22 @@
 """What is refined by what the user saw: "only those with a high rating", "the second one" of the list just shown."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pytest
 from langchain_core.tools import tool
-from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel
 
-from agents.context import Context
 from agents.events.views import CardList, Entry
 from agents.identifiers import Opaque
 from agents.models.script import Call
 from agents.speaker import Speakers
 from agents.toolkit.result import Answer, result
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat, told
 
-Runtime = ToolRuntime[Context, Any]
 HotelId = Annotated[str, Opaque("hotel")]
 Lang = Literal["en", "ru"]
 HOTELS = {
@@ -39,7 +37,7 @@ class Hotel(BaseModel):
 @tool(response_format="content_and_artifact")
 async def find_hotels(runtime: Runtime, least_rating: float = 0, only: list[HotelId] | None = None) -> Answer:
     """Find hotels, with at least a rating, or only some of those that are known."""
-    lang: Lang = runtime.state["lang"]
+    lang: Lang = "ru" if runtime.state["lang"] == "ru" else "en"
     fitting = [id for id in only or HOTELS if HOTELS[id][lang][1] >= least_rating]
     return result([Hotel(id=id, name=HOTELS[id][lang][0]) for id in fitting], view=shown(lang, *fitting))
 

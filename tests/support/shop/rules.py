@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.toolkit.result import Refused
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import StateCheck
-from tests.support.shop.store import Record, Runtime, Shop
+from tests.support.shop.store import Record, Shop
 
 GIFT_CARD = "gift_card"
 

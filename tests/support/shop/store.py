@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import aiosqlite
-from langgraph.prebuilt import ToolRuntime
 
-from agents.context import Context
 from agents.memory.connection import connect
 from agents.toolkit.result import Refused
+from agents.toolkit.runtime import Runtime
 
-Runtime = ToolRuntime[Context, Any]
 Record = dict[str, Any]
 Kind = Literal["users", "orders", "products"]
 ADVICE: Mapping[Kind, str] = {

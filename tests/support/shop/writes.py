@@ -10,6 +10,7 @@ from langchain_core.tools import tool
 from pydantic import Field
 
 from agents.toolkit.result import Answer, Refused, result
+from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits
 from tests.support.shop.rules import (
     GIFT_CARD,
@@ -23,7 +24,7 @@ from tests.support.shop.rules import (
     variants,
     when,
 )
-from tests.support.shop.store import Runtime, writing
+from tests.support.shop.store import writing
 from tests.support.shop.types import ORDER, USER_RECORD, ItemId, OrderId, PaymentId, UserId
 
 Items = Annotated[list[ItemId], Field(min_length=1)]

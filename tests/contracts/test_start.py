@@ -1,0 +1,21 @@
+"""What a start loads."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LATE = ("openai", "langchain_openai", "telegram", "mcp")
+"""Packages that take long to load; each is loaded when it is needed."""
+
+
+@pytest.mark.slow
+def test_a_start_without_a_provider_loads_no_client() -> None:
+    """The terminal with `local:rules` is ready sooner without them."""
+    code = (
+        f"import sys, app.composition, app.terminal.door; sys.exit(' '.join(set({LATE!r}) & sys.modules.keys()) or 0)"
+    )
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, "")

@@ -4,6 +4,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from agents.citations import Source
 from agents.identifiers import NumberedIds
 from agents.talk import Pending, Talk
 
@@ -56,6 +57,20 @@ class Shown(TypedDict):
     """Its lines, each with the number by which the user can call it."""
 
 
+class NumberedSource(Source):
+    """A document that the model was given; its place in the list is its number."""
+
+    mark: str
+    """A short mark of the passage, by which it keeps its number when it is found again."""
+
+
+class FoundSources(TypedDict):
+    """The sources of the last turn that searched."""
+
+    turn: int
+    sources: list[NumberedSource]
+
+
 class Own(TypedDict, total=False):
     """The keys of the state that belong to one person, beside their `talks`."""
 
@@ -79,6 +94,8 @@ class Own(TypedDict, total=False):
     """The identifiers that small numbers stand for in what models read."""
     labels: dict[str, str]
     """What identifiers are called, as far as results have told."""
+    sources: FoundSources | None
+    """What the last searches found; answers may cite it until the next turn that searches."""
     wrote: int
     """The last turn in which a tool wrote something."""
     foreign: bool

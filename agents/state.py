@@ -1,11 +1,13 @@
 """What is remembered of a conversation: plain data and LangChain messages only, so that it can be read strictly."""
 
-from typing import Annotated, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, NotRequired, TypeVar
 
 from langchain_core.messages import AnyMessage
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
+from agents.citations import Citation, Source
 from agents.person import Heard, Own, Person
 from agents.talk import Json, Pending, Talk, merge_talks
 from agents.verdict import StoredVerdict, Vote
@@ -20,6 +22,8 @@ class Said(TypedDict):
     speaker: str
     """The supervisor or a dialog, by name."""
     text: str
+    citations: NotRequired[list[Citation]]
+    """The numbers of sources in the text, if there are any."""
 
 
 def append(items: list[Item], added: list[Item] | None) -> list[Item]:
@@ -100,6 +104,12 @@ def messages_of(state: State, name: str) -> list[AnyMessage]:
 def form_of(state: State, name: str) -> Json:
     """Return the values of a dialog's form."""
     return talk_of(state, name).get("form") or {}
+
+
+def sources_of(state: State) -> Sequence[Source]:
+    """Return the sources that an answer may cite; the place of each is its number."""
+    stored = state.get("sources")
+    return stored["sources"] if stored else []
 
 
 def with_talk(state: State, name: str, talk: Talk) -> State:

@@ -14,6 +14,7 @@ from agents.memory.people import writers_of
 from agents.state import SUPERVISOR
 from agents.text.clean import clean, safe_json
 from agents.toolkit.card import ToolCard
+from app.cited_text import with_list
 from app.sentences import say
 
 
@@ -79,7 +80,7 @@ def history_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
     shown = []
     for line in lines:
         who = speaker_of(line, lines, lang)
-        text = indent(clean(line.text).strip(), "    ").strip()
+        text = indent(clean(with_list(line.text, line.metadata.get("citations", []))).strip(), "    ").strip()
         stopped = f"  ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
         shown.append(f"{moment(line.at_ms)}  {clean(who)}: {text}{stopped}")
     return shown

@@ -5,6 +5,7 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
+from agents.citations import CitedReply
 from agents.context import Context, emitter
 from agents.events import Event, Message
 from agents.state import Plain, Said, State
@@ -62,8 +63,21 @@ def put(update: Update) -> Move:
 
 def say(speaker: str, text: str, *, shown: bool = False, original: str = "") -> Change:
     """Say something to the user; `shown` and `original` are those of the event `Message`."""
-    message = Message(speaker=speaker, text=text, shown=shown, original=original)
-    return {"said": [{"speaker": speaker, "text": text}]}, [message]
+    return say_cited(speaker, CitedReply(text), shown=shown, original=original)
+
+
+def say_cited(speaker: str, reply: CitedReply, *, shown: bool = False, original: str = "") -> Change:
+    """Say something to the user that may cite sources."""
+    message = Message(
+        speaker=speaker,
+        text=reply.text,
+        shown=shown,
+        original=original,
+        citations=reply.citations,
+        unknown_sources=reply.unknown,
+    )
+    line: Said = {"speaker": speaker, "text": reply.text}
+    return {"said": [{**line, "citations": [*reply.citations]} if reply.citations else line]}, [message]
 
 
 def emit(runtime: Runtime[Context], events: Iterable[Event]) -> None:

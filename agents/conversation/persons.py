@@ -27,6 +27,7 @@ BLANK: Own = {
     "screen": [],
     "aliases": {},
     "labels": {},
+    "sources": None,
     "wrote": -1,
     "foreign": False,
     "declined": [],

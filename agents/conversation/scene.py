@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+from agents.citations import uncited
 from agents.scene import Scene
 from agents.speaker import Speaker, Speakers
 from agents.state import State, form_of, messages_of
@@ -34,8 +35,8 @@ class Scenes:
         return replace(
             self._settings[key],
             text=state["heard"]["text"] or "",
-            reply=None if last is None else spoken[last].text,
-            before=[m.text for m in spoken[:last][-BEFORE:]],
+            reply=None if last is None else uncited(spoken[last].text),
+            before=[uncited(m.text) for m in spoken[:last][-BEFORE:]],
             paused=[name for name in state.get("paused", []) if name != dialog.name],
             form=form,
             missing=missing(dialog.form, form) if dialog.form else [],

@@ -2,12 +2,15 @@
 
 `str(event)` is one line of a trace; `event.plain()` is one JSON object of the outside contract.
 This module has the events of turns, messages, questions and tools; `agents.events.handover` those of decisions and
-hand-overs, `agents.events.models` those of model calls, `agents.events.views` what tools put on the screen.
+hand-overs, `agents.events.models` those of model calls, `agents.events.views` what tools put on the screen,
+`agents.events.search` what a search finds.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
+
+from agents.citations import Citation
 
 VERSION = 1
 RETRY = "model_retry"
@@ -91,9 +94,15 @@ class Token(Event):
     type: ClassVar[str] = "token"
     speaker: str
     text: str
+    citations: Sequence[Citation] = ()
+    """The numbers of sources in this piece."""
 
     def __str__(self) -> str:
         return self.text
+
+    def plain(self) -> dict[str, Any]:
+        """Return the event without citations where it has none."""
+        return _without_empty(super().plain(), "citations")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,9 +146,17 @@ class Message(Event):
     shown: bool = False
     original: str = ""
     """The words of the model, when a view is shown in their place."""
+    citations: Sequence[Citation] = ()
+    """The numbers of sources in the text, such as "[1]", each with its source."""
+    unknown_sources: int = 0
+    """How many numbers the model gave that stand for no source; they were left out."""
 
     def __str__(self) -> str:
         return f"{self.speaker}: {self.text}{' ^C' if self.interrupted else ''}"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the event without citations where it has none."""
+        return _without_empty(super().plain(), "citations", "unknown_sources")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,3 +211,7 @@ class TurnEnd(Event):
 
     def __str__(self) -> str:
         return f"turn over, {self.dialog or 'supervisor'} listens"
+
+
+def _without_empty(plain: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in plain.items() if name not in names or value}

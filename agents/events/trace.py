@@ -4,12 +4,13 @@ from collections.abc import Iterable
 
 from agents.events import Error, Event, Forgetting, Interrupt, Message, PrivateMessage, ToolEnd, TurnStart
 from agents.events.handover import Handover, Observed
+from agents.events.search import Images, Sources
 from agents.events.views import View
 
 
 def trace(events: Iterable[Event]) -> str:
     """Return the lines of a trace: what was said, who took over and why, what tools did."""
-    kinds = (TurnStart, Handover, ToolEnd, Interrupt, Error, View, PrivateMessage, Forgetting)
+    kinds = (TurnStart, Handover, ToolEnd, Interrupt, Error, View, Sources, Images, PrivateMessage, Forgetting)
     lines = [str(event) for event in events if isinstance(event, kinds) or _matters(event)]
     return "\n".join(lines)
 

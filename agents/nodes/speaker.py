@@ -2,63 +2,39 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 
+from agents.citations import CitedReply, cited
 from agents.context import Context, emitter
-from agents.conversation.changes import NOTHING, Change, Update, emit, say
+from agents.conversation.changes import NOTHING, Change, Update, emit, say_cited
 from agents.conversation.heard import heard_so_far
 from agents.conversation.prompt import Prompting
 from agents.conversation.screen import show
 from agents.errors import ModelUnavailable
-from agents.events import RETRY, Error, Event, Token
+from agents.events import RETRY, Error
 from agents.events.views import View, stored_view
 from agents.history import cut_harder
 from agents.memory.preferences import intent_of_user
 from agents.memory.store import namespace_of
-from agents.models.reply import Listener, reply
+from agents.models.reply import Listener
+from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
 from agents.nodes.agent import AgentCall
+from agents.nodes.draft import Draft
 from agents.nodes.tools import with_few_calls
 from agents.speaker import Speaker
-from agents.state import State, messages_of, talk_of, with_talk
+from agents.state import State, messages_of, sources_of, talk_of, with_talk
 from agents.talk import TalkUpdate
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.verdict import STAY, Verdict
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
-
-
-class Draft:
-    """The text of a reply on its way to the screen; held back until released."""
-
-    def __init__(self, speaker: str, emit: Callable[[Event], None], *, held: bool) -> None:
-        self.speaker, self.emit, self.held = speaker, emit, held
-        self._waiting: list[str] = []
-
-    def hear(self, text: str) -> None:
-        """Take the next piece from the model."""
-        if self.held:
-            self._waiting.append(text)
-        else:
-            self.emit(Token(speaker=self.speaker, text=text))
-
-    def take_back(self) -> None:
-        """Drop what came so far: it was the model's thinking."""
-        self._waiting.clear()
-        if not self.held:
-            self.emit(Error(code=RETRY, text=""))
-
-    def release(self) -> None:
-        """Show what was held back, and from now on everything at once."""
-        self.held = False
-        for text in self._waiting:
-            self.hear(text)
 
 
 class Speaking:
@@ -73,7 +49,8 @@ class Speaking:
             state = await self._with_form(state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None
         view = stored_view(body) if (body := state.get("view")) else None
-        draft = Draft(self.speaker.name, emitter(runtime), held=waiting or view is not None)
+        held = waiting or view is not None
+        draft = Draft(self.speaker.name, emitter(runtime), held=held, sources=sources_of(state))
         news = self.prompting.news(self.speaker, state, await self._context(runtime))
         task = asyncio.create_task(self._reply(self._with_messages(state, added=news), runtime, draft))
         try:
@@ -83,6 +60,7 @@ class Speaking:
             if view is None:
                 draft.release()
             message, lost = await task
+            draft.end()
             message = with_few_calls(message, runtime.context.limits.calls_per_reply)
         finally:
             task.cancel()
@@ -114,7 +92,7 @@ class Speaking:
         listener = Listener(self.speaker.name, draft.emit, draft.hear, draft.take_back, thread=runtime.context.thread)
         messages = self.prompting.messages(self.speaker, state, runtime.context)
         tools = [*self.prompting.tools(self.speaker, state["lang"]), *self.prompting.picked(self.speaker, state)]
-        return await reply(runtime.context.models.chain(self.speaker.name), messages, tools, listener)
+        return await reply_of(runtime.context.models.chain(self.speaker.name), messages, tools, listener)
 
     def _with_messages(self, state: State, *, added: Sequence[AnyMessage] = (), lost: int = 0) -> State:
         """Return the state with other messages in the speaker's history: some added, or the first ones lost."""
@@ -127,7 +105,9 @@ class Speaking:
 
     def _written(self, state: State, news: Sequence[AnyMessage], message: AIMessage, view: View | None) -> Change:
         """Write the reply down; the user sees the view of the last tool instead, if it gave one."""
-        talk = talk_of(state, self.speaker.name)
+        talk, reply = talk_of(state, self.speaker.name), _with_citations(message, state)
+        if reply.source != message.text:
+            message = message.model_copy(update={"content": reply.source})
         written: TalkUpdate = {"add": [*news, message]}
         if "form" in talk:
             written["form"] = talk["form"]
@@ -135,9 +115,9 @@ class Speaking:
             written["summary"] = talk.get("summary", "")
         if view is not None:
             shows = all(self._passes(call["name"]) for call in message.tool_calls)
-            spoken, events = show(view, self.speaker.name, state, message.text) if shows else NOTHING
+            spoken, events = show(view, self.speaker.name, state, reply.text) if shows else NOTHING
         else:
-            spoken, events = say(self.speaker.name, message.text) if message.text.strip() else NOTHING
+            spoken, events = say_cited(self.speaker.name, reply) if reply.text.strip() else NOTHING
             if code := message.response_metadata.get(CUT):
                 events = [*events, Error(code=code, text=phrase(code, state["lang"]))]
         update: Update = {"verdict": STAY.plain(), **spoken, "talks": {self.speaker.name: written}}
@@ -164,3 +144,12 @@ class Speaking:
             return state
         item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), self.speaker.name)
         return with_talk(state, self.speaker.name, {**talk, "form": item.value if item else {}})
+
+
+def _with_citations(message: AIMessage, state: State) -> CitedReply:
+    """Return a reply with its citations; its model reads its own marks again, but none that stand for nothing."""
+    reply = cited(message.text, sources_of(state))
+    if reply.text.strip() or message.tool_calls or not message.text.strip():
+        return reply
+    text = phrase("cited_only", state["lang"])
+    return CitedReply(text, source=text, unknown=reply.unknown)

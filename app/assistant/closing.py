@@ -71,7 +71,7 @@ class Closing:
             talks_update = Overwrite(merge_talks(state["talks"], {speaker: {"messages": messages}}))
         update = {**message_update, **own, **over, "talks": talks_update}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
-        message = Message(speaker=speaker, text=run.shown, interrupted=True)
+        message = Message(speaker=speaker, text=run.shown, interrupted=True, citations=run.citations)
         run.messages.append(message)
         run.recording.note(message)
         await self._store(run, entry, "interrupted")
@@ -99,7 +99,9 @@ class Closing:
         for message in run.messages:
             stopped = {"interrupted": True, "interrupt_timestamp": now} if message.interrupted else {}
             original = {"original": message.original} if message.original else {}
-            metadata = {"source": "llm" if entry.text is not None else "greeting", **stopped, **original, **to}
+            pictures = {"images": run.images} if run.images and message is run.messages[0] else {}
+            source = "llm" if entry.text is not None else "greeting"
+            metadata = {"source": source, **stopped, **original, **_citing(message), **pictures, **to}
             lines.append(
                 TranscriptLine("assistant", message.speaker, message.text, run.turn, entry.message_id, now, metadata)
             )
@@ -109,3 +111,9 @@ class Closing:
         # Of a turn that was stopped or failed nobody knows whether the guess was right.
         guess = run.guess.logged() if status == "done" else None
         await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess)
+
+
+def _citing(message: Message) -> dict[str, object]:
+    """Return what the transcript keeps of a message's sources; nothing for a message without any."""
+    kept = {"citations": [*message.citations], "unknown_sources": message.unknown_sources}
+    return {name: value for name, value in kept.items() if value}

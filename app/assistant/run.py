@@ -8,11 +8,13 @@ from typing import cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
+from agents.citations import Citation, shifted
 from agents.context import Context
 from agents.conversation.changes import Update
 from agents.events import RETRY, Error, Event, Message, Token, ToolStart
 from agents.events.handover import Guessed, Observed
 from agents.events.models import ModelStart, Replied
+from agents.events.search import Images, ShownImage
 from agents.replay.record import Recording
 from agents.state import State
 from app.assistant.guess_outcome import GuessOutcome
@@ -51,9 +53,15 @@ class Run:
         self.state = cast(State, snapshot.values)
         self.turn: int = self.state.get("turn", 0) + (0 if is_resumed else 1)
         lines = self.state.get("said", []) if is_resumed else []
-        self.messages = [Message(speaker=line["speaker"], text=line["text"]) for line in lines]
+        self.messages = [
+            Message(speaker=line["speaker"], text=line["text"], citations=line.get("citations", [])) for line in lines
+        ]
+        self.images: list[ShownImage] = []
+        """The pictures that were shown."""
         self.shown = ""
         """The text shown since the last complete message."""
+        self.citations: list[Citation] = []
+        """The numbers of sources in that text."""
         self.speaker: str | None = None
         """The speaker of that text."""
         self.model_calls = 0
@@ -127,20 +135,28 @@ class Run:
             case Observed():
                 self.guess.note(event)
             case Token():
+                self.citations += shifted(event.citations, len(self.shown))
                 self.shown, self.speaker = self.shown + event.text, event.speaker
+            case Images(images=images):
+                self.images += images
             case Message():
                 self.messages.append(event)
-                self.shown, self.speaker, self._answered = "", None, True
+                self._show_nothing()
+                self.speaker, self._answered = None, True
             case ModelStart():
                 self.model_calls += 1
-                self.shown = ""
+                self._show_nothing()
                 # A model that observes adds nothing to the answer.
                 if event.speaker in self.state.get("talks", {}):
                     self._go_on()
             case ToolStart():
                 self._go_on()
             case Error(code=code) if code == RETRY:
-                self.shown = ""
+                self._show_nothing()
+
+    def _show_nothing(self) -> None:
+        """Note that nothing has been shown since the last complete message."""
+        self.shown, self.citations = "", []
 
     def _go_on(self) -> None:
         """Note that the turn goes on after an answer. A run that was told to stop is cancelled here."""

@@ -14,10 +14,11 @@ from agents.context import Context, make_context
 from agents.conversation.changes import Update
 from agents.conversation.persons import others_in, seen_by
 from agents.events import REBUILT, Error, Event, Message, TurnEnd, TurnStart
+from agents.events.search import Images
 from agents.help.chain import HelpChain
 from agents.limits import Limits
 from agents.memory import Memory
-from agents.memory.inbox import InboxEntry
+from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.questions import ask, worded
@@ -134,12 +135,10 @@ class TurnPlayer:
     async def _repeated(self, entry: InboxEntry, state: State) -> list[Event]:
         """Return the events of a message that was answered before: what was asked, said, and is still open."""
         lines = await self.memory.transcript.lines(entry.thread, message_id=entry.message_id)
-        messages = [
-            Message(speaker=line.speaker, text=line.text, interrupted=bool(line.metadata.get("interrupted")))
-            for line in lines
-            if line.role == "assistant"
-        ]
-        return [TurnStart(text=entry.text, source=entry.source), *_as_shown(messages, state), _end(state)]
+        answers = [line for line in lines if line.role == "assistant"]
+        messages = [message_of(line) for line in answers]
+        images = [Images(images=line.metadata["images"]) for line in answers if line.metadata.get("images")]
+        return [TurnStart(text=entry.text, source=entry.source), *images, *_as_shown(messages, state), _end(state)]
 
     async def _context(
         self, entry: InboxEntry, place: Place, snapshot: StateSnapshot, zone: ZoneInfo | None
@@ -178,6 +177,16 @@ class TurnPlayer:
             lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
         name = place.name if place.user == entry.user else ""
         return update_for(entry, chosen, snapshot, lines, is_shared=context.is_shared, name=name)
+
+
+def message_of(line: TranscriptLine) -> Message:
+    """Return what a line of the transcript says, as it was shown."""
+    return Message(
+        speaker=line.speaker,
+        text=line.text,
+        interrupted=bool(line.metadata.get("interrupted")),
+        citations=line.metadata.get("citations", []),
+    )
 
 
 def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:

@@ -10,6 +10,7 @@ from agents.memory.inbox import TranscriptLine
 from agents.memory.people import writers_of
 from agents.replay.record import Record
 from agents.text.clean import clean, safe_json
+from app.cited_text import with_list
 from app.cli.replay import rehearse
 from app.cli.stdout import stdout
 from app.cli.trace_test import trace_test
@@ -63,7 +64,8 @@ def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, M
     for line in lines:
         who = speaker_of(line, lines, lang)
         stopped = f" · ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
-        quoted = "\n".join(f"> {text}".rstrip() for text in line.text.strip().split("\n"))
+        shown = with_list(line.text.strip(), line.metadata.get("citations", []))
+        quoted = "\n".join(f"> {text}".rstrip() for text in shown.split("\n"))
         parts.append(f"**{who}** · {moment(line.at_ms)}{stopped}\n\n{quoted}")
     if forms:
         parts.append(f"## {say('export.forms', lang)}")

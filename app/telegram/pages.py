@@ -7,12 +7,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from urllib.parse import urlsplit
 
 from telegram import MessageEntity
 from telegramify_markdown import RenderConfig, convert
 
+from agents.citations import Citation
 from agents.events.links import is_told_by, is_web
 from agents.text.clean import clean
+from app.cited_text import addresses, marked, numbers, references, unmarked
 from app.plain_text import numbers_kept
 
 LOG = logging.getLogger(__name__)
@@ -22,6 +25,8 @@ MOST_ENTITIES = 100
 SEPARATORS = ("\n\n", "\n", " ")
 # The converter drops what looks like HTML; a character of the same width stands in for "<" meanwhile.
 STAND_IN = "\ue000"
+UNLINKED = (MessageEntity.PRE, MessageEntity.CODE, MessageEntity.TEXT_LINK)
+"""Formatting within which there can be no link."""
 _JOINED = "\u200d\ufe0f"
 
 
@@ -42,9 +47,12 @@ class _Span:
     entity: MessageEntity
 
 
-def pages(text: str, *, is_markdown: bool = True) -> list[Page]:
-    """Return a text as messages; none for a blank one. A text that cannot be formatted stays as it is."""
-    text = clean(text)
+def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] = ()) -> list[Page]:
+    """Return a text as messages; none for a blank one. A text that cannot be formatted stays as it is.
+
+    The numbers of its citations are links, and a list of the sources stands below.
+    """
+    text = clean(marked(text, citations))
     entities: Sequence[MessageEntity] = ()
     if is_markdown:
         try:
@@ -52,7 +60,31 @@ def pages(text: str, *, is_markdown: bool = True) -> list[Page]:
         except Exception as failure:
             # Whatever a model writes has to arrive; how it looks comes second.
             LOG.warning("an answer is sent without formatting (%s)", type(failure).__name__)
+    if citations:
+        text, entities = _with_sources(text, entities, citations)
     return list(_split(text, entities))
+
+
+def _with_sources(
+    text: str, entities: Sequence[MessageEntity], citations: Sequence[Citation]
+) -> tuple[str, list[MessageEntity]]:
+    """Make the numbers of a formatted text links, and add the list of sources; each shows where its link leads."""
+    links, by_number = list(entities), addresses(citations)
+    closed = [entity for entity in entities if entity.type in UNLINKED]
+    for number, begin, end in numbers(text):
+        place, length = utf16_length(text[:begin]), utf16_length(text[begin:end])
+        if number in by_number and not any(each.offset <= place < each.offset + each.length for each in closed):
+            links.append(MessageEntity(MessageEntity.TEXT_LINK, place, length, url=by_number[number]))
+    shown = f"{unmarked(text).rstrip()}\n"
+    for each in references(citations):
+        shown += f"\n[{each.number}] {each.title}"
+        if each.url:
+            host = urlsplit(each.url).netloc
+            links.append(
+                MessageEntity(MessageEntity.TEXT_LINK, utf16_length(shown) + 2, utf16_length(host), url=each.url)
+            )
+        shown += f" ({urlsplit(each.url).netloc})" if each.url else f" ({each.place})" if each.place else ""
+    return shown, links
 
 
 def utf16_length(text: str) -> int:

@@ -5,8 +5,10 @@ from collections.abc import Awaitable, Callable
 from telegram import InlineKeyboardMarkup, MessageEntity
 
 from agents.events import RETRY, Error, Event, Interrupt, Message, PrivateMessage
+from agents.events.search import Images
 from agents.events.views import Document, Link, Notice, Table, View
 from agents.text.clean import clean
+from app.cited_text import gallery
 from app.listing import columns
 from app.telegram.buttons import keyboard, link_buttons, web_app_keyboard
 from app.telegram.draft import LiveAnswer
@@ -63,11 +65,13 @@ class ChatScreen:
                 await self._say(text, buttons)
             case Message(text=text, interrupted=interrupted):
                 if text.strip():
-                    await self._sender.say(self._chat, text, instead=await self._so_far())
+                    await self._sender.say(self._chat, text, instead=await self._so_far(), citations=event.citations)
                 if interrupted:
                     await self._say(sentence("telegram", "stopped", await self._lang()))
             case View():
                 await self._draw(event)
+            case Images(images=images):
+                await self._draw(gallery(images, sentence("telegram", "images", await self._lang())))
             case PrivateMessage(user=user, text=text):
                 await self._hand_privately(user, text)
             case Error(code=code, text=text) if code != RETRY:

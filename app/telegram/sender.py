@@ -12,6 +12,7 @@ from telegram import Bot, InlineKeyboardMarkup, InputFile, ReplyKeyboardMarkup
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
 
+from agents.citations import Citation
 from app.telegram.bot import NO_PREVIEW
 from app.telegram.buttons import without_links
 from app.telegram.flood_control import FloodControl
@@ -58,8 +59,9 @@ class Sender:
         is_markdown: bool = True,
         keyboard: Keyboard = None,
         instead: int | None = None,
+        citations: Sequence[Citation] = (),
     ) -> bool:
-        """Send a text in as many messages as it takes; the last one carries the buttons.
+        """Send a text in as many messages as it takes, its sources below; the last one carries the buttons.
 
         `instead` is a message that the first of them takes the place of. Returns False if Telegram was out of reach
         for too long. A text that Telegram refuses counts as sent.
@@ -67,7 +69,7 @@ class Sender:
         Raises:
             Gone: the chat cannot be written to.
         """
-        return await self.show(chat, pages(text, is_markdown=is_markdown), keyboard, instead)
+        return await self.show(chat, pages(text, is_markdown=is_markdown, citations=citations), keyboard, instead)
 
     async def show(
         self, chat: int, pages: Sequence[Page], keyboard: Keyboard = None, instead: int | None = None

@@ -2,19 +2,23 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import TextIO
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from agents.citations import Citation
 from agents.events import RETRY, Error, Event, Interrupt, Message, PrivateMessage, Token, ToolStart, TurnStart
 from agents.events.models import ModelThinking
+from agents.events.search import Images, Sources
 from agents.events.views import Notice, View
 from agents.state import SUPERVISOR
 from agents.text.clean import clean, safe_json
+from app.cited_text import gallery, with_list
 from app.sentences import say
 from app.terminal.tty import Canvas
-from app.terminal.views import asked, drawn, markdown
+from app.terminal.views import Cited, asked, drawn, source_list
 from app.visit import Screen
 
 FRAME = 1 / 15
@@ -43,11 +47,13 @@ class PlainText(Screen):
         """Write a message, a view, or a remark on an error."""
         match event:
             case Message(text=text, interrupted=interrupted):
-                self._write(self._answers, text)
+                self._write(self._answers, with_list(text, event.citations))
                 if interrupted:
                     self._write(self._remarks, f"⏹ {say('stopped', self._lang)}")
             case PrivateMessage(text=text):
                 self._write(self._answers, text)
+            case Images(images=images):
+                self._write(self._answers, gallery(images, say("images", self._lang)).text())
             case Notice(message=text):
                 self._write(self._remarks, text)
             case Error(code=code, text=text) if code != RETRY:
@@ -74,12 +80,9 @@ class LiveMarkdown:
     def show(self, event: Event) -> None:
         """Show a piece of the answer, the answer, a view, an error, or what is being done meanwhile."""
         match event:
-            case TurnStart():
-                self._waits("…")
-            case ToolStart(speaker=speaker, tool=tool) if not self._preview:
-                self._waits(f"… {speaker}: {tool}")
-            case ModelThinking() if not self._preview:
-                self._waits(f"… {say('thinking', self.lang)}")
+            case TurnStart() | ToolStart() | Sources() | ModelThinking():
+                if not self._preview:
+                    self._waits(_progress(event, self.lang))
             case Token(speaker=speaker, text=text):
                 self._take(speaker, text)
             case Message(shown=False) | PrivateMessage():
@@ -88,6 +91,8 @@ class LiveMarkdown:
                 self._settle(*asked(event, self.lang))
             case View():
                 self._settle(*drawn(event))
+            case Images(images=images):
+                self._settle(*drawn(gallery(images, say("images", self.lang))))
             case Error(code=code) if code == RETRY:
                 self._preview = ""
                 self._waits("↻ …")
@@ -120,7 +125,7 @@ class LiveMarkdown:
     def _say(self, message: Message | PrivateMessage) -> None:
         if isinstance(message, PrivateMessage):
             message = Message(speaker=SUPERVISOR, text=message.text)
-        parts = _answer(message.speaker, message.text) if message.text else []
+        parts = _answer(message.speaker, message.text, message.citations) if message.text else []
         stopped = [Text(f"⏹ {say('stopped', self.lang)}", "dim")] if message.interrupted else []
         if parts or stopped:
             self._settle(*parts, *stopped)
@@ -144,7 +149,19 @@ class LiveMarkdown:
             self._redraw = None
 
 
-def _answer(speaker: str, text: str) -> list[RenderableType]:
-    """Name a dialog above what it says; the supervisor needs no name."""
+def _progress(event: Event, lang: str) -> str:
+    """Return what is being done, for the line that the answer will take the place of."""
+    match event:
+        case ToolStart(speaker=speaker, tool=tool):
+            return f"… {speaker}: {tool}"
+        case Sources(sources=sources):
+            return f"… {say('sources_read', lang, count=len(sources))}"
+        case ModelThinking():
+            return f"… {say('thinking', lang)}"
+    return "…"
+
+
+def _answer(speaker: str, text: str, citations: Sequence[Citation] = ()) -> list[RenderableType]:
+    """Name a dialog above what it says; the supervisor needs no name. The sources that it cites stand below."""
     named = [Text(clean(speaker), "bold cyan")] if speaker != SUPERVISOR else []
-    return [*named, markdown(text)]
+    return [*named, Cited(text, citations), *source_list(citations)]

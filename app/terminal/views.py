@@ -1,6 +1,6 @@
 """Draw views and questions for a terminal: every text is cleaned, every link shows its address."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from markdown_it import MarkdownIt
 from rich import box
@@ -8,14 +8,18 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markdown import Markdown
 from rich.measure import Measurement
+from rich.segment import Segment
+from rich.style import Style
 from rich.table import Column, Table
 from rich.text import Text
 
+from agents.citations import Citation
 from agents.events import Interrupt
 from agents.events.views import CardList, Document, Entry, Link, Notice, Player, View
 from agents.events.views import Table as TableView
 from agents.questions import hints
 from agents.text.clean import clean
+from app.cited_text import addresses, marked, numbers, references, unmarked
 from app.plain_text import numbers_kept
 
 LONGEST_LABEL = 200
@@ -70,6 +74,34 @@ def markdown(text: str) -> Markdown:
     # Rich would leave out what looks like HTML ("List<int>") and has no switch for it.
     drawing.parsed = _PARSER.parse(source)
     return drawing
+
+
+class Cited:
+    """A Markdown text whose citations are links of the terminal, where it can; the list below has their addresses."""
+
+    def __init__(self, text: str, citations: Sequence[Citation]) -> None:
+        self._drawing, self._addresses = markdown(marked(text, citations)), addresses(citations)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it in the width there is."""
+        for segment in console.render(self._drawing, options):
+            done = 0
+            for number, begin, end in numbers(segment.text):
+                yield Segment(unmarked(segment.text[done:begin]), segment.style)
+                link = Style(color="cyan", link=self._addresses.get(number))
+                yield Segment(unmarked(segment.text[begin:end]), (segment.style or Style()) + link)
+                done = end
+            yield segment if not done else Segment(unmarked(segment.text[done:]), segment.style)
+
+
+def source_list(citations: Sequence[Citation]) -> list[RenderableType]:
+    """Return the sources that a text cites, each with its number and its address; nothing if it cites none."""
+    lines = []
+    for each in references(citations):
+        place = _address(each.place) if each.url else Text(each.place, "dim", overflow="fold")
+        gap = " — " if each.place else ""
+        lines.append(Text.assemble((f"[{each.number}] ", "cyan"), each.title, gap, place, overflow="fold"))
+    return ["", *lines] if lines else []
 
 
 class Grid:

@@ -1,0 +1,96 @@
+"""Cited texts as doors show them: numbers that lead to their sources, and a list of the sources below."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from agents.citations import Citation, Source, sources_of
+from agents.events.links import is_web
+from agents.events.search import ShownImage
+from agents.events.views import MOST_ENTRIES, CardList, Entry
+from agents.text.clean import clean
+
+# Markdown would take "[1][2]" for a link. A number is drawn in signs of the private use area meanwhile: each is as wide
+# as the sign it stands for, in a terminal and in UTF-16.
+_BASE = 0xE100
+_STAND_INS = {ord(sign): _BASE + ord(sign) for sign in "[]0123456789"}
+_SIGNS = {stand_in: sign for sign, stand_in in _STAND_INS.items()}
+_NUMBER = re.compile(
+    f"{chr(_BASE + ord('['))}([{chr(_BASE + ord('0'))}-{chr(_BASE + ord('9'))}]+){chr(_BASE + ord(']'))}"
+)
+_FOREIGN = re.compile(f"[{chr(_BASE)}-{chr(_BASE + 0x7F)}]")
+LONGEST_TITLE = 120
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A source as people see it; `url` is empty where there is nothing on the web to open."""
+
+    number: int
+    """The number that people see, from 1."""
+    title: str
+    place: str
+    """The address, or where it stands in the user's own documents; empty where the title says it."""
+    url: str
+
+
+def references(citations: Sequence[Citation]) -> list[Reference]:
+    """Return the sources that a text cites, each once, in the order of their numbers."""
+    return [_reference(number, source) for number, source in sources_of(citations).items()]
+
+
+def listed(citations: Sequence[Citation]) -> list[str]:
+    """Return the sources that a text cites as lines of plain text; none for a text that cites nothing."""
+    return [f"[{each.number}] {each.title}{f' — {each.place}' if each.place else ''}" for each in references(citations)]
+
+
+def with_list(text: str, citations: Sequence[Citation]) -> str:
+    """Return a text with the list of its sources below."""
+    return "\n".join([f"{text}\n", *listed(citations)]) if citations else text
+
+
+def marked(text: str, citations: Sequence[Citation]) -> str:
+    """Return a text whose citations Markdown leaves alone; `numbers` finds them in what it makes of the text."""
+    signs = _FOREIGN.sub("\ufffd", text)
+    parts, done = [], 0
+    for each in citations:
+        start, end = each["start"], each["end"]
+        if done <= start < end <= len(signs):
+            parts += [signs[done:start], signs[start:end].translate(_STAND_INS)]
+            done = end
+    return "".join([*parts, signs[done:]])
+
+
+def numbers(drawn: str) -> Iterator[tuple[int, int, int]]:
+    """Yield the citations in a text that was `marked` and drawn: the number from 0, where it begins, where it ends."""
+    for match in _NUMBER.finditer(drawn):
+        yield int(unmarked(match[1])) - 1, match.start(), match.end()
+
+
+def unmarked(drawn: str) -> str:
+    """Return a drawn text as it reads."""
+    return drawn.translate(_SIGNS)
+
+
+def addresses(citations: Sequence[Citation]) -> Mapping[int, str]:
+    """Return the web addresses of the sources that a text cites, by number from 0."""
+    return {each.number - 1: each.url for each in references(citations) if each.url}
+
+
+def gallery(images: Sequence[ShownImage], title: str) -> CardList:
+    """Return pictures as a list of links, each with its size and kind as far as they are known."""
+    entries = [Entry(image["title"] or image["url"], _facts(image), image["url"]) for image in images[:MOST_ENTRIES]]
+    return CardList(title=title, entries=entries)
+
+
+def _facts(image: ShownImage) -> str:
+    size = f"{image['width']}×{image['height']}" if image["width"] and image["height"] else ""
+    return ", ".join(filter(None, (size, image["mime_type"])))
+
+
+def _reference(number: int, source: Source) -> Reference:
+    url = source["url"] if is_web(source["url"]) else ""
+    place = clean(" ".join(source["url"].split()))
+    title = " ".join(clean(source["title"]).split()) or place
+    short = title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
+    return Reference(number + 1, short, "" if place == short else place, url)

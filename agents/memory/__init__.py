@@ -15,6 +15,7 @@ from agents.errors import BrokenState, ConfigError, UsageError
 from agents.memory.checkpoint_rows import Keep
 from agents.memory.checkpointer import KEPT, Saver
 from agents.memory.connection import connect, truncate
+from agents.memory.inbox_updates import Updates
 from agents.memory.ledger import Ledger
 from agents.memory.ledger_table import LedgerTable
 from agents.memory.locks import ThreadLocks
@@ -49,6 +50,7 @@ class Memory:
     ledger: Ledger
     notes: Notes
     undo: UndoLog
+    updates: Updates
     locks: ThreadLocks
     inode: tuple[int, int]
     """Which file was opened; another one may come to stand under its name."""
@@ -193,8 +195,8 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         entries = await stack.enter_async_context(LedgerTable.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
     reminders, notes = Reminders(connection, now), Notes(connection)
-    undo = UndoLog(connection, now)
-    return Memory(path, saver, store, transcript, reminders, Ledger(entries, locks), notes, undo, locks, _inode(path))
+    undo, updates, ledger = UndoLog(connection, now), Updates(connection), Ledger(entries, locks)
+    return Memory(path, saver, store, transcript, reminders, ledger, notes, undo, updates, locks, _inode(path))
 
 
 async def _empty_log(saver: Saver) -> None:

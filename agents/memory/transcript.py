@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from agents.errors import UsageError
-from agents.memory import gate_log, inbox
+from agents.memory import gate_log, inbox, inbox_updates
 from agents.memory.connection import Connection, Row, writing
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean
 from agents.memory.inbox_sql import ERASE, ERASE_PART, LETTERS, ONE, RECORDS, TABLES, THREADS, THREADS_OF, USERS
@@ -27,12 +27,20 @@ class Transcript:
             for sql in TABLES:
                 await self._connection.execute(sql)
 
-    async def accept(self, entry: InboxEntry) -> InboxEntry:
+    async def accept(self, entry: InboxEntry, updates: Sequence[int] = ()) -> InboxEntry:
         """Put a message into the inbox and return it as stored; do nothing when it is there already.
 
-        Raises UsageError when the id was used for another text, or a name is unfit for storage.
+        The messenger's updates that it is made of are closed with it. Raises UsageError when the id was used for
+        another text, or a name is unfit for storage.
         """
-        return await self._connection.write(partial(inbox.accept, _storable(entry)))
+
+        def accept(connection: sqlite3.Connection) -> InboxEntry:
+            stored = inbox.accept(_storable(entry), connection)
+            if stored.status == "open":
+                inbox_updates.link(connection, stored.thread, stored.message_id, updates)
+            return stored
+
+        return await self._connection.write(accept)
 
     async def accept_in_order(self, entry: InboxEntry) -> list[InboxEntry]:
         """Do what `accept` does; return the open messages that came before this one, oldest first, and then it."""
@@ -63,14 +71,19 @@ class Transcript:
     ) -> None:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
-        All in one transaction, with the record (one line) of a turn that is among the first, and what came of the
-        gate's guess. `lines` count as written for this message and turn. Raises UsageError when the message was never
-        accepted.
+        All in one transaction, with the updates that the message is made of, the record (one line) of a turn that is
+        among the first, and what came of the gate's guess. `lines` count as written for this message and turn. Raises
+        UsageError when the message was never accepted.
         """
         lines = [replace(line, text=clean(line.text), turn=turn, message_id=letter.message_id) for line in lines]
         closed = replace(letter, status=status, turn=turn)
         stored = None if record is None or turn > RECORDED else clean(record)
-        await self._connection.write(lambda connection: inbox.close(connection, closed, lines, stored, guess))
+
+        def close(connection: sqlite3.Connection) -> None:
+            inbox.close(connection, closed, lines, stored, guess)
+            inbox_updates.close_with(connection, clean(letter.thread), clean(letter.message_id))
+
+        await self._connection.write(close)
 
     async def tell(self, thread: str, line: TranscriptLine) -> TranscriptLine:
         """Append a line that nobody asked for to the last turn, and return it; do nothing if its id is there."""

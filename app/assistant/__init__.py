@@ -1,7 +1,7 @@
 """The entry for every door: `Assistant.play` takes a user message through the graph, once."""
 
 import uuid
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -120,19 +120,21 @@ class Assistant:
             yield stamp(Message(speaker=SUPERVISOR, text=text), end.turn)
             yield stamp(end, end.turn)
 
-    async def receive(self, turn: Turn) -> bool:
-        """Store a message that is to be played later, also by another process; False if it was stored before.
+    async def receive(self, turn: Turn, updates: Sequence[int] = ()) -> bool:
+        """Store a message that is to be played later, also by another process; False if it was answered before.
 
-        A message that `play` will refuse is not stored.
+        A message that `play` will refuse is not stored. `updates` are the rows of `memory.updates` that it is made
+        of; they are closed with it.
 
         Raises:
             UsageError: the id was used before with another text.
             sqlite3.Error: it could not be stored.
         """
-        if await self.memory.transcript.entry(turn.thread, turn.id):
+        stored = await self.memory.transcript.entry(turn.thread, turn.id)
+        if stored and stored.status != "open":
             return False
-        if self._refusal(turn) is None:
-            await self.memory.transcript.accept(turn.entry())
+        if stored or self._refusal(turn) is None:
+            await self.memory.transcript.accept(turn.entry(), updates)
         return True
 
     async def unanswered(self, thread: str, device: str, *, is_group: bool = False) -> list[Turn]:

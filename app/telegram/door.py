@@ -1,7 +1,7 @@
 """The door of the Telegram chats: it plays turns and shows them, and sends messages that answer nothing."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import aclosing
 from functools import partial
 
@@ -54,13 +54,17 @@ class TelegramDoor:
             raise Unreachable
         await self.assistant.tell(ring.thread, text, ring.id, ring.user)
 
-    async def recover(self) -> None:
-        """Take up the messages that were received and not answered before the process ended."""
+    async def recover(self, besides: Collection[str | None]) -> None:
+        """Take up the messages without an update, of older versions, that were not answered before the process ended.
+
+        `besides` are the ids of messages that have updates.
+        """
         for info in await self.assistant.threads():
             if (chat := chat_of(info.thread)) is None:
                 continue
             for turn in await self.assistant.unanswered(info.thread, DOOR, is_group=Place(chat).is_group):
-                self.attend(Place(chat), partial(self.play, chat, turn))
+                if turn.id not in besides:
+                    self.attend(Place(chat), partial(self.play, chat, turn))
 
     def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
         """Do something for a chat after what is queued before it; send an apology if it fails."""

@@ -81,11 +81,13 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
         async with AsyncExitStack() as stack:
             stack.push_async_callback(bot.shutdown)
             await connect(bot)
-            updater = Updater(bot, Inbox(door, name=bot.username, allowed=settings.telegram_allowed_users))
+            inbox = Inbox(door, bot, allowed=settings.telegram_allowed_users)
+            updater = Updater(bot, inbox)
             await stack.enter_async_context(updater)
             stack.push_async_callback(door.chats.close, PATIENCE)
             await offer_menus(bot, settings.app_lang)
-            await door.recover()
+            await assistant.memory.updates.enter(f"telegram {bot.id}")
+            await inbox.recover()
             clock = await stack.enter_async_context(ringing(assistant.memory, door.remind, threads=f"{PREFIX}*"))
             door.reached = clock.reached
             if (chat := settings.help_operator_chat) is not None:

@@ -3,13 +3,15 @@
 import logging
 from collections.abc import Callable
 
-from telegram import Bot, BotCommand, InlineKeyboardButton, InlineKeyboardMarkup
+from telegram import Bot, BotCommand
 from telegram.error import TelegramError
 
 from agents.events import Event
+from agents.memory.inbox_updates import StoredUpdate
 from agents.memory.store import namespace_of
 from app import slash_commands
 from app.assistant import Turn
+from app.telegram.answers import Answer
 from app.telegram.buttons import OF
 from app.telegram.door import TelegramDoor
 from app.telegram.place import DOOR, Place
@@ -27,12 +29,13 @@ class CommandDoor:
     name = DOOR
     is_traced = False
 
-    def __init__(self, door: TelegramDoor, place: Place, lang: str | None) -> None:
-        self._door, self._place, self._lang = door, place, lang
+    def __init__(self, door: TelegramDoor, place: Place, lang: str | None, stored: StoredUpdate) -> None:
+        self._door, self._place, self._lang, self._stored = door, place, lang, stored
 
     async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
         """Show a turn in the chat, as the turn of the command's message."""
         own = self._place.turn(turn.text, lang=self._lang, source=turn.source)
+        await self._door.assistant.receive(own, [self._stored.id])
         await self._door.play(self._place.chat, own)
         return True
 
@@ -42,34 +45,32 @@ class CommandDoor:
         return await stop_when_begun(door.assistant, thread, lambda: not door.chats.is_busy(chat), self._place.owner)
 
 
-async def run(door: TelegramDoor, place: Place, name: str, argument: str) -> None:
-    """Run a command and say its answer; one that asks first gets buttons.
+async def run(door: TelegramDoor, place: Place, name: str, argument: str, stored: StoredUpdate) -> Answer:
+    """Run a command and return its answer; one that asks first gets buttons. `stored` is the row that asked for it.
 
     Raises:
         Gone: the chat cannot be written to.
     """
     is_new = await door.assistant.state(place.thread, place.owner) is None
-    visit = Visit(door.assistant, CommandDoor(door, place, place.lang if is_new else None), place.thread, place.user)
+    visit = Visit(
+        door.assistant, CommandDoor(door, place, place.lang if is_new else None, stored), place.thread, place.user
+    )
     await visit.state()
     lang = await door.lang(place)
     answer = await slash_commands.run(name, argument, visit, lang)
     if visit.lang:
         settings = namespace_of(visit.owner, "settings")
         await door.assistant.memory.store.aput(settings, "language", {"lang": visit.lang})
-    await door.sender.say(place.chat, answer, is_markdown=False, keyboard=_buttons(place, name, argument, lang))
+    return Answer(answer, _buttons(place, name, argument, lang))
 
 
-def _buttons(place: Place, name: str, argument: str, lang: str) -> InlineKeyboardMarkup | None:
+def _buttons(place: Place, name: str, argument: str, lang: str) -> tuple[tuple[str, str], ...]:
     command = slash_commands.COMMANDS.get(name)
     words = argument.lower().split()
     if command is None or not command.yes or words[-1:] == [command.yes] or " ".join(words) not in command.arguments:
-        return None
+        return ()
     data = {"yes": " ".join([f"/{name}", *words, command.yes]), "no": KEEP}
-    row = [
-        InlineKeyboardButton(sentence("telegram", key, lang), callback_data=f"{sent}{OF}{place.owner}")
-        for key, sent in data.items()
-    ]
-    return InlineKeyboardMarkup([row])
+    return tuple((sentence("telegram", key, lang), f"{sent}{OF}{place.owner}") for key, sent in data.items())
 
 
 async def offer_menus(bot: Bot, default: str) -> None:

@@ -1,5 +1,6 @@
 """Taps on buttons: a tap answers its question once, and only from the user who was asked."""
 
+from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -7,6 +8,7 @@ from functools import partial
 from telegram import CallbackQuery, Message
 from telegram.error import TelegramError
 
+from agents.memory.inbox_updates import StoredUpdate
 from agents.questions import CHOICE, mark
 from app.telegram.buttons import Tap
 from app.telegram.door import TelegramDoor
@@ -14,28 +16,37 @@ from app.telegram.place import Place
 from prompts import sentence
 
 
-async def take(door: TelegramDoor, place: Place, query: CallbackQuery, tap: Tap, *, is_late: bool = False) -> None:
+async def take(
+    door: TelegramDoor, place: Place, query: CallbackQuery, tap: Tap, stored: StoredUpdate, *, is_late: bool = False
+) -> None:
     """Store the answer of a tap as a message of the user, once, and play it; a tap that is too late gets a remark.
+
+    The tap's row is closed with the message, or when the remark was made.
 
     Raises:
         sqlite3.Error: it could not be stored.
     """
     lang = await door.lang(place)
     turn = place.turn(None, id=f"{place.thread}#{tap.mark}", source=CHOICE)
+
+    async def beside(work: Awaitable[None]) -> None:
+        await work
+        await door.assistant.memory.updates.close(stored.id)
+
     if tap.asked != turn.owner:
-        door.chats.start(answer(query, sentence("telegram", "not_yours", lang)))
+        door.chats.start(beside(answer(query, sentence("telegram", "not_yours", lang))))
     elif await door.assistant.memory.transcript.entry(turn.thread, turn.id):
-        door.chats.start(settle(query))
+        door.chats.start(beside(settle(query)))
     elif text := await _text(door, place, tap, lang):
         turn = replace(turn, text=text)
-        await door.assistant.receive(turn)
+        await door.assistant.receive(turn, [stored.id])
         door.attend(place, partial(door.play, place.chat, turn))
         door.chats.start(settle(query))
     elif door.chats.is_busy(place.chat) and not is_late:
         # The turn that is being played may ask this question before it ends.
-        door.attend(place, partial(take, door, place, query, tap, is_late=True))
+        door.attend(place, partial(take, door, place, query, tap, stored, is_late=True))
     else:
-        door.chats.start(settle(query, sentence("telegram", "too_late", lang)))
+        door.chats.start(beside(settle(query, sentence("telegram", "too_late", lang))))
 
 
 async def settle(query: CallbackQuery, remark: str | None = None) -> None:

@@ -1,45 +1,40 @@
-"""Updates from Telegram: refuse strangers, store each update before it is acknowledged, queue it for its chat.
+"""Updates from Telegram: refuse strangers, store each update before it is acknowledged, have it done.
 
 Edited messages are not asked for: what was answered stays answered, and Telegram also reports edits nobody made.
 """
 
 import asyncio
+import json
 import logging
 import sqlite3
 import time
-from collections import deque
-from contextlib import suppress
 from functools import partial
 from typing import Literal
 
-from telegram import CallbackQuery, Message, Update
+from telegram import Bot, Message, Update, User
 from telegram.error import TelegramError
 
-from agents.person import FORWARDED
-from agents.questions.returned import PAGE, leads_to
-from app.slash_commands import parse
-from app.telegram import slash_commands
+from agents.memory.inbox_updates import StoredUpdate
 from app.telegram.addressed import addressed, place_of
-from app.telegram.buttons import OF, Tap
+from app.telegram.dispatch import Dispatch
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
-from app.telegram.sender import Gone
-from app.telegram.taps import answer, settle, take
-from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 WANTED = (Update.MESSAGE, Update.CALLBACK_QUERY)
 REFUSE_EVERY = 3600.0
-REMEMBERED = 1000
 
 
 class Inbox(asyncio.Queue[object]):
     """Take updates from the poller, which acknowledges an update only after `put` has returned."""
 
-    def __init__(self, door: TelegramDoor, *, name: str, allowed: frozenset[int] | Literal["*"]) -> None:
+    def __init__(self, door: TelegramDoor, bot: Bot, *, allowed: frozenset[int] | Literal["*"]) -> None:
         super().__init__()
-        self._door, self._name, self._allowed = door, name, allowed
-        self._seen: deque[int | str] = deque(maxlen=REMEMBERED)
+        self._door, self._bot, self._allowed = door, bot, allowed
+        self._name, self._key = bot.username, f"telegram {bot.id}"
+        self._dispatch = Dispatch(door, name=bot.username)
+        self._in_hand: set[int] = set()
+        """The rows that this process has taken up."""
         self._refused: dict[int, float] = {}
 
     async def put(self, item: object) -> None:
@@ -48,109 +43,69 @@ class Inbox(asyncio.Queue[object]):
         Raises:
             TelegramError: it could not be stored; the poller will bring it again.
         """
-        if not isinstance(item, Update) or item.update_id in self._seen:
+        if not isinstance(item, Update) or (addressee := self._addressee(item)) is None:
             return
         try:
-            await self._take(item)
+            stored = await self._door.assistant.memory.updates.take(self._key, key_of(item), _body(item))
+            await self._hand_on(item, stored, *addressee)
         except sqlite3.Error as failure:
             LOG.error("an update could not be stored (%s); it is asked for again", type(failure).__name__)
             raise TelegramError("not stored") from failure
+
+    async def recover(self) -> None:
+        """Take up what was received and not done before the process ended, in its order."""
+        waiting = await self._door.assistant.memory.updates.open(self._key)
+        await self._door.recover({stored.message_id for stored in waiting})
+        for stored in waiting:
+            update = Update.de_json(json.loads(stored.body or "{}"), self._bot)
+            if (addressee := self._addressee(update)) is None:
+                await self._door.assistant.memory.updates.close(stored.id)
+            else:
+                await self._hand_on(update, stored, *addressee)
+
+    async def _hand_on(self, update: Update, stored: StoredUpdate, place: Place, text: str | None) -> None:
+        """Have an update done, unless that was begun.
+
+        Raises:
+            sqlite3.Error: something could not be stored; the update is as if it had not been taken up.
+        """
+        if stored.body is None or stored.id in self._in_hand:
+            return
+        self._in_hand.add(stored.id)
+        try:
+            self._door.reached(place.thread)
+            await self._dispatch.take(place, update, stored, text)
+        except sqlite3.Error:
+            self._in_hand.remove(stored.id)
+            raise
         except Exception:
             # One update that is not understood must not keep the others waiting for ever.
-            LOG.exception("update %s: something went wrong", item.update_id)
-        self._seen.append(item.update_id)
+            LOG.exception("update %s: something went wrong", update.update_id)
+            await self._door.assistant.memory.updates.close(stored.id)
 
-    async def _take(self, update: Update) -> None:
+    def _addressee(self, update: Update) -> tuple[Place, str | None] | None:
+        """Return where an update comes from and what of it is addressed to the bot; None if it is not for the bot."""
         query, user = update.callback_query, update.effective_user
         message = query.message if query else update.message
         if message is None or user is None:
-            return
+            return None
         place = place_of(message, user)
         text = addressed(message, self._name) if isinstance(message, Message) and not query else None
-        if text is None and not query:
-            return
+        if (text is None and not query) or not self._is_admitted(place, message, user):
+            return None
+        return place, text
+
+    def _is_admitted(self, place: Place, message: object, user: User) -> bool:
+        """Tell whether a writer is answered; who is not is told so once in a while, and nothing of it is kept."""
         if user.is_bot:
             if isinstance(message, Message) and message.sender_chat:
                 # An administrator who hides behind the group is nobody in particular, and could be anybody.
                 self._once(place, message.sender_chat.id, "anonymous")
-            return
-        if self._allowed != "*" and user.id not in self._allowed:
-            self._refuse(place, user.id)
-            return
-        self._door.reached(place.thread)
-        if query:
-            await self._tap(place, query)
-        elif isinstance(message, Message) and text is not None:
-            await self._read(place, message, text)
-
-    async def _read(self, place: Place, message: Message, text: str) -> None:
-        if message.web_app_data:
-            await self._receive(place, message.web_app_data.data, PAGE)
-        elif call := parse(text):
-            name, argument = call
-            if name == "start" and argument and await self._returns_by(place, address := self._link(argument)):
-                await self._receive(place, address, PAGE)
-            else:
-                self._command(place, name, argument)
-        else:
-            await self._hear(place, message, text)
-
-    async def _tap(self, place: Place, query: CallbackQuery) -> None:
-        if tap := Tap.read(query.data or ""):
-            await take(self._door, place, query, tap)
-            return
-        data, _, asked = (query.data or "").partition(OF)
-        if asked != place.owner and (asked or place.is_group):
-            # In a group anybody can tap; a button of an older version does not say whose it is.
-            self._door.chats.start(answer(query, sentence("telegram", "not_yours", await self._door.lang(place))))
-            return
-        self._door.chats.start(settle(query))
-        if call := parse(data):
-            self._command(place, *call)
-
-    def _link(self, payload: str) -> str:
-        """Return the link to this bot that sends `/start` with a payload."""
-        return f"https://t.me/{self._name}?start={payload}"
-
-    async def _returns_by(self, place: Place, link: str) -> bool:
-        """Tell whether an open question declared that its page leads back by this link."""
-        question = await self._door.assistant.question(place.thread, place.owner)
-        return question is not None and leads_to(link, question.back)
-
-    async def _receive(self, place: Place, text: str, source: str) -> None:
-        """Store a message of the user and play it."""
-        turn = place.turn(text, source=source)
-        if await self._door.assistant.receive(turn):
-            self._door.attend(place, partial(self._door.play, place.chat, turn))
-
-    def _command(self, place: Place, name: str, argument: str) -> None:
-        if name == "stop":
-            # It must not wait for what it is to stop.
-            self._door.chats.start(self._stop(place))
-        else:
-            self._door.attend(place, partial(slash_commands.run, self._door, place, name, argument))
-
-    async def _stop(self, place: Place) -> None:
-        with suppress(Gone):
-            await slash_commands.run(self._door, place, "stop", "")
-
-    async def _hear(self, place: Place, message: Message, text: str) -> None:
-        if message.effective_attachment:
-            if not self._is_of_album(message):
-                self._door.attend(place, partial(self._door.remark, place, "only_text"))
-        elif text.strip():
-            await self._receive(place, text, FORWARDED if message.forward_origin else "message")
-
-    def _is_of_album(self, message: Message) -> bool:
-        """Tell whether another part of the message's album came before."""
-        album = message.media_group_id
-        if album is None or album in self._seen:
-            return album is not None
-        self._seen.append(album)
+            return False
+        if self._allowed == "*" or user.id in self._allowed:
+            return True
+        self._once(place, user.id, "stranger" if self._allowed else "closed", id=user.id)
         return False
-
-    def _refuse(self, place: Place, user: int) -> None:
-        self._once(place, user, "stranger" if self._allowed else "closed", id=user)
 
     def _once(self, place: Place, who: int, key: str, **variables: object) -> None:
         """Say a sentence to somebody who is not answered, once in a while."""
@@ -159,3 +114,17 @@ class Inbox(asyncio.Queue[object]):
         if who not in self._refused:
             self._refused[who] = now
             self._door.attend(place, partial(self._door.remark, place, key, **variables))
+
+
+def _body(update: Update) -> str:
+    # The library leaves the time of a message that it cannot see as a moment.
+    return json.dumps(update.to_dict(), ensure_ascii=False, default=lambda moment: int(moment.timestamp()))
+
+
+def key_of(update: Update) -> str:
+    """Return what is the same whenever Telegram brings an update; the numbers of updates begin anew at times."""
+    if query := update.callback_query:
+        return f"tap {query.id}"
+    if message := update.message:
+        return f"message {message.chat.id} {message.message_id}"
+    return f"update {update.update_id}"

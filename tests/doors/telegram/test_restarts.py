@@ -10,7 +10,9 @@ import pytest
 from agents.models.script import Script
 from app.settings import Settings
 from app.telegram import service
+from app.telegram.answers import Answer, give
 from app.telegram.bot import ServiceBot
+from app.telegram.place import Place
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
 from tests.support.telegram_people import ANN, PLAN, Echo, Open, until_stored
 from tests.support.telegram_server import TOKEN, BotApi
@@ -91,14 +93,62 @@ async def test_nothing_is_acknowledged_before_it_is_stored(
     async with door(Echo().models(ROLES)) as one:
         accept, acknowledged = one.assistant.memory.transcript.accept, list[int]()
 
-        async def failing(letter: Any) -> Any:
+        async def failing(letter: Any, *updates: Any) -> Any:
             acknowledged.append(world.offset)
             if len(acknowledged) == 1:
                 raise sqlite3.OperationalError("disk full")
-            return await accept(letter)
+            return await accept(letter, *updates)
 
         monkeypatch.setattr(one.assistant.memory.transcript, "accept", failing)
         message = world.says(ANN, "hello")
         assert await world.until_sent(ANN, 1) == ["hello"]
         assert all(offset <= message["message_id"] for offset in acknowledged[:2])
         await world.until(lambda: world.offset > message["message_id"])
+
+
+async def test_commands_taps_and_hints_outlive_a_restart(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waits behind a running turn is done by the next process, in its order and once."""
+    script.gates["supervisor"] = Gate(0)
+    script.add(supervisor=["never finished"])
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    voice = {"file_id": "1", "file_unique_id": "1", "duration": 3}
+    async with door(Echo().models(ROLES)):
+        world.says(ANN, "/forget")
+        await world.until_sent(ANN, 1)
+    async with door() as one:
+        waiting = [world.says(ANN, "one"), world.says(ANN, voice=voice), world.says(ANN, "/lang ru")]
+        world.taps(world.sent[0], "Yes, do it")
+        waiting += [world.says(ANN, "two")]
+        await until_stored(one, f"telegram-{ANN}", 2)
+    async with door(Echo().models(ROLES)) as one:
+        texts = await world.until_sent(ANN, 6)
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        assert [line.text for line in await one.assistant.history(f"telegram-{ANN}")] == ["two", "two"]
+    async with door(Echo().models(ROLES)) as one:
+        for message in waiting:
+            world.bring({"message": message})
+        world.says(ANN, "three")
+        assert (await world.until_sent(ANN, 7))[6:] == ["three"]
+    assert texts[1] == "one"
+    assert texts[2].startswith("I can only read text")
+    assert "ru" in texts[3]
+    assert "is deleted" in texts[4]
+    assert texts[5] == "two"
+
+
+async def test_an_answer_that_is_stored_is_not_found_out_again(door: Open, world: BotApi) -> None:
+    """A command that was run and not told of before the process ended is told of, and not run again."""
+    async with door(Echo().models(ROLES)) as one:
+        updates = one.assistant.memory.updates
+        stored = await updates.take("telegram 1234567", "tap 1", "{}")
+        await updates.answer(stored.id, '{"text": "It was done.", "buttons": []}')
+        [waiting] = await updates.open("telegram 1234567")
+
+        async def find() -> Answer:
+            raise AssertionError("found out again")
+
+        await give(one, Place(ANN), waiting, find)
+        assert await updates.open("telegram 1234567") == []
+    assert world.texts(ANN) == ["It was done."]

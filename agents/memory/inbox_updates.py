@@ -1,0 +1,109 @@
+"""What a messenger brings: each update is a row of the inbox until what it asks for is done.
+
+An update is stored before the messenger is told that it has arrived. A row that is closed keeps a digest and a time
+only, so that the same update is known when it comes again.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from agents.memory.connection import Connection
+from agents.memory.inbox import clean, now_ms
+from agents.memory.rare_table import RareTable
+
+NAME = "updates"
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS updates (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE, door TEXT NOT NULL,
+    received_ms INTEGER NOT NULL, body TEXT, answer TEXT, thread TEXT, message_id TEXT)""",
+    "CREATE INDEX IF NOT EXISTS updates_open ON updates (door) WHERE body IS NOT NULL",
+    "CREATE TABLE IF NOT EXISTS update_doors (id INTEGER PRIMARY KEY AUTOINCREMENT, door TEXT NOT NULL UNIQUE)",
+)
+COLUMNS = "SELECT id, body, answer, thread, message_id, received_ms FROM updates"
+CLOSE = "UPDATE updates SET body = NULL, answer = NULL, thread = NULL, message_id = NULL"
+LINK = "UPDATE updates SET thread = ?, message_id = ? WHERE id = ?"
+EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'updates'"
+KEPT_MS = 7 * 24 * 3600 * 1000
+"""How long a closed row is kept; a messenger keeps for a day what was not taken from it."""
+
+
+@dataclass(frozen=True)
+class StoredUpdate:
+    """An update as it is stored. `received_ms` is Unix time in milliseconds."""
+
+    id: int
+    body: str | None
+    """What the messenger said, as JSON; None when all that it asks for is done."""
+    answer: str | None = None
+    """What the door answers, as JSON, once that is known."""
+    thread: str | None = None
+    """The thread of the message that the update became a part of."""
+    message_id: str | None = None
+    received_ms: int = 0
+
+
+class Updates:
+    """Keep updates in SQLite; what a method has returned from survives a power cut."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._table = RareTable(connection, NAME, TABLES)
+
+    async def enter(self, door: str) -> bool:
+        """Note that a door uses the database; tell whether it was the first one. Drop what was closed long ago."""
+
+        def enter(connection: sqlite3.Connection) -> bool:
+            connection.execute("DELETE FROM updates WHERE body IS NULL AND received_ms < ?", (now_ms() - KEPT_MS,))
+            connection.execute("INSERT OR IGNORE INTO update_doors (door) VALUES (?)", (door,))
+            (first,) = connection.execute("SELECT door FROM update_doors ORDER BY id LIMIT 1").fetchone()
+            return bool(first == door)
+
+        return await self._table.write(enter)
+
+    async def take(self, door: str, key: str, body: str) -> StoredUpdate:
+        """Store an update, if it is not there, and return it as stored; `key` is its own within the door."""
+        digest = hashlib.sha256(f"{door} {key}".encode()).hexdigest()
+        return await self._table.write(partial(_take, digest, door, clean(body)))
+
+    async def open(self, door: str) -> list[StoredUpdate]:
+        """Return the updates of a door that were never closed, oldest first."""
+        rows = await self._table.rows(f"{COLUMNS} WHERE door = ? AND body IS NOT NULL ORDER BY id", (door,))
+        return [StoredUpdate(*row) for row in rows]
+
+    async def answer(self, id: int, answer: str) -> None:
+        """Store what the door answers, so that it is not found out again."""
+        sql = "UPDATE updates SET answer = ? WHERE id = ? AND body IS NOT NULL"
+        await self._table.write(lambda connection: _run(connection, sql, clean(answer), id))
+
+    async def close(self, *ids: int) -> None:
+        """Note that what the updates ask for is done."""
+        sql = f"{CLOSE} WHERE id = ? AND body IS NOT NULL"
+        await self._table.write(lambda connection: connection.executemany(sql, [(id,) for id in ids]).rowcount)
+
+
+def link(connection: sqlite3.Connection, thread: str, message_id: str, ids: Sequence[int]) -> None:
+    """Make updates a part of a message of the inbox; they are closed with it."""
+    if ids:
+        connection.executemany(LINK, [(thread, message_id, id) for id in ids])
+
+
+def close_with(connection: sqlite3.Connection, thread: str, message_id: str) -> None:
+    """Close the updates that are a part of a message."""
+    if connection.execute(EXISTS).fetchone():
+        sql = f"{CLOSE} WHERE body IS NOT NULL AND thread = ? AND message_id = ?"
+        connection.execute(sql, (thread, message_id))
+
+
+def _take(digest: str, door: str, body: str, connection: sqlite3.Connection) -> StoredUpdate:
+    row = connection.execute(f"{COLUMNS} WHERE digest = ?", (digest,)).fetchone()
+    if row is None:
+        sql = "INSERT INTO updates (digest, door, received_ms, body) VALUES (?, ?, ?, ?)"
+        cursor = connection.execute(sql, (digest, door, now_ms(), body))
+        return StoredUpdate(cursor.lastrowid or 0, body)
+    return StoredUpdate(*row)
+
+
+def _run(connection: sqlite3.Connection, sql: str, *values: object) -> None:
+    connection.execute(sql, values)

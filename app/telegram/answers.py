@@ -1,0 +1,57 @@
+"""Answers of the door itself, to commands and to what it cannot read: found out once, also over a restart."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from typing import Self
+
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup
+
+from agents.memory.inbox_updates import StoredUpdate
+from app.telegram.door import TelegramDoor
+from app.telegram.place import Place
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A text, and buttons side by side below it: what stands on each, and what it sends."""
+
+    text: str
+    buttons: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def read(cls, stored: str) -> Self:
+        """Return an answer from its stored form."""
+        fields = json.loads(stored)
+        return cls(fields["text"], tuple((label, data) for label, data in fields["buttons"]))
+
+    def stored(self) -> str:
+        """Return the answer as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    def keyboard(self) -> InlineKeyboardMarkup | None:
+        """Return the buttons as Telegram takes them."""
+        row = [InlineKeyboardButton(label, callback_data=data) for label, data in self.buttons]
+        return InlineKeyboardMarkup([row]) if row else None
+
+
+async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Callable[[], Awaitable[Answer]]) -> None:
+    """Send the answer to an update, which may have been found out before a restart, and close the update.
+
+    Raises:
+        Gone: the chat cannot be written to.
+    """
+    updates = door.assistant.memory.updates
+    try:
+        if update.answer is None:
+            answer = await find()
+            await updates.answer(update.id, answer.stored())
+        else:
+            answer = Answer.read(update.answer)
+        if answer.text.strip():
+            await door.sender.say(place.chat, answer.text, is_markdown=False, keyboard=answer.keyboard())
+    except Exception:
+        # An update that fails is not tried again at every start.
+        await updates.close(update.id)
+        raise
+    await updates.close(update.id)

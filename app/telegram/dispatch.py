@@ -1,0 +1,155 @@
+"""What each update asks for: a message is stored and played, a command run, a tap taken, and the rest is told of."""
+
+import logging
+from collections import deque
+from collections.abc import Awaitable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from telegram import CallbackQuery, Message, Update
+
+from agents.memory.inbox_updates import StoredUpdate
+from agents.person import FORWARDED
+from agents.questions.returned import PAGE, leads_to
+from app.assistant import Turn
+from app.slash_commands import parse
+from app.telegram import slash_commands
+from app.telegram.answers import Answer, give
+from app.telegram.buttons import OF, Tap
+from app.telegram.door import TelegramDoor
+from app.telegram.place import Place
+from app.telegram.sender import Gone
+from app.telegram.taps import answer, settle, take
+from prompts import sentence
+
+LOG = logging.getLogger(__name__)
+REMEMBERED = 1000
+
+
+class Dispatch:
+    """Have done what updates ask for; each is stored before, and closed when it is done."""
+
+    def __init__(self, door: TelegramDoor, *, name: str) -> None:
+        self._door, self._name = door, name
+        self._albums: deque[str] = deque(maxlen=REMEMBERED)
+
+    async def take(self, place: Place, update: Update, stored: StoredUpdate, text: str | None) -> None:
+        """Have an update done, in the order of its chat; `text` is what is addressed to the bot.
+
+        Raises:
+            sqlite3.Error: something could not be stored.
+        """
+        if await self._is_resumed(place, update, stored):
+            return
+        if query := update.callback_query:
+            await self._tap(place, query, stored)
+        elif isinstance(message := update.message, Message) and text is not None:
+            await self._read(place, message, text, stored)
+
+    async def _is_resumed(self, place: Place, update: Update, stored: StoredUpdate) -> bool:
+        """Play the message that an update became a part of before a restart; False if there is none."""
+        if stored.message_id is None or stored.thread is None:
+            return False
+        entry = await self._door.assistant.memory.transcript.entry(stored.thread, stored.message_id)
+        if entry is None or entry.status != "open":
+            return False
+        turn = replace(place.turn(entry.text, id=entry.message_id, source=entry.source), user=entry.user)
+        self._door.attend(place, partial(self._door.play, place.chat, turn))
+        if update.callback_query:
+            self._door.chats.start(settle(update.callback_query))
+        return True
+
+    async def _read(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
+        if message.web_app_data:
+            await self._receive(place, message.web_app_data.data, PAGE, stored)
+        elif call := parse(text):
+            name, argument = call
+            if name == "start" and argument and await self._returns_by(place, address := self._link(argument)):
+                await self._receive(place, address, PAGE, stored)
+            else:
+                self._command(place, name, argument, stored)
+        elif message.effective_attachment and not self._is_of_album(message):
+            self.tell(place, "only_text", stored)
+        elif text.strip() and not message.effective_attachment:
+            await self._receive(place, text, FORWARDED if message.forward_origin else "message", stored)
+        else:
+            await self._close(stored)
+
+    async def _tap(self, place: Place, query: CallbackQuery, stored: StoredUpdate) -> None:
+        if tap := Tap.read(query.data or ""):
+            await take(self._door, place, query, tap, stored)
+            return
+        data, _, asked = (query.data or "").partition(OF)
+        if asked != place.owner and (asked or place.is_group):
+            # In a group anybody can tap; a button of an older version does not say whose it is.
+            self._beside(answer(query, sentence("telegram", "not_yours", await self._door.lang(place))), stored)
+        elif call := parse(data):
+            self._door.chats.start(settle(query))
+            self._command(place, *call, stored)
+        else:
+            self._beside(settle(query), stored)
+
+    def tell(self, place: Place, key: str, stored: StoredUpdate, **variables: object) -> None:
+        """Answer an update with a sentence of `telegram.toml`."""
+
+        async def find() -> Answer:
+            return Answer(sentence("telegram", key, await self._door.lang(place), **variables))
+
+        self._door.attend(place, partial(give, self._door, place, stored, find))
+
+    def _link(self, payload: str) -> str:
+        """Return the link to this bot that sends `/start` with a payload."""
+        return f"https://t.me/{self._name}?start={payload}"
+
+    async def _returns_by(self, place: Place, link: str) -> bool:
+        """Tell whether an open question declared that its page leads back by this link."""
+        question = await self._door.assistant.question(place.thread, place.owner)
+        return question is not None and leads_to(link, question.back)
+
+    async def _receive(self, place: Place, text: str, source: str, stored: StoredUpdate) -> None:
+        """Store a message of the user and play it."""
+        turn = place.turn(text, source=source)
+        if await self._door.assistant.receive(turn, [stored.id]):
+            self._door.attend(place, partial(self._play, place, turn, stored))
+        else:
+            await self._close(stored)
+
+    async def _play(self, place: Place, turn: Turn, stored: StoredUpdate) -> None:
+        await self._door.play(place.chat, turn)
+        # A message that was refused has not been stored, and its update is not closed with it.
+        await self._close(stored)
+
+    def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
+        find = partial(slash_commands.run, self._door, place, name, argument, stored)
+        work = partial(give, self._door, place, stored, find)
+        if name == "stop":
+            # It must not wait for what it is to stop.
+            self._door.chats.start(_unless_gone(work()))
+        else:
+            self._door.attend(place, work)
+
+    def _beside(self, work: Awaitable[None], stored: StoredUpdate) -> None:
+        """Do what needs no order, and close the update."""
+
+        async def do() -> None:
+            await work
+            await self._close(stored)
+
+        self._door.chats.start(do())
+
+    async def _close(self, stored: StoredUpdate) -> None:
+        await self._door.assistant.memory.updates.close(stored.id)
+
+    def _is_of_album(self, message: Message) -> bool:
+        """Tell whether another part of the message's album came before."""
+        album = message.media_group_id
+        if album is None or album in self._albums:
+            return album is not None
+        self._albums.append(album)
+        return False
+
+
+async def _unless_gone(work: Awaitable[None]) -> None:
+    with suppress(Gone):
+        await work

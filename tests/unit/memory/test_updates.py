@@ -1,0 +1,58 @@
+"""What a messenger brings: a row until what it asks for is done, and known for a week after that."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.memory import Memory, inbox_updates
+from agents.memory.connection import connect
+from tests.support.tiny_graph import letter, reply
+
+DOOR = "telegram 1"
+
+
+async def test_an_update_is_taken_once(memory: Memory) -> None:
+    """The same one again is known, open or closed; another door's is another one."""
+    stored = await memory.updates.take(DOOR, "message 1", "{}")
+    assert await memory.updates.take(DOOR, "message 1", "{}") == (await memory.updates.open(DOOR))[0]
+    other = await memory.updates.take("telegram 2", "message 1", "{}")
+    await memory.updates.close(stored.id)
+    again = await memory.updates.take(DOOR, "message 1", "{}")
+    assert (again.id, again.body) == (stored.id, None)
+    assert [update.id for update in await memory.updates.open("telegram 2")] == [other.id]
+
+
+async def test_updates_are_closed_with_their_message(memory: Memory) -> None:
+    """What a message is made of stays open until its outcome is stored."""
+    ids = [(await memory.updates.take(DOOR, key, "{}")).id for key in ("message 1", "message 2", "message 3")]
+    await memory.transcript.accept(letter(), ids[:2])
+    assert [update.message_id for update in await memory.updates.open(DOOR)] == ["m1", "m1", None]
+    await memory.transcript.close(letter(), "done", 1, [reply("hi")])
+    assert [update.id for update in await memory.updates.open(DOOR)] == ids[2:]
+
+
+async def test_a_closed_update_says_nothing(path: Path, memory: Memory) -> None:
+    """Nothing of a person is left in its row."""
+    stored = await memory.updates.take(DOOR, "message 1", '{"text": "a secret"}')
+    await memory.transcript.accept(letter(thread="telegram-11"), [stored.id])
+    await memory.updates.answer(stored.id, "another secret")
+    await memory.updates.close(stored.id)
+    async with connect(str(path), synchronous="NORMAL") as connection:
+        [row] = await connection.execute_fetchall("SELECT * FROM updates")
+    assert not any(word in str(row) for word in ("secret", "telegram-11", "message"))
+
+
+async def test_the_first_door_is_known(memory: Memory) -> None:
+    """A second one is told from it, also later."""
+    assert [await memory.updates.enter(door) for door in (DOOR, "telegram 2", DOOR)] == [True, False, True]
+
+
+async def test_closed_updates_are_dropped_after_a_week(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row is needed as long as the messenger may bring the update again; an open one stays."""
+    closed = await memory.updates.take(DOOR, "message 1", "{}")
+    await memory.updates.take(DOOR, "message 2", "{}")
+    await memory.updates.close(closed.id)
+    monkeypatch.setattr(inbox_updates, "KEPT_MS", -1)
+    await memory.updates.enter(DOOR)
+    assert (await memory.updates.take(DOOR, "message 1", "{}")).body == "{}"
+    assert len(await memory.updates.open(DOOR)) == 2

@@ -22,6 +22,7 @@ from agents.memory.reminders import Reminders
 from agents.memory.undo_log import UndoLog
 from agents.models import Models
 from agents.person import Heard
+from agents.retrievers import Retriever
 from agents.talk import Json
 from agents.verdict import Ballot
 
@@ -60,6 +61,8 @@ class Context:
     """How much the turn may use up."""
     undo: UndoLog | None = None
     """What was written in the last day, to be taken back; without it nothing can be."""
+    retrievers: Mapping[str, Retriever] = field(default_factory=dict)
+    """What searches documents, by name; the first one answers where nobody names another."""
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
 
@@ -78,6 +81,7 @@ def make_context(
     is_shared: bool = False,
     rings: bool = True,
     limits: Limits | None = None,
+    retrievers: Mapping[str, Retriever] | None = None,
 ) -> Context:
     """Return the context of a turn: what one database holds, and the trusted values of a user.
 
@@ -99,6 +103,7 @@ def make_context(
         ledger=memory.ledger,
         limits=limits or Limits(),
         undo=memory.undo,
+        retrievers=retrievers or {},
     )
 
 

@@ -65,6 +65,10 @@ class Retriever(Protocol):
     def name(self) -> str:
         """The name that the settings and a model use."""
 
+    @property
+    def reaches_out(self) -> bool:
+        """Whether it carries the query to somebody outside, which counts as sending; one's own documents do not."""
+
     def description(self, lang: str) -> str:
         """Return in a line what it is good for, so that a model can choose it."""
 

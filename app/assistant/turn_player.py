@@ -1,7 +1,7 @@
 """What happens to one message: answered, repeated, or taken up where a crash or a failure left it."""
 
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -22,6 +22,7 @@ from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.questions import ask, worded
+from agents.retrievers import Retriever
 from agents.state import State
 from agents.verdict import Ballot, Verdict, read_votes
 from app.assistant.closing import Closing
@@ -69,6 +70,8 @@ class TurnPlayer:
     help: HelpChain = field(default_factory=HelpChain)
     permissions: Permissions = NOBODY_MAY
     limits: Limits = field(default_factory=Limits)
+    retrievers: Mapping[str, Retriever] = field(default_factory=dict)
+    """What searches documents, by name; the first one is asked where nobody names another."""
 
     def __post_init__(self) -> None:
         self._closing = Closing(self.graph, self.memory, self.languages.default)
@@ -161,6 +164,7 @@ class TurnPlayer:
             is_shared=is_shared,
             ballot=Ballot(_votes(snapshot)),
             limits=self.limits,
+            retrievers=self.retrievers,
         )
 
     async def _update(

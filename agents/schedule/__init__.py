@@ -61,7 +61,10 @@ class Moment:
     def following(self, after: datetime) -> datetime | None:
         """Return the first instant later than `after`; None when it was the last."""
         if self.repeat is not None:
-            return self.repeat.following(after)
+            try:
+                return self.repeat.following(after)
+            except OverflowError:
+                return None
         return self.at if self.at > after.astimezone(UTC) else None
 
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from agents.errors import BrokenState, ConfigError, ContractError, UsageError
 from app.assistant.storage_faults import STORAGE
-from app.cli import calibrate, demo, export, forget, inspect, ring, setup, talk, tools
+from app.cli import calibrate, demo, export, forget, import_calendar, inspect, ring, setup, talk, tools
 from app.cli.stdout import results_alone
 from app.settings import Settings, read_settings
 from app.signals import cancelled_by
@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     _on_thread(command("state", inspect.state, "show who holds a thread's conversation"))
     _on_thread(command("history", inspect.history, "show what was said in a thread"))
     _exporting(command("export", export.export, "print a thread: to read, as JSON, or as a test"))
+    _importing(command("import", import_calendar.import_, "set a reminder for each event of an iCalendar file"))
     going_back = command("back", inspect.back, "go back to the end of an earlier turn; what was done stays done")
     going_back.add_argument("--turn", type=int, required=True, metavar="K", help="as `history --json` numbers them")
     _on_thread(going_back)
@@ -132,6 +133,7 @@ def _setting_up(parser: argparse.ArgumentParser) -> None:
 def _ringing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", type=_name, help="only this user's reminders (default: those of everybody)")
     parser.add_argument("--lang", type=_language, help="the language of the notifications' title (default: APP_LANG)")
+    parser.add_argument("--ics", metavar="FILE", help="keep the user's reminders there as a calendar to subscribe to")
 
 
 def _exporting(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +143,18 @@ def _exporting(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
     # What it prints is a file, in any form.
     parser.set_defaults(json=True)
+    about = "the reminders of its user, as a calendar (iCalendar)"
+    form.add_argument("--ics", dest="format", action="store_const", const="ics", help=about)
+    parser.add_argument("--user", type=_name, help="whose reminders (default: the thread's name)")
     form.add_argument("--as-test", action="store_true", help="a trace test, the models' replies as its script")
+
+
+def _importing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.ics")
+    parser.add_argument("--thread", type=_name, default=THREAD, help=f"where they ring (default: {THREAD})")
+    parser.add_argument("--user", type=_name, help="whose reminders (default: the thread's name)")
+    parser.add_argument("--lang", type=_language, help="the reminders' language (default: APP_LANG)")
+    _json(parser)
 
 
 def _calibrating(parser: argparse.ArgumentParser) -> None:

@@ -3,13 +3,14 @@
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from agents.memory.people import writers_of
 from agents.replay.record import Record
 from agents.text.clean import clean, safe_json
+from app.calendar_file import calendar
 from app.cited_text import with_list
 from app.cli.replay import rehearse
 from app.cli.stdout import stdout
@@ -21,11 +22,13 @@ from app.settings import Settings
 
 
 async def export(options: Namespace, settings: Settings) -> int:
-    """Print a thread in the form that was asked for.
+    """Print a thread in the form that was asked for, or its user's reminders as a calendar.
 
     Raises:
         UsageError: there is no such thread, or nothing of it can be played again.
     """
+    if options.format == "ics":
+        return await _calendar(options, settings)
     async with open_assistant(settings, remote=False, reads=True) as assistant:
         state = await assistant.state(options.thread)
         lines = await assistant.history(options.thread)
@@ -40,6 +43,15 @@ async def export(options: Namespace, settings: Settings) -> int:
         stdout().write(safe_json(document, indent=2) + "\n")
     else:
         stdout().write(markdown(options.thread, lines, forms, settings.app_lang))
+    return 0
+
+
+async def _calendar(options: Namespace, settings: Settings) -> int:
+    user = options.user or options.thread
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        live = await assistant.memory.reminders.live(user)
+    # Its lines end as the standard wants them, so they are not written as text.
+    stdout().write(calendar(live, user, datetime.now(UTC)).decode("utf-8"))
     return 0
 
 

@@ -6,20 +6,27 @@ import signal
 import sys
 from argparse import Namespace
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
-from agents.errors import ConfigError
+from agents.errors import ConfigError, UsageError
+from agents.memory import Memory
+from agents.memory.reminder_row import Reminder
 from agents.text.clean import clean
 from app.assistant import Assistant
 from app.assistant.reminder_clock import Deliver, Ring, Unreachable, ringing
+from app.calendar_file import calendar
 from app.cli.talk import RULES
 from app.composition import open_assistant
 from app.desktop_notifications import Desktop, NoDesktop
+from app.files import replace_file
 from app.logs import log_on_stderr
 from app.sentences import say
 from app.settings import Settings
 from app.signals import cancelled_by
+from app.tasks import running
 from app.telegram.place import PREFIX
 from app.visit import TROUBLE
 
@@ -27,6 +34,8 @@ LOG = logging.getLogger(__name__)
 APP = "Dialog Supervisor"
 CHATS = f"{PREFIX}*"
 """The threads of Telegram's chats, as a GLOB pattern."""
+CALENDAR_EVERY = 10.0
+"""Seconds between two looks at what the calendar file has to hold."""
 DESKTOP_AGAIN = 30.0
 """Seconds until a desktop that shows nothing, such as one that is just starting, is tried again."""
 
@@ -36,8 +45,11 @@ async def ring(options: Namespace, settings: Settings) -> int:
 
     Raises:
         ConfigError: the Telegram settings are wrong.
+        UsageError: a calendar is asked for, and nobody is named whose it is.
     """
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
+    if options.ics and not options.user:
+        raise UsageError(say("calendar.one_user", settings.app_lang))
     if settings.ring_telegram_chat is not None and not token:
         raise ConfigError(say("ring.no_token", settings.app_lang))
     log = log_on_stderr(detailed=True, content=settings.log_content, secret=token)
@@ -77,6 +89,8 @@ async def _ring(assistant: Assistant, options: Namespace, settings: Settings, to
                 return TROUBLE["unavailable"]
             deliver = partial(_notify, assistant, desktop, say("ring.title", lang))
         await stack.enter_async_context(begin(deliver, without=CHATS, away=DESKTOP_AGAIN))
+        if options.ics:
+            await stack.enter_async_context(running(_keep_calendar(assistant.memory, options.user, Path(options.ics))))
         whose = say("ring.of_user", lang, user=options.user) if options.user else ""
         sys.stderr.write(clean(say("ring.ringing", lang, user=whose, ways=", ".join(ways))) + "\n")
         await asyncio.Event().wait()
@@ -95,3 +109,19 @@ async def _notify(assistant: Assistant, desktop: Desktop, title: str, ring: Ring
         LOG.warning("%s", lack)
         raise Unreachable from lack
     await assistant.tell(ring.thread, ring.text, ring.id, ring.user)
+
+
+async def _keep_calendar(memory: Memory, user: str, path: Path) -> None:
+    """Keep a user's reminders in a file until cancelled; it is written anew when one has changed, by whatever door."""
+    written: list[Reminder] | None = None
+    while True:
+        live = await memory.reminders.live(user)
+        if live != written:
+            text = calendar(live, user, datetime.now(UTC)).decode("utf-8")
+            try:
+                await asyncio.to_thread(replace_file, path, text, 0o600)
+            except OSError as fault:
+                LOG.warning("%s: %s", path, fault.strerror or fault)
+            else:
+                written = live
+        await asyncio.sleep(CALENDAR_EVERY)

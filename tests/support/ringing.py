@@ -22,10 +22,12 @@ async def remind(path: Path, text: str, *, ago: float, user: str = "me", thread:
 
 
 @asynccontextmanager
-async def ring_service(path: Path, user: str | None = None, **settings: object) -> AsyncIterator[None]:
+async def ring_service(
+    path: Path, user: str | None = None, ics: str | None = None, **settings: object
+) -> AsyncIterator[None]:
     """Let `python -m app ring` run in this process."""
     own = Settings(_env_file=None, database_url=f"sqlite:///{path}", **settings)  # type: ignore[arg-type]
-    running = asyncio.create_task(ring(Namespace(user=user, lang=None), own))
+    running = asyncio.create_task(ring(Namespace(user=user, lang=None, ics=ics), own))
     try:
         yield
     finally:

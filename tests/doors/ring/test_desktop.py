@@ -68,7 +68,7 @@ async def test_without_a_desktop_it_says_so(tmp_path: Path, monkeypatch: pytest.
     """Where nothing shows notifications one line names what to do, and the code tells a service to try again."""
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path}/dialogs.db")
-    assert await ring(Namespace(user=None, lang=None), settings) == 77
+    assert await ring(Namespace(user=None, lang=None, ics=None), settings) == 77
     said = capsys.readouterr().err
     assert "DBUS_SESSION_BUS_ADDRESS" in said
     assert len(said.splitlines()) == 1
@@ -77,7 +77,7 @@ async def test_without_a_desktop_it_says_so(tmp_path: Path, monkeypatch: pytest.
 async def test_a_bus_without_a_server(bus: str, tmp_path: Path, capsys: Captured) -> None:
     """A session without a notification server is told as such."""
     settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path}/dialogs.db")
-    assert await ring(Namespace(user=None, lang="ru"), settings) == 77
+    assert await ring(Namespace(user=None, lang="ru", ics=None), settings) == 77
     assert "ServiceUnknown" in capsys.readouterr().err
 
 

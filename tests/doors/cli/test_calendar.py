@@ -1,0 +1,234 @@
+"""iCalendar: reminders leave as a file that other programs read, and events come in as reminders."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from ical.calendar import Calendar as Timetable
+from ical.calendar_stream import IcsCalendarStream
+
+from agents.memory import open_memory
+from agents.memory.reminder_row import Reminder
+from agents.schedule.parser import moment
+from app.calendar_file import entries
+from app.cli import command_line
+from tests.support.notification_server import notification_server, session_bus
+from tests.support.ringing import ring_service, until
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
+Captured = pytest.CaptureFixture[str]
+WHENS = (
+    "in 20 minutes",
+    "tomorrow at 9",
+    "every day at 7",
+    "every weekday at 8",
+    "every other week on Monday at 9",
+    "every first monday of the month at 10",
+    "every month on the 31st at 9",
+    "every year on 29 February at 9",
+    "every 3 hours",
+)
+
+
+def event(*lines: str) -> str:
+    """Return an event."""
+    return "\r\n".join(("BEGIN:VEVENT", "DTSTAMP:20261101T000000Z", *lines, "END:VEVENT"))
+
+
+def file(*parts: str) -> str:
+    """Return a calendar."""
+    return "\r\n".join(("BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Others//EN", *parts, "END:VCALENDAR", ""))
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The database that the commands use."""
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    return tmp_path / "dialogs.db"
+
+
+def run(*arguments: str) -> int:
+    """Run a command as the command line does."""
+    return command_line.main(arguments)
+
+
+async def set_reminders(path: Path) -> None:
+    """Set one reminder of each kind, now."""
+    async with open_memory(f"sqlite:///{path}") as memory:
+        for when in WHENS:
+            at = moment(when, "en", datetime.now(UTC).replace(microsecond=0), BERLIN)
+            assert at is not None, when
+            await memory.reminders.add("me", "me", when, text=f"tea, {when}; “now”\n…", lang="en", moment=at)
+
+
+async def live(path: Path, user: str = "me") -> list[Reminder]:
+    """Return a user's reminders."""
+    async with open_memory(f"sqlite:///{path}") as memory:
+        return await memory.reminders.live(user)
+
+
+def test_another_library_reads_what_is_exported(path: Path, capsys: Captured) -> None:
+    """Texts, instants and the next ten repetitions are those that would ring."""
+    asyncio.run(set_reminders(path))
+    assert run("export", "--thread", "me", "--ics") == 0
+    calendar = IcsCalendarStream.calendar_from_ics(capsys.readouterr().out)
+    reminders = asyncio.run(live(path))
+    assert len(calendar.events) == len(reminders) == len(WHENS)
+    for reminder, event in zip(reminders, calendar.events, strict=True):
+        assert event.summary == reminder.text
+        repeat = reminder.moment.repeat
+        if repeat is None:
+            assert event.dtstart == reminder.moment.at
+            continue
+        timeline = Timetable(events=[event]).timeline
+        theirs = [datetime.fromisoformat(str(it.dtstart)).astimezone(UTC) for it in islice(timeline, 10)]
+        ours, after = [], repeat.start - timedelta(seconds=1)
+        for _ in theirs:
+            ours.append(after := repeat.following(after))
+        assert theirs == [at.astimezone(UTC) for at in ours]
+        assert len(theirs) == 10
+
+
+def test_what_was_exported_comes_in_once(path: Path, tmp_path: Path, capsys: Captured) -> None:
+    """Its owner has it already; somebody else gets the same moments, and nothing twice."""
+    asyncio.run(set_reminders(path))
+    assert run("export", "--thread", "me", "--ics") == 0
+    exported = tmp_path / "mine.ics"
+    exported.write_bytes(capsys.readouterr().out.encode())
+    assert run("import", str(exported)) == 0
+    assert capsys.readouterr().out.count("is there already") == len(WHENS)
+    for count in (len(WHENS), 0):
+        assert run("import", str(exported), "--thread", "bob") == 0
+        assert f"Reminders set: {count}\n" in capsys.readouterr().out
+    mine, bobs = (
+        {(it.text.partition(";")[0], it.at_ms, it.rule) for it in asyncio.run(live(path, user))}
+        for user in ("me", "bob")
+    )
+    assert {(text, at) for text, at, _ in bobs} == {(text, at) for text, at, _ in mine}
+
+
+TAKEN = [
+    (("DTSTART:20261121T090000Z", "SUMMARY:utc"), "2026-11-21T09:00:00+00:00", None),
+    (("DTSTART;TZID=America/New_York:20261121T090000", "SUMMARY:zone"), "2026-11-21T09:00:00-05:00", None),
+    (("DTSTART;TZID=W. Europe Standard Time:20261121T090000", "SUMMARY:win"), "2026-11-21T09:00:00+01:00", None),
+    (("DTSTART:20261121T090000", "SUMMARY:floating"), "2026-11-21T09:00:00+01:00", None),
+    (("DTSTART;VALUE=DATE:20261121", "SUMMARY:day"), "2026-11-21T09:00:00+01:00", None),
+    (
+        ("DTSTART:20261121T090000Z", "SUMMARY:a", "BEGIN:VALARM", "TRIGGER:-PT15M", "ACTION:DISPLAY", "END:VALARM"),
+        "2026-11-21T08:45:00+00:00",
+        None,
+    ),
+    (
+        ("DTSTART;TZID=Europe/Berlin:20261101T090000", "SUMMARY:w", "RRULE:FREQ=WEEKLY;BYDAY=MO,WE"),
+        "2026-11-23T09:00:00+01:00",
+        "FREQ=WEEKLY;INTERVAL=1;BYDAY=MO,WE",
+    ),
+    (
+        ("DTSTART;TZID=Europe/Berlin:20260320T090000", "SUMMARY:m", "RRULE:FREQ=MONTHLY;BYDAY=-1FR"),
+        "2026-11-27T09:00:00+01:00",
+        "FREQ=MONTHLY;INTERVAL=1;BYDAY=-1FR",
+    ),
+    (
+        ("DTSTART:20261119T090000", "SUMMARY:u", "RRULE:FREQ=DAILY;UNTIL=20261121T080000Z"),
+        "2026-11-21T09:00:00+01:00",
+        "FREQ=DAILY;INTERVAL=1;UNTIL=20261121T090000",
+    ),
+    (
+        ("DTSTART:20261119T090000", "SUMMARY:c", "RRULE:FREQ=DAILY;COUNT=3"),
+        "2026-11-21T09:00:00+01:00",
+        "FREQ=DAILY;INTERVAL=1;UNTIL=20261121T090000",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "at", "rule"), TAKEN)
+def test_an_event_is_a_reminder(lines: tuple[str, ...], at: str, rule: str | None) -> None:
+    """At its alarm, else when it begins; on the clock of its zone, else of the user's; as often as it says."""
+    # Ten in Berlin: today's nine o'clock is over.
+    (found,) = entries(file(event("UID:1", *lines)).encode(), BERLIN, NOW)
+    assert found.why is None
+    assert found.moment is not None
+    assert found.moment.at == datetime.fromisoformat(at)
+    assert (found.moment.repeat.rule if found.moment.repeat else None) == rule
+    assert (found.starts is not None) == ("VALARM" in " ".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (("DTSTART:20261119T090000Z",), "past"),
+        (("DTSTART:20261101T090000Z", "RRULE:FREQ=DAILY;COUNT=3"), "past"),
+        (("DTSTART:20261121T090000Z", "STATUS:CANCELLED"), "cancelled"),
+        (("DTSTART:20261121T090000Z", "RRULE:FREQ=DAILY", "EXDATE:20261122T090000Z"), "exceptions"),
+        (("DTSTART:20261121T090000Z", "RRULE:FREQ=DAILY;BYHOUR=9,10"), "rule"),
+        (("DTSTART:20261121T090000Z", "RRULE:FREQ=DAILY;INTERVAL=0"), "rule"),
+        (("DTSTART:20261121T090000Z", "RRULE:FREQ=SECONDLY"), "rule"),
+        (("DTSTART:20261121T090000Z", "RRULE:FREQ=MONTHLY;BYDAY=MO"), "rule"),
+        (("DTSTART:20251121T090000Z", "RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31"), "rule"),
+        (("SUMMARY:never",), "no_time"),
+    ],
+)
+def test_what_a_reminder_cannot_keep_is_left_out(lines: tuple[str, ...], why: str) -> None:
+    """Rather none than one at a wrong time; the reason is told."""
+    (found,) = entries(file(event("UID:1", *lines)).encode(), BERLIN, NOW)
+    assert (found.why, found.moment) == (why, None)
+
+
+def test_an_import_is_told_brought_up_to_date_and_taken_back(path: Path, tmp_path: Path, capsys: Captured) -> None:
+    """An event that moved moves its reminder; "undo" in the conversation takes the last import back."""
+    day = f"{datetime.now(UTC) + timedelta(days=5):%Y%m%d}"
+    events = (
+        event("UID:dentist", f"DTSTART:{day}T150000", "SUMMARY:dentist\\, with \x1b[31mX-rays"),
+        event("UID:old", "DTSTART:20200101T090000Z", "SUMMARY:old"),
+        event("UID:odd", f"DTSTART:{day}T150000", "SUMMARY:odd", "RRULE:FREQ=DAILY;BYHOUR=1"),
+    )
+    source = tmp_path / "theirs.ics"
+    source.write_text(file(*events), "utf-8", newline="")
+    assert run("import", str(source)) == 0
+    told = capsys.readouterr().out
+    assert "Reminders set: 1\n  1. dentist, with" in told
+    assert "\x1b" not in told
+    assert "Left out: 1\n  odd: has a time or repeats in a way" in told
+    assert "Already past: 1" in told
+    source.write_text(file(event("UID:dentist", f"DTSTART:{day}T160000", "SUMMARY:dentist")), "utf-8", newline="")
+    assert run("import", str(source), "--json") == 0
+    assert json.loads(capsys.readouterr().out) == [{"text": "dentist", "number": 1, "why": None}]
+    (reminder,) = asyncio.run(live(path))
+    assert (reminder.text, f"{reminder.moment.at:%H:%M}") == ("dentist", "16:00")
+    assert run("ask", "undo") == 0
+    assert "15:00" in capsys.readouterr().out
+    (reminder,) = asyncio.run(live(path))
+    assert f"{reminder.moment.at:%H:%M}" == "15:00"
+    assert run("ask", "undo") == 0
+    assert asyncio.run(live(path)) == []
+
+
+@pytest.mark.parametrize("source", [b"", b"\xff\xfe\x00", b"BEGIN:VCALENDAR", b"{}", b"BEGIN:VEVENT\r\nEND:VCALENDAR"])
+def test_what_is_no_calendar_is_one_line(path: Path, tmp_path: Path, capsys: Captured, source: bytes) -> None:
+    """The caller is told which file and that it is none."""
+    (tmp_path / "x.ics").write_bytes(source)
+    assert run("import", str(tmp_path / "x.ics")) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert run("import", str(tmp_path / "nowhere.ics")) == 2
+
+
+async def test_a_file_to_subscribe_to_is_kept(
+    path: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ring --ics` writes the file when a reminder was set elsewhere, and nobody else may read it."""
+    monkeypatch.setattr("app.cli.ring.CALENDAR_EVERY", 0.02)
+    kept = tmp_path / "me.ics"
+    async with session_bus(tmp_path) as bus, notification_server(bus):
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", bus)
+        async with ring_service(path, user="me", ics=str(kept)):
+            await until(kept.exists)
+            assert IcsCalendarStream.calendar_from_ics(kept.read_text("utf-8")).events == []
+            await set_reminders(path)
+            await until(lambda: kept.read_text("utf-8").count("BEGIN:VEVENT") == len(WHENS))
+    assert kept.stat().st_mode & 0o777 == 0o600

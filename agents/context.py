@@ -1,5 +1,6 @@
 """What a turn is given: collaborators and trusted values that no model sees or sets."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,25 @@ from agents.person import Heard
 from agents.retrievers import Retriever
 from agents.talk import Json
 from agents.verdict import Ballot
+
+
+@dataclass
+class Brake:
+    """Stops a turn between two steps, where nothing is broken off and all that was done is stored."""
+
+    is_needed: bool = False
+    """Whether something is done that nobody can take back: until it is stored, the turn stops only here."""
+    is_pulled: bool = False
+    """Whether the turn is to stop here."""
+    halted: Callable[[], object] = lambda: None
+    """Is called when the turn has come here and stops."""
+
+    async def pass_by(self) -> None:
+        """Go on, or wait for the end of the turn if it is to stop."""
+        self.is_needed = False
+        if self.is_pulled:
+            self.halted()
+            await asyncio.Event().wait()
 
 
 @dataclass(frozen=True)
@@ -63,6 +83,8 @@ class Context:
     """What was written in the last day, to be taken back; without it nothing can be."""
     retrievers: Mapping[str, Retriever] = field(default_factory=dict)
     """What searches documents, by name; the first one answers where nobody names another."""
+    brake: Brake = field(default_factory=Brake)
+    """Stops the turn before a speaker's model is asked."""
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
 

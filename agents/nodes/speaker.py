@@ -45,6 +45,7 @@ class Speaking:
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the reply for the speaker's history; only the verdict when the draft was thrown away."""
+        await runtime.context.brake.pass_by()
         if self.speaker.remember:
             state = await self._with_form(state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None

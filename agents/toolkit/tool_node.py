@@ -130,6 +130,8 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
 async def _run(request: ToolCallRequest, tool: BaseTool, execute: Execute) -> ToolReply:
     """Run a call; an interrupt becomes a question, a hand-off the name of who leads next."""
     state, call = request.state, request.tool_call
+    brake = cast(Context, request.runtime.context).brake
+    brake.is_needed = brake.is_needed or traits_of(tool).irreversible
 
     async def executed(request: ToolCallRequest) -> ToolReply:
         try:

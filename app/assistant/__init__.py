@@ -166,12 +166,13 @@ class Assistant:
         """Let the reminders of one user, or of all, ring during a block."""
         return ringing(self.memory, deliver, user=user)
 
-    async def stop(self, thread: str, user: str | None = None) -> bool:
+    async def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
         """Stop the answer that is being made in a thread; its `play` then ends with what was shown.
 
-        With a user only an answer to them; False if there is none.
+        With a user only an answer to them; False if there is none. `after_tools` lets tools and what is being said
+        come to their end; the model is not asked again.
         """
-        return self._player.stop(thread, user)
+        return self._player.stop(thread, user, after_tools=after_tools)
 
     async def state(self, thread: str, user: str | None = None) -> dict[str, Any] | None:
         """Return the state of a thread as plain data; None for an unknown one.

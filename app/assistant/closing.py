@@ -57,7 +57,8 @@ class Closing:
         heard = heard_message(state["heard"], talk)
         messages: list[AnyMessage] = mend(talk.get("messages", []), phrase("call_stopped", state["lang"]))
         messages += [heard] if heard else []
-        messages += [AIMessage(run.shown)] if run.shown else []
+        shown = run.shown.rstrip()
+        messages += [AIMessage(shown)] if shown.strip() else []
         over: dict[str, object] = {
             "listener": None,
             "asked": [],
@@ -71,7 +72,7 @@ class Closing:
             talks_update = Overwrite(merge_talks(state["talks"], {speaker: {"messages": messages}}))
         update = {**message_update, **own, **over, "talks": talks_update}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
-        message = Message(speaker=speaker, text=run.shown, interrupted=True, citations=run.citations)
+        message = Message(speaker=speaker, text=shown, interrupted=True, citations=run.citations, original=run.shown)
         run.messages.append(message)
         run.recording.note(message)
         await self._store(run, entry, "interrupted")

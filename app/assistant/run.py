@@ -15,11 +15,13 @@ from agents.events import RETRY, Error, Event, Message, Token, ToolStart
 from agents.events.handover import Guessed, Observed
 from agents.events.models import ModelStart, Replied
 from agents.events.search import Images, ShownImage
+from agents.events.views import Notice
 from agents.replay.record import Recording
 from agents.state import State
 from app.assistant.guess_outcome import GuessOutcome
 from app.graph import Graph
 from app.tasks import cancel
+from prompts import FALLBACK, phrase
 
 STEPS = 40
 """Supersteps that a turn may take: about eighteen rounds of tools. A turn that needs more is in a loop."""
@@ -74,6 +76,7 @@ class Run:
         self.guess = GuessOutcome()
         self._answered = False
         self._task: asyncio.Task[None] | None = None
+        self.context.brake.halted = self._halt
 
     @property
     def config(self) -> RunnableConfig:
@@ -102,13 +105,30 @@ class Run:
             await cancel([self._task])
 
     def stop(self) -> None:
-        """Stop the run. What was shown stays; after a complete answer the run has `GRACE` seconds to end by itself."""
-        self.stopped = True
+        """Stop the run. What was shown stays; after a complete answer the run has `GRACE` seconds to end by itself.
+
+        What cannot be taken back is done first, and the user is told.
+        """
+        was_stopped, self.stopped = self.stopped, True
         if self._task is None:
             return
-        if self._answered:
+        if self.context.brake.is_needed:
+            self.context.brake.is_pulled = True
+            if not was_stopped:
+                text = phrase("stop_waits", self.state.get("lang", FALLBACK))
+                self._events.put_nowait(Notice(message=text, level="info"))
+        elif self._answered:
             asyncio.get_running_loop().call_later(GRACE, self._task.cancel)
         else:
+            self._task.cancel()
+
+    def give_way(self) -> None:
+        """Stop the run before its next model call, after the tools that run now; an answer is spoken to its end."""
+        self.context.brake.is_pulled = True
+
+    def _halt(self) -> None:
+        self.stopped = True
+        if self._task is not None:
             self._task.cancel()
 
     async def _drive(self, update: Update | None) -> None:

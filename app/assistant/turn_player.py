@@ -82,12 +82,18 @@ class TurnPlayer:
         """The language of a thread in which nothing was said."""
         return self.languages.default
 
-    def stop(self, thread: str, user: str | None = None) -> bool:
-        """Stop the running answer of a thread, of this user if one is named; False if there is none."""
+    def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
+        """Stop the running answer of a thread, of this user if one is named; False if there is none.
+
+        `after_tools` lets tools and what is being said come to their end; the model is not asked again.
+        """
         run = self._runs.get(thread)
         if run is None or user not in (None, run.context.user):
             return False
-        run.stop()
+        if after_tools:
+            run.give_way()
+        else:
+            run.stop()
         return True
 
     async def play(self, entry: InboxEntry, place: Place, stamp: Stamp) -> AsyncGenerator[Event, None]:

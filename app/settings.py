@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from agents.composites.plan import Plan, read_plans
 from agents.errors import ConfigError
 from agents.limits import Limits
 from agents.memory.checkpointer import KEPT
@@ -60,6 +61,14 @@ class Settings(BaseSettings):
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
+    search_sources: Annotated[tuple[Plan, ...], NoDecode] = (Plan("documents", (("documents",),)),)
+    search_timeout: float = Field(default=10, gt=0, le=20)
+    search_cache_minutes: int = Field(default=60, ge=0)
+    search_internal: Annotated[tuple[str, ...], NoDecode] = ()
+    searxng_url: str = ""
+    tavily_api_key: SecretStr | None = None
+    tavily_url: str = "https://api.tavily.com"
+    wikipedia_url: str = "https://{lang}.wikipedia.org"
     help_chain: Annotated[tuple[HelpLink, ...], NoDecode] = ("pages",)
     help_timeout: float = Field(default=10, gt=0, le=20)
     help_model: str | None = None
@@ -105,6 +114,18 @@ class Settings(BaseSettings):
         if not all(word.isdecimal() for word in words):
             raise ValueError("write Telegram user ids, separated by commas, or * alone for everybody")
         return words
+
+    @field_validator("search_sources", mode="before")
+    @classmethod
+    def _plans(cls, value: object) -> object:
+        """Read "documents, web: searxng + ddgs > wikipedia"."""
+        return read_plans(value) if isinstance(value, str) else value
+
+    @field_validator("search_internal", mode="before")
+    @classmethod
+    def _addresses(cls, value: object) -> object:
+        """Read "http://wiki.lan, https://intranet.example:8443"."""
+        return value.replace(",", " ").split() if isinstance(value, str) else value
 
     @field_validator("help_chain", mode="before")
     @classmethod

@@ -23,11 +23,13 @@ from agents.memory import Memory, open_memory
 from agents.memory.checkpointer import Saver
 from agents.memory.inbox import InboxEntry
 from agents.memory.preferences import Preferences
+from agents.retrievers import Retriever
 from app.assistant.language import Languages
 from app.assistant.run import STEPS
 from app.composition import check_tools, discover
 from app.composition.help_chain import check_help, make_help
 from app.composition.remote_tools import with_remote_tools
+from app.composition.search_sources import check_search, open_retrievers
 from app.graph import Graph, build_graph
 from app.permissions import Permissions
 from app.settings import Settings, read_settings
@@ -55,19 +57,22 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     """
     settings = read_settings()
     check_help(settings)
+    check_search(settings)
     speakers, watching = discover()
     check_tools(speakers, complete=not settings.has_remote_tools)
     async with AsyncExitStack() as stack:
         memory: Memory | None = None
+        retrievers: Mapping[str, Retriever] = {}
         if runtime.execution_runtime:
             memory = await stack.enter_async_context(open_memory(settings.database_url))
+            retrievers = await stack.enter_async_context(open_retrievers(settings, memory))
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
             check_tools(speakers)
         # With True its checkpoints live in the thread of the graph around it, and last from turn to turn.
         mode, direct = settings.tool_mode, settings.direct_switch
         conversation = build_graph(speakers, watching, saver=True, store=None, tool_mode=mode, direct_switch=direct)
         graph = StateGraph(ChatState)
-        graph.add_node("conversation", _turn(conversation, settings, memory))
+        graph.add_node("conversation", _turn(conversation, settings, memory, retrievers))
         graph.add_edge(START, "conversation")
         graph.add_edge("conversation", END)
         yield graph.compile(name="dialog-supervisor")
@@ -84,7 +89,9 @@ async def make_checkpointer() -> AsyncIterator[Saver]:
         yield memory.saver
 
 
-def _turn(conversation: Graph, settings: Settings, memory: Memory | None) -> Callable[..., Awaitable[dict[str, Any]]]:
+def _turn(
+    conversation: Graph, settings: Settings, memory: Memory | None, retrievers: Mapping[str, Retriever]
+) -> Callable[..., Awaitable[dict[str, Any]]]:
     """Return the node; a function, since that is where Studio looks for the graph within."""
     models, default, permissions = settings.models(), settings.app_lang, Permissions(settings.permissions)
 
@@ -104,6 +111,7 @@ def _turn(conversation: Graph, settings: Settings, memory: Memory | None) -> Cal
             zone=preferences.zone,
             permissions=permissions.of(entry.user),
             help=await make_help(settings, store, memory.notes),
+            retrievers=retrievers,
             rings=False,
         )
         heard = {"id": entry.message_id, "text": entry.text, "source": entry.source}

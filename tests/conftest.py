@@ -20,11 +20,13 @@ from agents.limits import Limits
 from agents.memory import Memory, open_memory
 from agents.models.script import Line, Script
 from agents.replay.recorded_tools import Answer, with_answers, with_strangers
+from agents.retrievers import Retriever
 from agents.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
+from app.composition.search_sources import open_retrievers
 from app.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
@@ -44,6 +46,8 @@ class Chat:
         self.settings = Settings(_env_file=None)
         self.permissions = Permissions()
         self.limits = Limits()
+        self.retrievers: Mapping[str, Retriever] | None = None
+        """What can be searched; None: what the settings name."""
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
         self.events: list[Event] = []
@@ -80,10 +84,14 @@ class Chat:
     @asynccontextmanager
     async def assistant(self) -> AsyncIterator[Assistant]:
         """Open the database anew, as a fresh process would."""
-        async with open_memory(f"sqlite:///{self.path}", self.now) as memory:
+        async with (
+            open_memory(f"sqlite:///{self.path}", self.now) as memory,
+            open_retrievers(self.settings, memory) as retrievers,
+        ):
             help = await make_help(self.settings, memory.store, memory.notes)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
+            options |= {"retrievers": self.retrievers if self.retrievers is not None else retrievers}
             yield compose(memory, self.script, self.speakers, self.observers, **options)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
@@ -114,12 +122,15 @@ def compose(
     permissions: Permissions = NOBODY_MAY,
     limits: Limits | None = None,
     direct_switch: bool = True,
+    retrievers: Mapping[str, Retriever] | None = None,
 ) -> Assistant:
     """Put an assistant together whose models play a script."""
     graph = compiled(memory, speakers, observers, gate, direct_switch)
     models = script.models(["supervisor", "observer", *speakers.dialogs])
     languages = Languages("en", ("en", "ru"))
-    player = TurnPlayer(graph, memory, models, languages, help or HelpChain(), permissions, limits or Limits())
+    player = TurnPlayer(
+        graph, memory, models, languages, help or HelpChain(), permissions, limits or Limits(), retrievers or {}
+    )
     return Assistant(player, speakers)
 
 

@@ -22,6 +22,7 @@ from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
 from agents.memory.people import TO
 from agents.memory.reminders import Reminders
+from agents.memory.search_cache import SearchCache
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
@@ -51,6 +52,7 @@ class Memory:
     notes: Notes
     undo: UndoLog
     updates: Updates
+    search_cache: SearchCache
     locks: ThreadLocks
     inode: tuple[int, int]
     """Which file was opened; another one may come to stand under its name."""
@@ -118,6 +120,8 @@ class Memory:
         await self._scrub()
 
     async def _scrub(self) -> None:
+        # What was found says what somebody had asked for.
+        await self.search_cache.erase()
         async with self.saver.lock:
             await self.saver.conn.execute("VACUUM")
             emptied = await truncate(self.saver.conn)
@@ -195,8 +199,9 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         entries = await stack.enter_async_context(LedgerTable.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
     reminders, notes = Reminders(connection, now), Notes(connection)
-    undo, updates, ledger = UndoLog(connection, now), Updates(connection), Ledger(entries, locks)
-    return Memory(path, saver, store, transcript, reminders, ledger, notes, undo, updates, locks, _inode(path))
+    undo, updates, cache = UndoLog(connection, now), Updates(connection), SearchCache(connection, now)
+    ledger, inode = Ledger(entries, locks), _inode(path)
+    return Memory(path, saver, store, transcript, reminders, ledger, notes, undo, updates, cache, locks, inode)
 
 
 async def _empty_log(saver: Saver) -> None:

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
 from agents.remote.parameter_spec import FIXED_HEADERS, HttpParameter
-from agents.remote.ssrf import policy_of
 from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import ByLanguage, Env, Part, ToolName, Trusted
+from agents.web.ssrf import policy_of
 
 RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
 PLACEHOLDER = re.compile(r"\{(\w+)\}")

@@ -1,13 +1,23 @@
-"""Retrievers: they find documents for a query. One file a source or a way to combine sources, found by file name.
+"""Retrievers: they find documents for a query. One file a source, found by file name, defines one `source`.
 
-A retriever is made once, from the settings, and is used by all turns at the same time.
+The file name is the retriever's name in the setting SEARCH_SOURCES; what it is good for stands in
+`prompts/<lang>/retrievers.toml`. A retriever is made once, from the settings, and is used by all turns, also at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
+from pydantic import SecretStr
+
+from agents.discovery import load_each
+from agents.documents.index import DocumentIndex
 from agents.errors import DialogSupervisorError
+from agents.web.fetcher import Fetcher
+from prompts import sentence
+
+Kind = Literal["web", "news", "images"]
+"""What a web search is asked for."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,7 @@ class Document:
     title: str
     url: str
     """An http or https address; for one's own documents their path below the added folder, such as
-    `manual/returns.md#Refunds`, and for our help pages `help/…`."""
+    `manual/returns.md#refunds`, and for our help pages `help/…`."""
     retriever: str
     """The name of the retriever that found it."""
     published: str | None = None
@@ -78,3 +88,59 @@ class Retriever(Protocol):
         Raises:
             SearchFailed: it could not search; a search that found nothing is no failure.
         """
+
+
+@dataclass(frozen=True)
+class Means:
+    """What retrievers are made of: the operator's settings, and what reaches files and the network."""
+
+    index: DocumentIndex
+    fetcher: Fetcher
+    searxng_url: str = ""
+    tavily_url: str = ""
+    tavily_key: SecretStr | None = None
+    wikipedia_url: str = ""
+    """With `{lang}` in the place of the language."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """What each retriever of this folder begins with."""
+
+    name: str
+    means: Means
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether it carries the query to somebody outside."""
+        return True
+
+    def description(self, lang: str) -> str:
+        """Return in a line what it is good for."""
+        return sentence("retrievers", self.name, lang)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """How a retriever is made; `make` is given its name.
+
+    `needs` names the settings without which it cannot work. `patience` says how many times the time limit of a
+    search it may take.
+    """
+
+    make: Callable[[str, Means], Retriever]
+    needs: Collection[str] = ()
+    patience: int = 1
+
+
+def discover() -> dict[str, Source]:
+    """Load every source of this folder by file name.
+
+    Raises:
+        ContractError: a file defines no `source = Source(...)`.
+        PromptError: no line says what a retriever is good for.
+    """
+    sources = load_each(__name__, __path__, Source)
+    for name in sources:
+        sentence("retrievers", name, "en")
+    return sources

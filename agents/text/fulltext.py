@@ -65,7 +65,7 @@ class Index:
         stems_wanted = self.stems_of(query)
         if not stems_wanted:
             return []
-        match = " OR ".join(f'"{_coded(stem)}"' for stem in stems_wanted)
+        match = " OR ".join(f'"{coded(stem)}"' for stem in stems_wanted)
         rows = self._database.execute(f"{SEARCH} LIMIT ?", (*self._weights, match, limit))
         return [
             Hit(self._keys[row - 1], -distance, self._stems[row - 1].intersection(stems_wanted))
@@ -74,12 +74,12 @@ class Index:
 
     def _add(self, entry: Entry) -> None:
         title, body = stems(entry.title, self.lang), stems(entry.body, self.lang)
-        texts = [" ".join(map(_coded, part)) for part in (title, body)]
+        texts = [" ".join(map(coded, part)) for part in (title, body)]
         self._database.execute("INSERT INTO entries (rowid, title, body) VALUES (?, ?, ?)", (len(self) + 1, *texts))
         self._keys.append(entry.key)
         self._stems.append(frozenset([*title, *body]))
 
 
-def _coded(stem: str) -> str:
+def coded(stem: str) -> str:
     """Return a token that FTS5 neither splits nor takes for syntax, whatever is in the word."""
     return stem.encode("utf-8", "replace").hex()

@@ -27,6 +27,7 @@ from agents.toolkit.guard import parameters
 from agents.toolkit.shelf import shelves
 from app.assistant import TERMINAL
 from app.composition.help_chain import make_help
+from app.composition.search_sources import open_retrievers
 from app.permissions import Permissions
 from app.settings import Settings
 
@@ -77,7 +78,11 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
     Raises:
         ConfigError: a setting is wrong.
     """
-    async with open_memory(settings.database_url) as memory, memory.locks.hold(trial.user):
+    async with (
+        open_memory(settings.database_url) as memory,
+        open_retrievers(settings, memory) as retrievers,
+        memory.locks.hold(trial.user),
+    ):
         graph = StateGraph(State, context_schema=Context)
         graph.add_node("tools", Acting(trial.speaker, speakers, shelves(speakers).get(trial.speaker.name)))
         graph.add_edge(START, "tools")
@@ -89,6 +94,7 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
             zone=(await Preferences.of(memory.store, trial.user)).zone,
             permissions=Permissions(settings.permissions).of(trial.user),
             help=await make_help(settings, memory.store, memory.notes),
+            retrievers=retrievers,
             device=TERMINAL,
         )
         state = await _state(trial, memory)

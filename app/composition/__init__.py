@@ -21,6 +21,7 @@ from app.assistant.turn_player import TurnPlayer
 from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
 from app.composition.remote_tools import with_remote_tools
+from app.composition.search_sources import check_search, open_retrievers
 from app.composition.server_changes import note_changes
 from app.graph import build_graph
 from app.permissions import Permissions
@@ -48,6 +49,7 @@ async def open_assistant(
     check_tools(speakers, complete=not settings.has_remote_tools)
     models = settings.models(model)
     check_help(settings)
+    check_search(settings)
     unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
     if unknown:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown)}")
@@ -72,7 +74,9 @@ async def open_assistant(
         )
         langs = Languages(settings.app_lang, tuple(languages()))
         help = await make_help(settings, memory.store, memory.notes)
-        player = TurnPlayer(graph, memory, models, langs, help, Permissions(settings.permissions), settings.limits)
+        permissions = Permissions(settings.permissions)
+        retrievers = await stack.enter_async_context(open_retrievers(settings, memory))
+        player = TurnPlayer(graph, memory, models, langs, help, permissions, settings.limits, retrievers)
         yield Assistant(player, speakers)
 
 

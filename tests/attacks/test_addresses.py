@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 from ssrfguard import DEFAULT_DENIED, Reach
 
-from agents.remote.ssrf import FAR, NEAR, policy_of
+from agents.web.ssrf import FAR, NEAR, policy_of
 
 INSIDE = [
     "127.0.0.1",

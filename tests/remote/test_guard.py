@@ -9,7 +9,7 @@ import httpx
 import pytest
 from ssrfguard import SSRFGuardError
 
-from agents.remote.ssrf import guarded_client, policy_of
+from agents.web.ssrf import guarded_client, policy_of
 from tests.support.http_service import Answer, Service
 
 TRICKS = [

@@ -42,7 +42,7 @@ def policy_of(url: str, *, internal: bool, redirects: int = 0) -> Policy:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("is not the address of a service: write http://… or https://…")
-    if _is_disguised(parts.hostname):
+    if is_disguised(parts.hostname):
         raise ValueError("is a number in another form: write it as four numbers with dots")
     policy = Policy(
         allowed_schemes=frozenset({parts.scheme}),
@@ -60,7 +60,7 @@ def policy_of(url: str, *, internal: bool, redirects: int = 0) -> Policy:
     return policy
 
 
-def _is_disguised(host: str) -> bool:
+def is_disguised(host: str) -> bool:
     """Whether resolvers read a name as an address, as they do 0x7f.1."""
     try:
         return str(IPv4Address(inet_aton(host))) != host

@@ -1,0 +1,105 @@
+"""Files that can be indexed: found in a folder, and read as sections."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from agents.documents import Section
+from agents.documents.html import html_sections
+from agents.documents.markdown import markdown_sections
+from agents.text.clean import clean
+
+LARGEST = 50_000_000
+"""Bytes of a file."""
+
+
+class Unreadable(Exception):
+    """A file cannot be read; the message is a line for the operator."""
+
+
+def files_in(place: Path) -> Iterator[Path]:
+    """Yield the files below a folder that can be read, in order, or the one file that is named.
+
+    Hidden files and folders are left out, and links, which may lead out of the folder.
+    """
+    if place.is_file():
+        yield place
+        return
+    for folder, inner, names in os.walk(place):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        for name in sorted(names):
+            file = Path(folder, name)
+            if not name.startswith(".") and file.suffix.lower() in READERS and not file.is_symlink():
+                yield file
+
+
+def sections_of(file: Path) -> list[Section]:
+    """Return the sections of a file; those without a heading are named after it.
+
+    Raises:
+        Unreadable: it is damaged, too large or of an unknown kind.
+    """
+    reader = READERS.get(file.suffix.lower())
+    if reader is None:
+        raise Unreadable(f"{file.name}: {file.suffix or 'no suffix'} is not read; {', '.join(READERS)} are")
+    try:
+        if file.stat().st_size > LARGEST:
+            raise Unreadable(f"{file.name} is larger than {LARGEST // 1_000_000} MB")
+        sections = reader(file.read_bytes())
+    except OSError as fault:
+        raise Unreadable(f"{file.name}: {fault.strerror}") from None
+    return [
+        Section(clean(section.title) or file.stem, text, section.anchor)
+        for section in sections
+        if (text := clean(section.text).strip())
+    ]
+
+
+def _markdown(body: bytes) -> list[Section]:
+    return markdown_sections(_decoded(body))
+
+
+def _html(body: bytes) -> list[Section]:
+    return html_sections(_decoded(body))
+
+
+def _plain(body: bytes) -> list[Section]:
+    return [Section("", _decoded(body))]
+
+
+def _pdf(body: bytes) -> list[Section]:
+    from io import BytesIO
+
+    from pypdf import PdfReader
+
+    try:
+        reader = PdfReader(BytesIO(body))
+        title = str((reader.metadata.title if reader.metadata else "") or "")
+        texts = [page.extract_text() for page in reader.pages]
+    # A damaged file raises whatever its parser has not foreseen.
+    except Exception as broken:
+        raise Unreadable(f"the PDF file cannot be read ({type(broken).__name__})") from None
+    return [Section(title, text, f"page={number}") for number, text in enumerate(texts, 1)]
+
+
+def _decoded(body: bytes) -> str:
+    """Return a text in the encoding that it has: UTF-8 if it can be, else what is likeliest."""
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        from charset_normalizer import from_bytes
+
+        return str(from_bytes(body).best() or body.decode("utf-8", "replace"))
+
+
+READERS: dict[str, Callable[[bytes], list[Section]]] = {
+    ".md": _markdown,
+    ".markdown": _markdown,
+    ".html": _html,
+    ".htm": _html,
+    ".xhtml": _html,
+    ".pdf": _pdf,
+    ".txt": _plain,
+    ".text": _plain,
+    ".rst": _plain,
+}

@@ -1,0 +1,37 @@
+"""One's own documents: the folders added with `python -m app index add`, and our help pages."""
+
+import asyncio
+import sqlite3
+from dataclasses import dataclass, field
+
+from agents.documents.indexing import index_help
+from agents.retrievers import Base, Document, Results, SearchFailed, Source
+
+
+@dataclass(frozen=True)
+class Documents(Base):
+    """Search the full-text index; the help pages come into it before the first search."""
+
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False, repr=False)
+
+    @property
+    def reaches_out(self) -> bool:
+        """The index is a file of this machine."""
+        return False
+
+    async def search(self, query: str, *, limit: int, lang: str) -> Results:
+        """Return the best sections; see `Retriever`."""
+        try:
+            async with self._lock:
+                found = await asyncio.to_thread(self._search, query, limit, lang)
+        except (sqlite3.Error, OSError) as fault:
+            raise SearchFailed(f"the index of documents cannot be read ({type(fault).__name__})") from fault
+        return found
+
+    def _search(self, query: str, limit: int, lang: str) -> Results:
+        index_help(self.means.index)
+        passages = self.means.index.search(query, limit, lang)
+        return Results([Document(passage.text, passage.title, passage.url, self.name) for passage in passages])
+
+
+source = Source(make=Documents)

@@ -1,0 +1,40 @@
+"""Web addresses in one form, so that the same page is known under its different spellings."""
+
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+PORTS = {"http": 80, "https": 443}
+TRACKING = ("utm_", "mtm_", "pk_")
+"""Beginnings of parameters that only tell a site where its visitors come from."""
+TRACKED = frozenset({"gclid", "fbclid", "yclid", "msclkid", "dclid", "igshid", "mc_cid", "mc_eid", "_openstat"})
+
+
+def canonical(url: str) -> str:
+    """Return an address for comparing: one scheme, no `www.`, no fragment, no tracking, parameters in order.
+
+    What is no http or https address is returned as it is: a document of one's own has its section in the fragment.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError:
+        return url
+    if parts.scheme not in PORTS or not parts.hostname:
+        return url
+    host = parts.hostname.removeprefix("www.").rstrip(".")
+    place = host if port in (None, PORTS[parts.scheme]) else f"{host}:{port}"
+    pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if not _is_tracking(pair[0])]
+    query = f"?{urlencode(sorted(pairs))}" if pairs else ""
+    return f"https://{place}{parts.path.rstrip('/')}{query}"
+
+
+def is_web(url: str) -> bool:
+    """Tell whether an address leads to a web page, so that it can be opened by a reader."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in PORTS and bool(parts.hostname)
+
+
+def _is_tracking(name: str) -> bool:
+    return name.lower().startswith(TRACKING) or name.lower() in TRACKED

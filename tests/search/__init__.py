@@ -1,0 +1,1 @@
+"""Search: retrievers, composites, documents of one's own, and fetching."""

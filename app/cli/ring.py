@@ -27,12 +27,11 @@ from app.sentences import say
 from app.settings import Settings
 from app.signals import cancelled_by
 from app.tasks import running
-from app.telegram.place import PREFIX
 from app.visit import TROUBLE
 
 LOG = logging.getLogger(__name__)
 APP = "Dialog Supervisor"
-CHATS = f"{PREFIX}*"
+CHATS = "telegram[-@]*"
 """The threads of Telegram's chats, as a GLOB pattern."""
 CALENDAR_EVERY = 10.0
 """Seconds between two looks at what the calendar file has to hold."""
@@ -75,7 +74,7 @@ async def _ring(assistant: Assistant, options: Namespace, settings: Settings, to
             telegram = import_module("app.telegram.reminders")
             opened = telegram.open_sender(assistant, token, settings.telegram_api_url, lang)
             sender = await stack.enter_async_context(opened)
-            await stack.enter_async_context(begin(sender.in_its_chat, threads=CHATS))
+            await stack.enter_async_context(begin(sender.in_its_chat, threads=sender.threads))
             ways.append(say("ring.telegram", lang))
             deliver = None if chat is None else partial(sender.to, chat)
         if deliver:

@@ -6,20 +6,27 @@ from telegram import MaybeInaccessibleMessage, Message, User
 from telegram.constants import ChatType
 
 from app.slash_commands import offered
-from app.telegram.place import DOOR, PREFIX, Place
+from app.telegram.place import DOOR, PREFIX, Place, ThreadNames
 from prompts import languages
 
 
-def place_of(message: MaybeInaccessibleMessage, user: User) -> Place:
+def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) -> Place:
     """Return where a message comes from; in a group everybody stays who they are."""
     is_private = message.chat.type == ChatType.PRIVATE
     lang = (user.language_code or "").split("-")[0]
+    # Outside of topics Telegram gives this number to the answers to one message.
+    is_topic = isinstance(message, Message) and message.is_topic_message
+    topic = message.message_thread_id if isinstance(message, Message) and is_topic else None
+    thread, own = names.thread(message.chat.id, topic), f"{PREFIX}{user.id}"
     return Place(
         chat=message.chat.id,
         message=message.message_id,
-        user=None if is_private else f"{PREFIX}{user.id}",
+        user=None if thread == own else own,
         lang=lang if lang in languages() else None,
         name="" if is_private else user.full_name,
+        topic=topic,
+        thread=thread,
+        prefix=names.prefix,
     )
 
 

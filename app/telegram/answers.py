@@ -49,7 +49,7 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Cal
         else:
             answer = Answer.read(update.answer)
         if answer.text.strip():
-            await door.sender.say(place.chat, answer.text, is_markdown=False, keyboard=answer.keyboard())
+            await door.sender.say(place, answer.text, is_markdown=False, keyboard=answer.keyboard())
     except Exception:
         # An update that fails is not tried again at every start.
         await updates.close(update.id)

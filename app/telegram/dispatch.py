@@ -55,7 +55,7 @@ class Dispatch:
         if entry is None or entry.status != "open":
             return False
         turn = replace(place.turn(entry.text, id=entry.message_id, source=entry.source), user=entry.user)
-        self._door.attend(place, partial(self._door.play, place.chat, turn))
+        self._door.attend(place, partial(self._door.play, place, turn))
         if update.callback_query:
             self._door.chats.start(settle(update.callback_query))
         return True
@@ -116,7 +116,7 @@ class Dispatch:
             await self._close(stored)
 
     async def _play(self, place: Place, turn: Turn, stored: StoredUpdate) -> None:
-        await self._door.play(place.chat, turn)
+        await self._door.play(place, turn)
         # A message that was refused has not been stored, and its update is not closed with it.
         await self._close(stored)
 

@@ -3,13 +3,14 @@
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 
 from app.assistant import Assistant, Turn
 from app.assistant.reminder_clock import Ring, Unreachable
 from app.tasks import running
 from app.telegram.draft import LiveAnswer
-from app.telegram.place import DOOR, Place, chat_of
+from app.telegram.place import DOOR, Place, ThreadNames
 from app.telegram.queues import Chats
 from app.telegram.receipts import Receipts
 from app.telegram.screen import ChatScreen
@@ -22,8 +23,9 @@ LOG = logging.getLogger(__name__)
 class TelegramDoor:
     """Carry turns to the assistant and its answers to the chats; `lang` serves chats whose language is unknown."""
 
-    def __init__(self, assistant: Assistant, sender: Sender, *, lang: str) -> None:
+    def __init__(self, assistant: Assistant, sender: Sender, *, lang: str, names: ThreadNames | None = None) -> None:
         self.assistant, self.sender = assistant, sender
+        self.names = names or ThreadNames()
         self.chats = Chats()
         self.reached: Callable[[str], None] = lambda thread: None
         """Is called with each thread whose user writes."""
@@ -31,13 +33,13 @@ class TelegramDoor:
 
     async def tell(self, thread: str, text: str) -> bool:
         """Send a text that answers nothing; False if the thread is not of this door, or the chat is out of reach."""
-        chat = chat_of(thread)
-        if chat is None:
+        place = self.names.place(thread)
+        if place is None:
             return False
         try:
-            return await self.sender.say(chat, text)
+            return await self.sender.say(place, text)
         except Gone:
-            LOG.warning("chat %s cannot be written to", chat)
+            LOG.warning("chat %s cannot be written to", place.chat)
             return False
 
     async def remind(self, ring: Ring) -> None:
@@ -60,15 +62,15 @@ class TelegramDoor:
         `besides` are the ids of messages that have updates.
         """
         for info in await self.assistant.threads():
-            if (chat := chat_of(info.thread)) is None:
+            if (place := self.names.place(info.thread)) is None:
                 continue
-            for turn in await self.assistant.unanswered(info.thread, DOOR, is_group=Place(chat).is_group):
+            for turn in await self.assistant.unanswered(info.thread, DOOR, is_group=place.is_group):
                 if turn.id not in besides:
-                    self.attend(Place(chat), partial(self.play, chat, turn))
+                    self.attend(place, partial(self.play, replace(place, user=turn.user), turn))
 
     def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
         """Do something for a chat after what is queued before it; send an apology if it fails."""
-        self.chats.add(place.chat, partial(self._attempt, place, work))
+        self.chats.add(place.queue, partial(self._attempt, place, work))
 
     async def lang(self, place: Place) -> str:
         """Return the language of this door's own sentences in a chat."""
@@ -82,21 +84,21 @@ class TelegramDoor:
             Gone: the chat cannot be written to.
         """
         text = sentence("telegram", key, await self.lang(place), **variables)
-        await self.sender.say(place.chat, text, is_markdown=False)
+        await self.sender.say(place, text, is_markdown=False)
 
-    async def play(self, chat: int, turn: Turn) -> None:
+    async def play(self, place: Place, turn: Turn) -> None:
         """Play a turn to its end and show it, also when the chat is gone before the end.
 
         Raises:
             Gone: the chat cannot be written to.
         """
         gone: Gone | None = None
-        lang = partial(self.lang, Place(chat, user=turn.user))
-        live = LiveAnswer(self.sender, chat, turn.owner, lang)
+        lang = partial(self.lang, place)
+        receipts = Receipts(self.assistant.memory.store, turn.thread, turn.id)
+        await receipts.read()
+        live = LiveAnswer(self.sender, place, turn.owner, lang, receipts)
         async with running(live.run()), aclosing(self.assistant.play(turn)) as events:
-            receipts = Receipts(self.assistant.memory.store, turn.thread)
-            await receipts.read()
-            screen = ChatScreen(self.sender, receipts, chat, turn.owner, lang, live)
+            screen = ChatScreen(self.sender, receipts, place, turn.owner, lang, live)
             async for event in events:
                 live.note(event)
                 if gone:

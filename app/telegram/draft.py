@@ -13,7 +13,9 @@ from telegram.error import TelegramError
 from agents.events import Event
 from app.telegram.buttons import OF
 from app.telegram.pages import Page
+from app.telegram.place import Place
 from app.telegram.progress import Progress
+from app.telegram.receipts import Receipts
 from app.telegram.sender import Sender
 from prompts import sentence
 
@@ -65,24 +67,24 @@ class Draft:
 
     every, lasts = DRAFT_EVERY, DRAFT_LASTS
 
-    def __init__(self, sender: Sender, chat: int) -> None:
-        self._sender, self._chat = sender, chat
+    def __init__(self, sender: Sender, to: Place) -> None:
+        self._sender, self._to = sender, to
         self.message: int | None = None
         self.id = next(_numbers)
         """The draft's number; the event of the stop button names it."""
 
     async def show(self, page: Page, lang: str) -> bool:
         """Show the frame as a draft; without a text Telegram shows that the answer is being thought of."""
-        return await self._sender.draft(self._chat, self.id, page)
+        return await self._sender.draft(self._to, self.id, page)
 
 
 class GrowingMessage:
     """The frames as one message that is edited, with a button to stop; until it is sent the bot is typing."""
 
-    def __init__(self, sender: Sender, chat: int, owner: str) -> None:
-        self._sender, self._chat, self._owner = sender, chat, owner
+    def __init__(self, sender: Sender, to: Place, owner: str, receipts: Receipts) -> None:
+        self._sender, self._to, self._owner, self._receipts = sender, to, owner, receipts
         self._begins = asyncio.get_running_loop().time() + GROWS_AFTER
-        self.message: int | None = None
+        self.message = receipts.growing
 
     @property
     def every(self) -> float:
@@ -97,22 +99,25 @@ class GrowingMessage:
     async def show(self, page: Page, lang: str) -> bool:
         """Send the message or edit it; before its time, let the bot type."""
         if asyncio.get_running_loop().time() < self._begins:
-            return await self._sender.typing(self._chat)
+            return await self._sender.typing(self._to)
         row = [InlineKeyboardButton(sentence("telegram", "stop", lang), callback_data=f"{STOP}{OF}{self._owner}")]
         page = page if page.text else Page("…")
-        shown = await self._sender.grow(self._chat, self.message, page, InlineKeyboardMarkup([row]))
+        shown = await self._sender.grow(self._to, self.message, page, InlineKeyboardMarkup([row]))
         self.message = shown or self.message
+        if shown:
+            await self._receipts.grow(shown)
         return shown is not None
 
 
 class LiveAnswer:
     """The answer to one message while it is made; frames are left out when Telegram takes no more."""
 
-    def __init__(self, sender: Sender, chat: int, owner: str, lang: Lang) -> None:
-        self._sender, self._chat, self._owner, self._lang = sender, chat, owner, lang
+    def __init__(self, sender: Sender, to: Place, owner: str, lang: Lang, receipts: Receipts) -> None:
+        self._sender, self._to, self._owner, self._lang = sender, to, owner, lang
+        self._receipts = receipts
         self._progress, self._changed, self._drawing = Progress(), asyncio.Event(), asyncio.Lock()
-        takes_drafts = sender.takes_drafts(chat)
-        self._frames: Frames = Draft(sender, chat) if takes_drafts else GrowingMessage(sender, chat, owner)
+        takes_drafts = sender.takes_drafts(to)
+        self._frames: Frames = Draft(sender, to) if takes_drafts else GrowingMessage(sender, to, owner, receipts)
         self._spoken = ""
         """The language of what the door says beside the answer, once it is known."""
         self._page: Page | None = None
@@ -138,7 +143,7 @@ class LiveAnswer:
     async def close(self) -> None:
         """Take away what was shown and never replaced."""
         if message := await self.take():
-            await self._sender.withdraw(self._chat, message)
+            await self._sender.withdraw(self._to, message)
 
     async def run(self) -> None:
         """Show frames until cancelled."""
@@ -149,7 +154,7 @@ class LiveAnswer:
                 refusals = 0
             except TelegramError as failure:
                 refusals += 1
-                LOG.info("chat %s: a frame is refused (%s)", self._chat, type(failure).__name__)
+                LOG.info("chat %s: a frame is refused (%s)", self._to.chat, type(failure).__name__)
                 self._fall_back()
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._frames.lasts):
@@ -179,8 +184,8 @@ class LiveAnswer:
 
     def _fall_back(self) -> None:
         """Show the answer in a message if Telegram takes no drafts in this chat."""
-        if isinstance(self._frames, Draft) and not self._sender.takes_drafts(self._chat):
-            self._frames = GrowingMessage(self._sender, self._chat, self._owner)
+        if isinstance(self._frames, Draft) and not self._sender.takes_drafts(self._to):
+            self._frames = GrowingMessage(self._sender, self._to, self._owner, self._receipts)
 
 
 def _now() -> float:

@@ -1,11 +1,16 @@
-"""Where a Telegram message comes from: its chat and its sender, and their thread and user ids."""
+"""Where a Telegram message comes from: chat, topic and sender, and what their thread and user are called."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from telegram import ReplyParameters
 
 from app.assistant import Turn
 
 DOOR = "telegram"
 PREFIX = f"{DOOR}-"
+"""Begins the names of Telegram's users, and of the threads of the first bot that used the database."""
 
 
 @dataclass(frozen=True)
@@ -14,12 +19,23 @@ class Place:
 
     chat: int
     message: int = 0
+    """The message that is answered; 0 if none is."""
     user: str | None = None
-    """The id of the user who wrote it; None in a private chat, whose thread id is also the user id."""
+    """The id of the user who wrote it; None where the thread has the name of its only user."""
     lang: str | None = None
     """The language of the user's Telegram, if it is one of ours."""
     name: str = ""
     """What the user is called."""
+    topic: int | None = None
+    """The topic of the chat; None outside of topics."""
+    thread: str = ""
+    """The thread; left out, it is named after the chat."""
+    prefix: str = PREFIX
+    """Begins the ids of the bot's messages."""
+
+    def __post_init__(self) -> None:
+        if not self.thread:
+            object.__setattr__(self, "thread", f"{PREFIX}{self.chat}")
 
     @property
     def is_group(self) -> bool:
@@ -32,13 +48,20 @@ class Place:
         return self.user or self.thread
 
     @property
-    def thread(self) -> str:
-        """The thread of the chat."""
-        return f"{PREFIX}{self.chat}"
+    def queue(self) -> int | str:
+        """What is done in order: all that is asked in a chat, or in one of its topics."""
+        return self.chat if self.topic is None else self.thread
+
+    def address(self, *, replies: bool = True) -> dict[str, Any]:
+        """Return where to send, as Telegram's methods take it; in a group an answer refers to the asker's message."""
+        topic = {"message_thread_id": self.topic} if self.topic else {}
+        is_reply = replies and self.is_group and self.message
+        reply = ReplyParameters(self.message, allow_sending_without_reply=True) if is_reply else None
+        return {**topic, **({"reply_parameters": reply} if reply else {})}
 
     def turn(self, text: str | None, *, id: str = "", lang: str | None = None, source: str = "message") -> Turn:
         """Return a turn of this message's user; the same message has the same id unless another one is given."""
-        own = id or f"{self.thread}-{self.message}"
+        own = id or f"{self.prefix}{self.chat}-{self.message}"
         return Turn(
             thread=self.thread,
             text=text,
@@ -52,8 +75,44 @@ class Place:
         )
 
 
-def chat_of(thread: str) -> int | None:
-    """Return the chat of a thread; None for a thread of another door."""
-    number = thread.removeprefix(PREFIX)
-    is_ours = number != thread and number.removeprefix("-").isdecimal()
-    return int(number) if is_ours else None
+@dataclass
+class ThreadNames:
+    """What a bot calls its threads: after chat and topic; a second bot of a database puts its own number before."""
+
+    prefix: str = PREFIX
+    moved: dict[int, int] = field(default_factory=dict)
+    """By the number of a supergroup, that of the group which it was; its thread keeps that name."""
+
+    @classmethod
+    def of(cls, bot: int, *, is_first: bool, moved: dict[int, int]) -> "ThreadNames":
+        """Return the names of a bot's threads."""
+        return cls(PREFIX if is_first else f"{DOOR}@{bot}-", moved)
+
+    def thread(self, chat: int, topic: int | None = None) -> str:
+        """Return the name of a thread."""
+        return f"{self.prefix}{self.moved.get(chat, chat)}" + (f":{topic}" if topic else "")
+
+    def place(self, thread: str) -> Place | None:
+        """Return where a thread is; None for a thread of another bot or door."""
+        named = re.fullmatch(rf"{re.escape(self.prefix)}(-?\d+)(?::(\d+))?", thread)
+        if named is None:
+            return None
+        topic = int(named[2]) if named[2] else None
+        return Place(self.now(int(named[1])), topic=topic, thread=thread, prefix=self.prefix)
+
+    def now(self, chat: int) -> int:
+        """Return the present number of a chat."""
+        return next((new for new, named in self.moved.items() if chat in (named, new)), chat)
+
+    def move(self, old: int, new: int) -> bool:
+        """Note that a group has become a supergroup; False if that is known."""
+        if new in self.moved:
+            return False
+        self.moved[new] = self.moved.pop(old, old)
+        return True
+
+
+def chat_of(user: str) -> int | None:
+    """Return the private chat of a user; None for a user of another door."""
+    number = user.removeprefix(PREFIX)
+    return int(number) if number != user and number.isdecimal() else None

@@ -1,4 +1,4 @@
-"""Jobs for each chat: in order within a chat, at the same time for different chats."""
+"""Jobs for each chat or topic: in order within it, at the same time for different ones."""
 
 import asyncio
 import logging
@@ -17,11 +17,11 @@ class Chats:
     """A queue of jobs for each chat, and a task for each queue that is not empty."""
 
     def __init__(self) -> None:
-        self._waiting: dict[int, deque[Job]] = {}
+        self._waiting: dict[int | str, deque[Job]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_open = True
 
-    def add(self, chat: int, job: Job) -> None:
+    def add(self, chat: int | str, job: Job) -> None:
         """Do a job when those before it of the same chat are done."""
         if chat in self._waiting:
             self._waiting[chat].append(job)
@@ -35,7 +35,7 @@ class Chats:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def is_busy(self, chat: int) -> bool:
+    def is_busy(self, chat: int | str) -> bool:
         """Tell whether something is being done for a chat."""
         return chat in self._waiting
 
@@ -48,7 +48,7 @@ class Chats:
         finally:
             await cancel(self._tasks)
 
-    async def _work(self, chat: int) -> None:
+    async def _work(self, chat: int | str) -> None:
         waiting = self._waiting[chat]
         try:
             while waiting and self._is_open:
@@ -56,7 +56,7 @@ class Chats:
         finally:
             del self._waiting[chat]
 
-    async def _do(self, chat: int, job: Job, waiting: deque[Job]) -> None:
+    async def _do(self, chat: int | str, job: Job, waiting: deque[Job]) -> None:
         try:
             await job()
         except Gone:

@@ -9,17 +9,23 @@ from app.telegram.place import DOOR
 
 
 class Receipts:
-    """What was delivered in a thread since the last turn that came to its end, as digests."""
+    """What was delivered of a turn, or by an older version in a thread since its last turn, as digests."""
 
-    def __init__(self, store: Store, thread: str) -> None:
-        self._store, self._place = store, namespace_of(thread, DOOR)
+    def __init__(self, store: Store, thread: str, turn: str = DOOR) -> None:
+        self._store, self._place, self._turn = store, namespace_of(thread, DOOR), turn
         self._before: list[str] = []
         self._now: list[str] = []
+        self._pages: tuple[str, int] = "", 0
+        self.growing: int | None = None
+        """The message that shows the answer so far; the answer takes its place, also after a restart."""
 
     async def read(self) -> None:
         """Recall what was delivered before the process ended."""
-        item = await self._store.aget(self._place, DOOR)
-        self._before = list(item.value["delivered"]) if item else []
+        for key in dict.fromkeys((self._turn, DOOR)):
+            if item := await self._store.aget(self._place, key):
+                self._before += item.value["delivered"]
+                self._pages = tuple(item.value.get("pages", self._pages))
+                self.growing = item.value.get("growing")
         self._now = list(self._before)
 
     def take(self, event: Event) -> bool:
@@ -32,16 +38,57 @@ class Receipts:
             self._before.remove(digest)
         return is_known
 
+    def pages(self, event: Event) -> "PageReceipts":
+        """Return the receipts of the pages of an event that was not delivered as a whole."""
+        digest = _digest(event) if isinstance(event, Message | PrivateMessage | View) else ""
+        return PageReceipts(self, digest, self._pages[1] if digest and self._pages[0] == digest else 0)
+
     async def add(self, event: Event) -> None:
         """Note that the event was delivered."""
         if isinstance(event, Message | PrivateMessage | View):
             self._now.append(_digest(event))
-            await self._store.aput(self._place, DOOR, {"delivered": self._now})
+            self._pages, self.growing = ("", 0), None
+            await self._write()
+
+    async def grow(self, message: int) -> None:
+        """Note which message shows the answer so far."""
+        if self.growing != message:
+            self.growing = message
+            await self._write()
+
+    async def note(self, digest: str, pages: int) -> None:
+        """Note that so many pages of an event were delivered."""
+        self._pages = digest, pages
+        await self._write()
 
     async def clear(self) -> None:
         """Forget the receipts: the turn is over, and its outcome stored."""
-        if self._now:
-            await self._store.adelete(self._place, DOOR)
+        if self._now or self._pages[1] or self.growing:
+            for key in dict.fromkeys((self._turn, DOOR)):
+                await self._store.adelete(self._place, key)
+
+    async def _write(self) -> None:
+        pages = {"pages": list(self._pages)} if self._pages[1] else {}
+        growing = {"growing": self.growing} if self.growing else {}
+        await self._store.aput(self._place, self._turn, {"delivered": self._now, **pages, **growing})
+
+
+class PageReceipts:
+    """Which pages of one event were delivered, counted in the order in which they are sent."""
+
+    def __init__(self, receipts: Receipts, digest: str, before: int) -> None:
+        self._receipts, self._digest, self._before = receipts, digest, before
+        self._place = 0
+
+    def has_next(self) -> bool:
+        """Go on to the next page, and tell whether it was delivered before."""
+        self._place += 1
+        return self._place <= self._before
+
+    async def note(self) -> None:
+        """Note that the page gone on to was delivered."""
+        if self._digest:
+            await self._receipts.note(self._digest, self._place)
 
 
 def _digest(event: Message | PrivateMessage | View) -> str:

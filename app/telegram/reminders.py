@@ -7,16 +7,20 @@ from app.assistant import Assistant
 from app.assistant.reminder_clock import Ring, Unreachable
 from app.telegram.bot import ServiceBot, silent_libraries
 from app.telegram.door import TelegramDoor
+from app.telegram.place import Place, ThreadNames
 from app.telegram.sender import Gone, Sender
 from app.telegram.service import connect
+from app.telegram.thread_names import read_names
 
 
 class ReminderSender:
     """Sends reminders to Telegram: those of its chats there, those of other doors to one chat."""
 
-    def __init__(self, assistant: Assistant, sender: Sender, lang: str) -> None:
+    def __init__(self, assistant: Assistant, sender: Sender, lang: str, names: ThreadNames) -> None:
         self._assistant, self._sender = assistant, sender
-        self._door = TelegramDoor(assistant, sender, lang=lang)
+        self._door = TelegramDoor(assistant, sender, lang=lang, names=names)
+        self.threads = f"{names.prefix}*"
+        """The threads of the bot's chats, as a GLOB pattern."""
 
     async def in_its_chat(self, ring: Ring) -> None:
         """Send a reminder of a Telegram chat. Raises Unreachable if it did not reach the chat."""
@@ -25,7 +29,7 @@ class ReminderSender:
     async def to(self, chat: int, ring: Ring) -> None:
         """Send a reminder of another door to a chat. Raises Unreachable if it did not reach the chat."""
         try:
-            if not await self._sender.say(chat, ring.text, is_markdown=False):
+            if not await self._sender.say(Place(chat), ring.text, is_markdown=False):
                 raise Unreachable
         except Gone:
             raise Unreachable from None
@@ -44,4 +48,5 @@ async def open_sender(assistant: Assistant, token: str, url: str, lang: str) -> 
         async with AsyncExitStack() as stack:
             stack.push_async_callback(bot.shutdown)
             await connect(bot)
-            yield ReminderSender(assistant, Sender(bot), lang)
+            names = await read_names(assistant.memory, bot.id)
+            yield ReminderSender(assistant, Sender(bot, names), lang, names)

@@ -14,7 +14,7 @@ from app.telegram.buttons import keyboard, link_buttons, web_app_keyboard
 from app.telegram.draft import LiveAnswer
 from app.telegram.pages import LIMIT, Page, utf16_length
 from app.telegram.place import Place, chat_of
-from app.telegram.receipts import Receipts
+from app.telegram.receipts import PageReceipts, Receipts
 from app.telegram.sender import Gone, Keyboard, Sender
 from prompts import sentence
 
@@ -32,14 +32,16 @@ class ChatScreen:
         self,
         sender: Sender,
         receipts: Receipts,
-        chat: int,
+        to: Place,
         user: str,
         lang: Lang,
         live: LiveAnswer | None = None,
     ) -> None:
-        self._sender, self._receipts, self._chat, self._user, self._lang = sender, receipts, chat, user, lang
+        self._sender, self._receipts, self._to, self._user, self._lang = sender, receipts, to, user, lang
         self._live = live
         self._question: Interrupt | None = None
+        self._pages: PageReceipts | None = None
+        """Which pages of the event that is shown were sent before."""
 
     async def show(self, event: Event) -> None:
         """Show one event, or leave it out.
@@ -55,6 +57,7 @@ class ChatScreen:
             # The view before it showed the same.
             pass
         elif not self._receipts.take(event):
+            self._pages = self._receipts.pages(event)
             await self._send(event, question)
             await self._receipts.add(event)
 
@@ -65,7 +68,10 @@ class ChatScreen:
                 await self._say(text, buttons)
             case Message(text=text, interrupted=interrupted):
                 if text.strip():
-                    await self._sender.say(self._chat, text, instead=await self._so_far(), citations=event.citations)
+                    instead = await self._so_far()
+                    await self._sender.say(
+                        self._to, text, instead=instead, citations=event.citations, receipts=self._pages
+                    )
                 if interrupted:
                     await self._say(sentence("telegram", "stopped", await self._lang()))
             case View():
@@ -78,7 +84,7 @@ class ChatScreen:
                 await self._say(text)
 
     def _buttons(self, question: Interrupt, lang: str) -> Keyboard:
-        if question.web_app and not Place(self._chat).is_group:
+        if question.web_app and not self._to.is_group:
             return web_app_keyboard(question, lang)
         return keyboard(question, self._user, lang)
 
@@ -88,7 +94,7 @@ class ChatScreen:
         try:
             if own is None:
                 raise Gone
-            await self._sender.say(own, text, is_markdown=False)
+            await self._sender.say(Place(own), text, is_markdown=False)
         except Gone:
             name = self._sender.bot_name
             await self._say(sentence("telegram", "open_chat", await self._lang(), link=f"https://t.me/{name}"))
@@ -96,10 +102,10 @@ class ChatScreen:
     async def _draw(self, view: View) -> None:
         match view:
             case Document(title=title, content=content):
-                if not await self._sender.hand(self._chat, clean(title), clean(content)):
+                if not await self._sender.hand(self._to, clean(title), clean(content)):
                     await self._say(content)
             case Table() if page := grid(view):
-                await self._sender.show(self._chat, [page], instead=await self._so_far())
+                await self._sender.show(self._to, [page], instead=await self._so_far(), receipts=self._pages)
             case Link(url=url):
                 buttons = link_buttons(url, await self._lang())
                 await self._say(view.text(), InlineKeyboardMarkup(buttons) if buttons else None)
@@ -110,7 +116,9 @@ class ChatScreen:
 
     async def _say(self, text: str, buttons: Keyboard = None) -> None:
         instead = await self._so_far()
-        await self._sender.say(self._chat, text, is_markdown=False, keyboard=buttons, instead=instead)
+        await self._sender.say(
+            self._to, text, is_markdown=False, keyboard=buttons, instead=instead, receipts=self._pages
+        )
 
     async def _so_far(self) -> int | None:
         """Return the message that shows the answer so far, for the answer itself to take its place."""

@@ -17,6 +17,8 @@ from app.telegram.bot import NO_PREVIEW
 from app.telegram.buttons import without_links
 from app.telegram.flood_control import FloodControl
 from app.telegram.pages import Page, pages
+from app.telegram.place import Place, ThreadNames
+from app.telegram.receipts import PageReceipts
 from app.telegram.retries import retrying, seconds
 
 LOG = logging.getLogger(__name__)
@@ -40,8 +42,8 @@ class Gone(Exception):
 class Sender:
     """Send texts and documents, one at a time per chat. What comes before a message, its frames, ranks below it."""
 
-    def __init__(self, bot: Bot) -> None:
-        self._bot = bot
+    def __init__(self, bot: Bot, names: ThreadNames | None = None) -> None:
+        self._bot, self._names = bot, names or ThreadNames()
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._flood = FloodControl()
         self._has_drafts = True
@@ -53,26 +55,33 @@ class Sender:
 
     async def say(
         self,
-        chat: int,
+        to: Place,
         text: str,
         *,
         is_markdown: bool = True,
         keyboard: Keyboard = None,
         instead: int | None = None,
         citations: Sequence[Citation] = (),
+        receipts: PageReceipts | None = None,
     ) -> bool:
         """Send a text in as many messages as it takes, its sources below; the last one carries the buttons.
 
-        `instead` is a message that the first of them takes the place of. Returns False if Telegram was out of reach
-        for too long. A text that Telegram refuses counts as sent.
+        `instead` is a message that the first of them takes the place of; pages that have a receipt are left out.
+        Returns False if Telegram was out of reach for too long. A text that Telegram refuses counts as sent.
 
         Raises:
             Gone: the chat cannot be written to.
         """
-        return await self.show(chat, pages(text, is_markdown=is_markdown, citations=citations), keyboard, instead)
+        parts = pages(text, is_markdown=is_markdown, citations=citations)
+        return await self.show(to, parts, keyboard, instead, receipts)
 
     async def show(
-        self, chat: int, pages: Sequence[Page], keyboard: Keyboard = None, instead: int | None = None
+        self,
+        to: Place,
+        pages: Sequence[Page],
+        keyboard: Keyboard = None,
+        instead: int | None = None,
+        receipts: PageReceipts | None = None,
     ) -> bool:
         """Send pages, the last one with the buttons; returns the same as `say`.
 
@@ -82,75 +91,84 @@ class Sender:
         fates: list[Fate] = []
         if instead and isinstance(keyboard, ReplyKeyboardMarkup):
             # No edit brings buttons below the chat.
-            await self.withdraw(chat, instead)
+            await self.withdraw(to, instead)
             instead = None
-        async with self._lock(chat):
-            for place, page in enumerate(pages):
-                buttons = keyboard if place == len(pages) - 1 else None
-                message = instead if place == 0 else None
-                fates.append(await self._page(chat, page, buttons, message))
+        async with self._lock(to.chat):
+            for number, page in enumerate(pages):
+                if receipts and receipts.has_next():
+                    continue
+                buttons = keyboard if number == len(pages) - 1 else None
+                message = instead if number == 0 else None
+                fates.append(await self._page(to, page, buttons, message, is_first=number == 0))
+                if receipts:
+                    await receipts.note()
         return "lost" not in fates
 
-    async def hand(self, chat: int, name: str, text: str) -> bool:
+    async def hand(self, to: Place, name: str, text: str) -> bool:
         """Send a document; False if Telegram refuses it.
 
         Raises:
             Gone: the chat cannot be written to.
         """
         document = text.encode("utf-8", "replace") or b"\n"
-        async with self._lock(chat):
-            send = partial(self._bot.send_document, chat, InputFile(document, filename=name))
-            return await self._deliver(chat, send) != "refused"
+        async with self._lock(to.chat):
+            send = partial(self._bot.send_document, document=InputFile(document, filename=name), **to.address())
+            return await self._deliver(to.chat, send) != "refused"
 
-    def takes_drafts(self, chat: int) -> bool:
+    def takes_drafts(self, to: Place) -> bool:
         """Tell whether a chat can show drafts: a private one, unless this Bot API server knows none."""
-        return chat > 0 and self._has_drafts
+        return not to.is_group and self._has_drafts
 
-    async def typing(self, chat: int) -> bool:
+    async def typing(self, to: Place) -> bool:
         """Show that an answer is being made, if there is room for it."""
         with suppress(TelegramError):
-            return bool(await self._frame(chat, partial(self._bot.send_chat_action, chat, ChatAction.TYPING)))
+            place = to.address(replies=False)
+            show = partial(self._bot.send_chat_action, self._names.now(to.chat), ChatAction.TYPING, **place)
+            return bool(await self._frame(to.chat, show))
         return False
 
-    async def draft(self, chat: int, draft: int, page: Page) -> bool:
+    async def draft(self, to: Place, draft: int, page: Page) -> bool:
         """Show a text as a draft with a button to stop, if there is room for it.
-
-        Raises:
-            TelegramError: Telegram refuses it.
-        """
-        options = {"can_stop": True, "keep_on_stop": True}
-        entities = page.entities or None
-        show = partial(
-            self._bot.send_message_draft, chat, draft, page.text or None, entities=entities, api_kwargs=options
-        )
-        try:
-            return bool(await self._frame(chat, show))
-        except InvalidToken:
-            # This is what the library makes of an unknown method.
-            self._has_drafts = False
-            raise
-
-    async def grow(self, chat: int, message: int | None, page: Page, keyboard: InlineKeyboardMarkup) -> int | None:
-        """Show a text in a message that is edited later; return its number, None if there was no room for it.
 
         Raises:
             TelegramError: Telegram refuses it.
         """
         options: dict[str, Any] = {
             "entities": page.entities or None,
+            "api_kwargs": {"can_stop": True, "keep_on_stop": True},
+            **to.address(replies=False),
+        }
+        show = partial(self._bot.send_message_draft, to.chat, draft, page.text or None, **options)
+        try:
+            return bool(await self._frame(to.chat, show))
+        except InvalidToken:
+            # This is what the library makes of an unknown method.
+            self._has_drafts = False
+            raise
+
+    async def grow(self, to: Place, message: int | None, page: Page, keyboard: InlineKeyboardMarkup) -> int | None:
+        """Show a text in a message that is edited later; return its number, None if there was no room for it.
+
+        Raises:
+            TelegramError: Telegram refuses it.
+        """
+        chat = self._names.now(to.chat)
+        options: dict[str, Any] = {
+            "entities": page.entities or None,
             "reply_markup": keyboard,
             "link_preview_options": NO_PREVIEW,
         }
         if message is None:
-            sent = await self._frame(chat, partial(self._bot.send_message, chat, page.text, **options))
+            new = partial(self._bot.send_message, chat, page.text, **options, **to.address())
+            sent = await self._frame(to.chat, new)
             return sent.message_id if sent else None
         edit = partial(self._bot.edit_message_text, page.text, chat, message, **options)
-        return message if await self._frame(chat, edit) else None
+        return message if await self._frame(to.chat, edit) else None
 
-    async def withdraw(self, chat: int, message: int) -> None:
+    async def withdraw(self, to: Place, message: int) -> None:
         """Delete a message that nothing took the place of; a failure of this is ignored."""
         with suppress(TelegramError):
-            await self._bot.delete_message(chat, message)
+            await self._bot.delete_message(self._names.now(to.chat), message)
 
     async def _frame(self, chat: int, send: Callable[..., Awaitable[T]]) -> T | None:
         """Make a request that nobody misses: once, and only if nothing waits for its turn; None if it was left out.
@@ -177,24 +195,28 @@ class Sender:
     def _lock(self, chat: int) -> asyncio.Lock:
         return self._locks.setdefault(chat, asyncio.Lock())
 
-    async def _page(self, chat: int, page: Page, keyboard: Keyboard, instead: int | None) -> Fate:
+    async def _page(self, to: Place, page: Page, keyboard: Keyboard, instead: int | None, *, is_first: bool) -> Fate:
         """Send a page; if Telegram refuses it, send it without formatting, then without links, then without buttons."""
-        new = partial(self._bot.send_message, chat, page.text, link_preview_options=NO_PREVIEW)
+        options: dict[str, Any] = {"text": page.text, "link_preview_options": NO_PREVIEW}
+        new = partial(self._bot.send_message, **options, **to.address(replies=is_first))
         sends: list[Callable[..., Awaitable[object]]] = [new]
         if instead is not None:
-            edit = partial(self._bot.edit_message_text, page.text, chat, instead, link_preview_options=NO_PREVIEW)
-            sends = [edit, new]
+            sends = [partial(self._bot.edit_message_text, message_id=instead, **options), new]
         fate: Fate = "refused"
         tries = [(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard)), ((), None)]
         for send in sends:
             for entities, buttons in dict.fromkeys(tries):
-                fate = await self._deliver(chat, partial(send, entities=entities or None, reply_markup=buttons))
+                fate = await self._deliver(to.chat, partial(send, entities=entities or None, reply_markup=buttons))
                 if fate != "refused":
                     return fate
         return fate
 
-    async def _deliver(self, chat: int, send: Callable[[], Awaitable[object]]) -> Fate:
-        """Send until it is sent or refused, or Telegram was out of reach for too long."""
+    async def _deliver(self, chat: int, send: Callable[..., Awaitable[object]]) -> Fate:
+        """Send until it is sent or refused, or Telegram was out of reach for too long.
+
+        Raises:
+            Gone: the chat cannot be written to.
+        """
 
         def note(failure: BaseException) -> None:
             if isinstance(failure, RetryAfter):
@@ -202,7 +224,12 @@ class Sender:
 
         async def once() -> None:
             await self._flood.wait(chat)
-            await send()
+            try:
+                await send(chat_id=self._names.now(chat))
+            except ChatMigrated as migrated:
+                # The group is a supergroup now, and the update that says so has not come yet.
+                self._names.move(self._names.now(chat), migrated.new_chat_id)
+                await send(chat_id=migrated.new_chat_id)
             self._flood.accepted(chat)
 
         try:

@@ -25,10 +25,10 @@ from app.signals import cancelled_by
 from app.telegram.bot import ServiceBot, silent_libraries
 from app.telegram.door import TelegramDoor
 from app.telegram.operator_notes import delivering
-from app.telegram.place import PREFIX
 from app.telegram.retries import retrying
 from app.telegram.sender import Sender
 from app.telegram.slash_commands import offer_menus
+from app.telegram.thread_names import read_names
 from app.telegram.updates import WANTED, Inbox
 from prompts import sentence
 
@@ -76,19 +76,19 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
     Raises:
         ConfigError: Telegram does not accept the token.
     """
-    door = TelegramDoor(assistant, Sender(bot), lang=settings.app_lang)
     with silent_libraries():
         async with AsyncExitStack() as stack:
             stack.push_async_callback(bot.shutdown)
             await connect(bot)
+            names = await read_names(assistant.memory, bot.id)
+            door = TelegramDoor(assistant, Sender(bot, names), lang=settings.app_lang, names=names)
             inbox = Inbox(door, bot, allowed=settings.telegram_allowed_users)
             updater = Updater(bot, inbox)
             await stack.enter_async_context(updater)
             stack.push_async_callback(door.chats.close, PATIENCE)
             await offer_menus(bot, settings.app_lang)
-            await assistant.memory.updates.enter(f"telegram {bot.id}")
             await inbox.recover()
-            clock = await stack.enter_async_context(ringing(assistant.memory, door.remind, threads=f"{PREFIX}*"))
+            clock = await stack.enter_async_context(ringing(assistant.memory, door.remind, threads=f"{names.prefix}*"))
             door.reached = clock.reached
             if (chat := settings.help_operator_chat) is not None:
                 notes = assistant.memory.notes

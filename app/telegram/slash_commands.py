@@ -36,13 +36,13 @@ class CommandDoor:
         """Show a turn in the chat, as the turn of the command's message."""
         own = self._place.turn(turn.text, lang=self._lang, source=turn.source)
         await self._door.assistant.receive(own, [self._stored.id])
-        await self._door.play(self._place.chat, own)
+        await self._door.play(self._place, own)
         return True
 
     async def stop(self, thread: str) -> bool:
         """Stop the answer that is being made or about to be; False if there is none."""
-        door, chat = self._door, self._place.chat
-        return await stop_when_begun(door.assistant, thread, lambda: not door.chats.is_busy(chat), self._place.owner)
+        door, queue = self._door, self._place.queue
+        return await stop_when_begun(door.assistant, thread, lambda: not door.chats.is_busy(queue), self._place.owner)
 
 
 async def run(door: TelegramDoor, place: Place, name: str, argument: str, stored: StoredUpdate) -> Answer:

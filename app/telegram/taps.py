@@ -40,9 +40,9 @@ async def take(
     elif text := await _text(door, place, tap, lang):
         turn = replace(turn, text=text)
         await door.assistant.receive(turn, [stored.id])
-        door.attend(place, partial(door.play, place.chat, turn))
+        door.attend(place, partial(door.play, place, turn))
         door.chats.start(settle(query))
-    elif door.chats.is_busy(place.chat) and not is_late:
+    elif door.chats.is_busy(place.queue) and not is_late:
         # The turn that is being played may ask this question before it ends.
         door.attend(place, partial(take, door, place, query, tap, stored, is_late=True))
     else:

@@ -19,6 +19,7 @@ from app.telegram.addressed import addressed, place_of
 from app.telegram.dispatch import Dispatch
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
+from app.telegram.thread_names import door_of, move
 
 LOG = logging.getLogger(__name__)
 WANTED = (Update.MESSAGE, Update.CALLBACK_QUERY)
@@ -31,7 +32,7 @@ class Inbox(asyncio.Queue[object]):
     def __init__(self, door: TelegramDoor, bot: Bot, *, allowed: frozenset[int] | Literal["*"]) -> None:
         super().__init__()
         self._door, self._bot, self._allowed = door, bot, allowed
-        self._name, self._key = bot.username, f"telegram {bot.id}"
+        self._name, self._key = bot.username, door_of(bot.id)
         self._dispatch = Dispatch(door, name=bot.username)
         self._in_hand: set[int] = set()
         """The rows that this process has taken up."""
@@ -43,9 +44,12 @@ class Inbox(asyncio.Queue[object]):
         Raises:
             TelegramError: it could not be stored; the poller will bring it again.
         """
-        if not isinstance(item, Update) or (addressee := self._addressee(item)) is None:
+        if not isinstance(item, Update):
             return
         try:
+            await self._move(item)
+            if (addressee := self._addressee(item)) is None:
+                return
             stored = await self._door.assistant.memory.updates.take(self._key, key_of(item), _body(item))
             await self._hand_on(item, stored, *addressee)
         except sqlite3.Error as failure:
@@ -83,13 +87,20 @@ class Inbox(asyncio.Queue[object]):
             LOG.exception("update %s: something went wrong", update.update_id)
             await self._door.assistant.memory.updates.close(stored.id)
 
+    async def _move(self, update: Update) -> None:
+        """Take the threads of a group along that has become a supergroup; whoever did it need not be admitted."""
+        message = update.message
+        if message and message.migrate_to_chat_id:
+            memory, names = self._door.assistant.memory, self._door.names
+            await move(memory, self._bot.id, names, message.chat.id, message.migrate_to_chat_id)
+
     def _addressee(self, update: Update) -> tuple[Place, str | None] | None:
         """Return where an update comes from and what of it is addressed to the bot; None if it is not for the bot."""
         query, user = update.callback_query, update.effective_user
         message = query.message if query else update.message
         if message is None or user is None:
             return None
-        place = place_of(message, user)
+        place = place_of(message, user, self._door.names)
         text = addressed(message, self._name) if isinstance(message, Message) and not query else None
         if (text is None and not query) or not self._is_admitted(place, message, user):
             return None

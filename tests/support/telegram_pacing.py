@@ -44,18 +44,18 @@ class PacedBot:
         """Return when something of a kind was sent."""
         return [at for at, made, _, _ in self.made if made == kind]
 
-    async def send_message(self, chat: int, text: str, **options: Any) -> Message:
+    async def send_message(self, chat_id: int, text: str, **options: Any) -> Message:
         """Take a message."""
-        self._take("message", chat, text)
+        self._take("message", chat_id, text)
         return cast(Message, type("Sent", (), {"message_id": len(self.made)}))
 
     async def send_message_draft(self, chat: int, draft: int, text: str | None, **options: Any) -> bool:
         """Take a draft."""
         return self._take("draft", chat, text or "")
 
-    async def edit_message_text(self, text: str, chat: int, message: int, **options: Any) -> bool:
+    async def edit_message_text(self, text: str, chat_id: int, message_id: int, **options: Any) -> bool:
         """Take an edit."""
-        return self._take("edit" if options.get("reply_markup") else "message", chat, text)
+        return self._take("edit" if options.get("reply_markup") else "message", chat_id, text)
 
     async def send_chat_action(self, chat: int, action: str, **options: Any) -> bool:
         """Take a sign of typing."""

@@ -51,7 +51,8 @@ class BotApi:
         self.flood: Flood | None = None
         self.offset = 0
         """What the bot has acknowledged: all updates before this one."""
-        self.token = token
+        self.issued = self.token = token
+        """The token that the bot was given, and the one that is accepted now."""
         self.url = ""
         self._updates: list[Json] = []
         self._numbers = self.chats.numbers

@@ -17,7 +17,7 @@ from app.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.shop_tools import with_shop
 from tests.support.telegram_people import Open
-from tests.support.telegram_server import TOKEN, BotApi
+from tests.support.telegram_server import BotApi
 
 
 @pytest.fixture
@@ -37,7 +37,10 @@ def script() -> Script:
 
 @pytest.fixture
 def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
-    """Open the door on a database file that stays; `allowed` are the ids of those who may talk, None: everybody."""
+    """Open the door on a database file that stays; `allowed` are the ids of those who may talk, None: everybody.
+
+    `api` is the server of another bot.
+    """
 
     def unchanged(speakers: Speakers) -> Speakers:
         return speakers
@@ -47,9 +50,10 @@ def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
         models: Models | None = None,
         allowed: Sequence[int] | None = None,
         change: Callable[[Speakers], Speakers] = unchanged,
+        api: BotApi = world,
     ) -> AsyncIterator[TelegramDoor]:
         settings = Settings(_env_file=None, telegram_allowed_users="*" if allowed is None else frozenset(allowed))
-        bot = ServiceBot(TOKEN, world.url)
+        bot = ServiceBot(api.issued, api.url)
         async with (
             stage(tmp_path / "telegram.db", models or script.models(ROLES), change=change) as assistant,
             service.open_door(assistant, bot, settings) as one,

@@ -8,6 +8,7 @@ from agents.events import Interrupt
 from agents.events.views import CardList, Entry, Link, Notice, Player, Table
 from agents.models.script import Call, Script
 from app.telegram.buttons import IN_A_ROW, MOST_BUTTONS, Tap, keyboard
+from app.telegram.place import Place
 from app.telegram.receipts import Receipts
 from app.telegram.screen import ChatScreen
 from tests.support.shop_tools import BEGIN
@@ -72,7 +73,7 @@ async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:
         async def lang() -> str:
             return "en"
 
-        showing = ChatScreen(one.sender, receipts, ANN, "ann", lang)
+        showing = ChatScreen(one.sender, receipts, Place(ANN), "ann", lang)
         for view in [*views, Player(title="Song", state="playing", position=5)]:
             await showing.show(view)
     assert world.texts(ANN) == [

@@ -9,6 +9,7 @@ from agents.events import Error, Event, Message, Token, ToolEnd, ToolStart
 from agents.events.models import ModelStart
 from agents.models.script import Script
 from app.assistant import Turn
+from app.telegram.place import Place
 from tests.support.scripted_assistant import Gate
 from tests.support.simulated_time import now, simulated
 from tests.support.telegram_pacing import FRAMES, PacedBot, paced_door
@@ -36,7 +37,7 @@ def test_a_draft_streams_at_the_pace_that_telegram_takes() -> None:
     async def talk() -> tuple[float, float]:
         door, assistant = paced_door(bot, slow_answer())
         begun = now()
-        await door.play(ANN, Turn(thread=f"telegram-{ANN}", text="hi"))
+        await door.play(Place(ANN), Turn(thread=f"telegram-{ANN}", text="hi"))
         return begun, assistant.first_token
 
     begun, first_token = simulated(talk())
@@ -55,7 +56,9 @@ def test_a_message_grows_slowly_in_a_group() -> None:
 
     async def talk() -> None:
         door, _ = paced_door(bot, slow_answer())
-        await door.play(GROUP, Turn(thread=f"telegram-{GROUP}", text="hi", user=f"telegram-{ANN}", is_group=True))
+        await door.play(
+            Place(GROUP), Turn(thread=f"telegram-{GROUP}", text="hi", user=f"telegram-{ANN}", is_group=True)
+        )
 
     simulated(talk())
     kinds = bot.kinds(GROUP)
@@ -72,7 +75,7 @@ def test_frames_give_way_to_messages() -> None:
 
     async def talk() -> None:
         door, _ = paced_door(bot, *[slow_answer(25) for _ in chats])
-        plays = [door.play(chat, Turn(thread=f"telegram-{chat}", text="hi")) for chat in chats]
+        plays = [door.play(Place(chat), Turn(thread=f"telegram-{chat}", text="hi")) for chat in chats]
         await asyncio.gather(*plays)
 
     simulated(talk())
@@ -91,11 +94,11 @@ def test_a_refusal_pauses_its_chat_and_a_second_one_the_bot() -> None:
         sender, begun = door.sender, now()
         flood = sender._flood
         flood.refused(1, 10)
-        await sender.say(2, "at once")
+        await sender.say(Place(2), "at once")
         flood.refused(1, 10)
         flood.refused(3, 20)
         assert not flood.admits_frame(2)
-        await asyncio.gather(sender.say(2, "later"), sender.say(1, "later"))
+        await asyncio.gather(sender.say(Place(2), "later"), sender.say(Place(1), "later"))
         return [at - begun for at, *_ in bot.made]
 
     assert simulated(talk()) == [0, pytest.approx(20, abs=0.1), pytest.approx(20, abs=0.1)]
@@ -116,7 +119,7 @@ def test_tools_are_shown_at_work() -> None:
 
     async def talk() -> None:
         door, _ = paced_door(bot, events)
-        await door.play(ANN, Turn(thread=f"telegram-{ANN}", text="hi"))
+        await door.play(Place(ANN), Turn(thread=f"telegram-{ANN}", text="hi"))
 
     simulated(talk())
     assert [text for _, kind, _, text in bot.made if kind == "draft"] == [

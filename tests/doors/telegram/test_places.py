@@ -1,0 +1,188 @@
+"""Where answers go: to the asker, in their topic, in the group that has moved, from the bot that was asked."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.models.script import Script
+from app.assistant.reminder_clock import Ring
+from app.telegram import service
+from app.telegram.place import Place, ThreadNames
+from tests.support.scripted_assistant import ROLES, Gate
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, until_stored
+from tests.support.telegram_server import BotApi
+
+OTHER = {"id": 7654321, "is_bot": True, "first_name": "Max", "username": "max_bot"}
+
+
+async def test_an_answer_refers_to_its_question(door: Open, world: BotApi) -> None:
+    """In a group it answers the asker's message; in a private chat there is nothing to tell apart."""
+    async with door(Echo().models(ROLES)):
+        asked = world.says(GROUP, "@sue_bot hello", user=ANN)
+        world.says(ANN, "hello")
+        await world.until_sent(GROUP, 1)
+        await world.until_sent(ANN, 1)
+    by_chat = {message["chat"]["id"]: message for message in world.sent}
+    assert by_chat[GROUP]["reply_to_message"]["message_id"] == asked["message_id"]
+    assert "reply_to_message" not in by_chat[ANN]
+
+
+async def test_a_question_that_was_deleted_is_answered(door: Open, world: BotApi) -> None:
+    """An answer arrives also when there is nothing left to refer to."""
+    async with door(Echo().models(ROLES)):
+        asked = world.says(GROUP, "@sue_bot hello", user=ANN)
+        del world.chats.messages[GROUP, asked["message_id"]]
+        assert await world.until_sent(GROUP, 1) == ["hello"]
+
+
+@pytest.mark.parametrize("chat", [ANN, GROUP])
+async def test_each_topic_is_a_thread_of_its_own(door: Open, world: BotApi, chat: int) -> None:
+    """What is said in one topic is answered there, and another one knows nothing of it; commands and reminders too."""
+    async with door(Echo().models(ROLES)) as one:
+        for topic, text in ((5, "first"), (6, "second"), (None, "third")):
+            world.says(chat, f"@sue_bot {text}", user=ANN, topic=topic)
+        world.says(chat, "/history@sue_bot", user=ANN, topic=6)
+        await world.until_sent(chat, 4)
+        await world.until(lambda: not one.chats.is_busy(chat))
+        threads = [f"telegram-{chat}:5", f"telegram-{chat}:6", f"telegram-{chat}"]
+        assert sorted(info.thread for info in await one.assistant.threads()) == sorted(threads)
+        await one.remind(Ring("reminder-1-1", threads[0], f"telegram-{ANN}", "⏰ milk"))
+        users = {line.speaker for line in await one.assistant.history(threads[0]) if line.role == "user"}
+        assert users == {f"telegram-{ANN}"}
+    assert world.texts(chat, topic=5)[0].endswith("first")
+    assert world.texts(chat, topic=5)[1].endswith("⏰ milk")
+    assert world.texts(chat, topic=6)[0].endswith("second")
+    assert "first" not in "".join(world.texts(chat, topic=6))
+    drafts = [(call.get("message_thread_id")) for method, call in world.calls if method == "sendMessageDraft"]
+    assert bool(drafts) == (chat > 0)
+    assert set(drafts) <= {5, 6, None}
+
+
+async def test_a_supergroup_goes_on_with_the_thread_of_its_group(door: Open, world: BotApi) -> None:
+    """Its history and its reminders stay, also after a restart; the old number is not written to."""
+    group = -55
+    async with door(Echo().models(ROLES)) as one:
+        world.says(group, "@sue_bot before", user=ANN)
+        await world.until_sent(group, 1)
+        world.migrates(group, GROUP)
+        world.says(GROUP, "@sue_bot after", user=BOB)
+        assert await world.until_sent(GROUP, 1) == ["after"]
+        await one.remind(Ring("reminder-1-1", f"telegram-{group}", f"telegram-{BOB}", "⏰ milk"))
+    async with door(Echo().models(ROLES)) as one:
+        world.says(GROUP, "@sue_bot later", user=ANN)
+        await world.until_sent(GROUP, 3)
+        await world.until(lambda: not one.chats.is_busy(GROUP))
+        [info] = await one.assistant.threads()
+        assert info.thread == f"telegram-{group}"
+        texts = [line.text for line in await one.assistant.history(info.thread) if line.role == "user"]
+    assert texts == ["before", "after", "later"]
+    assert len(world.texts(GROUP)) == 3
+    assert world.refusals == []
+
+
+async def test_an_answer_follows_a_group_that_moves_meanwhile(door: Open, world: BotApi, script: Script) -> None:
+    """The group became a supergroup while the answer was made, and the bot has not heard of it yet."""
+    script.gates["supervisor"] = gate = Gate(0)
+    script.add(supervisor=["The answer."])
+    async with door():
+        world.says(-55, "@sue_bot hello", user=ANN)
+        await world.until(lambda: script.asked)
+        world.chats.moved[-55] = GROUP
+        gate.set()
+        assert await world.until_sent(GROUP, 1) == ["The answer."]
+
+
+async def test_two_bots_on_one_database(door: Open, world: BotApi) -> None:
+    """Each answers its own chats, whatever number their messages have; a person is the same one to both."""
+    other = BotApi("7654321:another-token", OTHER)
+    async with other.serving(), door(Echo().models(ROLES)) as one, door(Echo().models(ROLES), api=other) as two:
+        world.says(ANN, "to sue")
+        other.says(ANN, "to max")
+        assert await world.until_sent(ANN, 1) == ["to sue"]
+        assert await other.until_sent(ANN, 1) == ["to max"]
+        await world.until(lambda: not one.chats.is_busy(ANN) and not two.chats.is_busy(ANN))
+        threads = {info.thread: info.user for info in await one.assistant.threads()}
+        assert threads == {f"telegram-{ANN}": f"telegram-{ANN}", f"telegram@7654321-{ANN}": f"telegram-{ANN}"}
+        assert not await one.tell(f"telegram@7654321-{ANN}", "not mine")
+    assert other.violations == []
+
+
+async def test_only_its_own_bot_takes_up_what_was_left(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message to one bot is not answered by the other one after a restart."""
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    other = BotApi("7654321:another-token", OTHER)
+    script.gates["supervisor"] = Gate(0)
+    script.add(supervisor=["never finished"])
+    async with other.serving():
+        async with door(Echo().models(ROLES)):
+            world.says(BOB, "hello")
+            await world.until_sent(BOB, 1)
+        async with door(api=other) as two:
+            other.says(ANN, "to max")
+            await until_stored(two, f"telegram@7654321-{ANN}", 1)
+        async with door(Echo().models(ROLES)):
+            world.says(BOB, "hello again")
+            await world.until_sent(BOB, 2)
+        assert world.texts(ANN) == []
+        async with door(Echo().models(ROLES), api=other):
+            assert await other.until_sent(ANN, 1) == ["to max"]
+    assert other.violations == []
+
+
+@pytest.mark.parametrize("thread", ["ann", "telegram-x", "telegram-5-2", "telegram-5:x", "telegram@7-5"])
+def test_a_thread_of_another_door_is_nowhere(thread: str) -> None:
+    """Names that only look like the bot's."""
+    assert ThreadNames().place(thread) is None
+
+
+def test_names_of_threads_lead_back() -> None:
+    """A thread's name says the chat and the topic."""
+    for names in (ThreadNames(), ThreadNames.of(7, is_first=False, moved={})):
+        for chat, topic in ((5, None), (-100, 3)):
+            thread = names.thread(chat, topic)
+            assert names.place(thread) == Place(chat, topic=topic, thread=thread, prefix=names.prefix)
+
+
+async def test_pages_that_arrived_are_not_sent_again(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A process that ends in the middle of a long answer goes on behind its last page."""
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    answer = "\n\n".join(f"Part {number} " + "word " * 700 for number in range(4))
+    script.add(supervisor=[answer])
+    async with door() as one:
+        send, pages = one.sender._page, list[str]()
+
+        async def stuck(to: object, page: object, *rest: object, **options: object) -> object:
+            pages.append("page")
+            if len(pages) == 3:
+                await Gate(0).wait()
+            return await send(to, page, *rest, **options)
+
+        monkeypatch.setattr(one.sender, "_page", stuck)
+        world.says(ANN, "tell me all")
+        await world.until(lambda: len(pages) == 3)
+    assert len(world.texts(ANN)) == 2
+    async with door(Echo().models(ROLES)) as one:
+        await world.until_sent(ANN, 4)
+        await world.until(lambda: not one.chats.is_busy(ANN))
+    assert [text.split(" word")[0] for text in world.texts(ANN)] == [f"Part {number}" for number in range(4)]
+
+
+async def test_a_growing_answer_is_replaced_after_a_restart(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a group saw of an answer when the process ended becomes the answer; nothing stands there twice."""
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    monkeypatch.setattr("app.telegram.draft.GROWS_AFTER", 0.0)
+    script.gates["supervisor"] = Gate(0)
+    script.add(supervisor=["never finished"])
+    async with door():
+        world.says(GROUP, "@sue_bot hello", user=ANN)
+        await world.until_sent(GROUP, 1)
+    async with door(Echo().models(ROLES)) as one:
+        await world.until(lambda: world.texts(GROUP) == ["hello"])
+        await world.until(lambda: not one.chats.is_busy(GROUP))
+    assert world.texts(GROUP) == ["hello"]

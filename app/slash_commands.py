@@ -104,6 +104,19 @@ async def _undo(visit: Visit, argument: str, lang: str) -> str:
     return ""
 
 
+async def _retry(visit: Visit, argument: str, lang: str) -> str:
+    last = await visit.assistant.last_message(visit.thread, visit.owner)
+    if last is None or (last.source == "command" and last.text and last.status != "failed"):
+        return say("reply.nothing_to_retry", lang)
+    if last.status == "failed":
+        # Under its own id it goes on where it failed, and does nothing twice.
+        turn = visit.turn(last.text, source=last.source, id=last.message_id)
+    else:
+        turn = visit.turn(last.text, source="message" if last.text else "command")
+    await visit.play(turn)
+    return ""
+
+
 async def _state(visit: Visit, argument: str, lang: str) -> str:
     state = await visit.state()
     return "\n".join(state_lines(state)) if state else say("reply.nothing_yet", lang)
@@ -202,6 +215,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("stop", _stop, doors=("telegram",)),
         Command("go", _go, choices=_any_dialog),
         Command("dialogs", _dialogs),
+        Command("retry", _retry),
         Command("undo", _undo),
         Command("state", _state),
         Command("history", _history),

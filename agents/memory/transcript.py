@@ -36,7 +36,7 @@ class Transcript:
 
         def accept(connection: sqlite3.Connection) -> InboxEntry:
             stored = inbox.accept(_storable(entry), connection)
-            if stored.status == "open":
+            if stored.status in ("open", "failed"):
                 inbox_updates.link(connection, stored.thread, stored.message_id, updates)
             return stored
 
@@ -51,9 +51,10 @@ class Transcript:
         entries = await self._letters(ONE, clean(thread), clean(message_id))
         return entries[0] if entries else None
 
-    async def last(self, thread: str) -> InboxEntry | None:
-        """Return the message of the thread that was received last."""
-        entries = await self._letters("ORDER BY id DESC LIMIT 1", clean(thread))
+    async def last(self, thread: str, user: str | None = None) -> InboxEntry | None:
+        """Return the message of the thread, or of one user in it, that was received last."""
+        who, values = ("", ()) if user is None else ("AND user = ? ", (clean(user),))
+        entries = await self._letters(f"{who}ORDER BY id DESC LIMIT 1", clean(thread), *values)
         return entries[0] if entries else None
 
     async def open_entries(self, thread: str) -> list[InboxEntry]:

@@ -211,6 +211,10 @@ class Assistant:
         pending = values.get("pending")
         return fits(pending[0], text, values["lang"]) if pending else False
 
+    async def last_message(self, thread: str, user: str) -> InboxEntry | None:
+        """Return what a user has said last in a thread, and what came of it; None if nothing was said."""
+        return await self.memory.transcript.last(thread, user)
+
     async def history(self, thread: str, user: str | None = None) -> list[TranscriptLine]:
         """Return a thread's transcript, oldest line first; with a user only what they said and were answered."""
         lines = await self.memory.transcript.lines(thread)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 from urllib.parse import urlsplit
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup, KeyboardButton, ReplyKeyboardMarkup, WebAppInfo
@@ -24,6 +24,7 @@ MOST_LABELS = 10
 MOST_BUTTONS = 96
 """Further options have a number only, to be typed: Telegram takes 100 buttons."""
 IN_A_ROW = 8
+GoesOn = Literal["continue", "retry"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,16 @@ def web_app_keyboard(question: Interrupt, lang: str) -> ReplyKeyboardMarkup:
     """Return the button that opens a web app; only one below a private chat lets a web app send its value."""
     button = KeyboardButton(_open_label(question.url, lang), web_app=WebAppInfo(question.url))
     return ReplyKeyboardMarkup([[button]], resize_keyboard=True, one_time_keyboard=True)
+
+
+def go_on_buttons(owner: str, lang: str, *names: GoesOn) -> InlineKeyboardMarkup:
+    """Return buttons below what came to no good end: to continue it, to try again."""
+    commands = {"continue": "/go", "retry": "/retry"}
+    row = [
+        InlineKeyboardButton(sentence("telegram", name, lang), callback_data=f"{commands[name]}{OF}{owner}")
+        for name in names
+    ]
+    return InlineKeyboardMarkup([row])
 
 
 def link_buttons(url: str, lang: str) -> list[list[InlineKeyboardButton]]:

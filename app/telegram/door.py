@@ -3,21 +3,32 @@
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from app.assistant import Assistant, Turn
 from app.assistant.reminder_clock import Ring, Unreachable
 from app.tasks import running
+from app.telegram.buttons import go_on_buttons
 from app.telegram.draft import LiveAnswer
 from app.telegram.place import DOOR, Place, ThreadNames
 from app.telegram.queues import Chats
 from app.telegram.receipts import Receipts
 from app.telegram.screen import ChatScreen
 from app.telegram.sender import Gone, Sender
+from app.visit import stop_when_begun
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerInMaking:
+    """The turn that is being answered in a chat, and where it is shown."""
+
+    turn: Turn
+    live: LiveAnswer
+    screen: ChatScreen
 
 
 class TelegramDoor:
@@ -27,6 +38,8 @@ class TelegramDoor:
         self.assistant, self.sender = assistant, sender
         self.names = names or ThreadNames()
         self.chats = Chats()
+        self.answers: dict[int | str, AnswerInMaking] = {}
+        """The answers that are being made, by the queue of their place."""
         self.reached: Callable[[str], None] = lambda thread: None
         """Is called with each thread whose user writes."""
         self._lang = lang
@@ -92,25 +105,45 @@ class TelegramDoor:
         Raises:
             Gone: the chat cannot be written to.
         """
-        gone: Gone | None = None
         lang = partial(self.lang, place)
         receipts = Receipts(self.assistant.memory.store, turn.thread, turn.id)
         await receipts.read()
         live = LiveAnswer(self.sender, place, turn.owner, lang, receipts)
-        async with running(live.run()), aclosing(self.assistant.play(turn)) as events:
-            screen = ChatScreen(self.sender, receipts, place, turn.owner, lang, live)
-            async for event in events:
-                live.note(event)
-                if gone:
-                    continue
-                try:
-                    await screen.show(event)
-                except Gone as failure:
-                    gone = failure
-            await live.close()
+        screen = ChatScreen(self.sender, receipts, place, turn.owner, lang, live)
+        answer = self.answers[place.queue] = AnswerInMaking(turn, live, screen)
+        try:
+            async with running(live.run()):
+                gone = await self._show(answer)
+                await live.close()
+        finally:
+            del self.answers[place.queue]
         await receipts.clear()
         if gone:
             raise gone
+
+    async def _show(self, answer: AnswerInMaking) -> Gone | None:
+        """Play a turn and show its events; return the failure if the chat was gone before its end."""
+        gone: Gone | None = None
+        async with aclosing(self.assistant.play(answer.turn)) as events:
+            async for event in events:
+                answer.live.note(event)
+                if gone:
+                    continue
+                try:
+                    await answer.screen.show(event)
+                except Gone as failure:
+                    gone = failure
+        return gone
+
+    def stop_draft(self, draft: int) -> None:
+        """Stop the answer of which this draft is shown; a draft of an earlier answer stops nothing."""
+        answer = next((answer for answer in self.answers.values() if answer.live.draft == draft), None)
+        if answer:
+            self.chats.start(self._stop(answer))
+
+    async def _stop(self, answer: AnswerInMaking) -> None:
+        turn = answer.turn
+        await stop_when_begun(self.assistant, turn.thread, lambda: answer not in self.answers.values(), turn.owner)
 
     async def _attempt(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -119,4 +152,6 @@ class TelegramDoor:
             raise
         except Exception:
             LOG.exception("chat %s: something went wrong", place.chat)
-            await self.remark(place, "sorry")
+            lang = await self.lang(place)
+            buttons = go_on_buttons(place.owner, lang, "retry")
+            await self.sender.say(place, sentence("telegram", "sorry", lang), is_markdown=False, keyboard=buttons)

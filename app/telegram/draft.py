@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
@@ -35,7 +36,7 @@ AGAIN_AFTER = 0.3
 MOST_REFUSALS = 3
 """Frames in a row that Telegram may refuse before no more are sent for this answer."""
 STOP = "/stop"
-_numbers = count(1)
+_numbers = count(int(time.time()))
 
 Lang = Callable[[], Awaitable[str]]
 

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable
 
 from telegram import InlineKeyboardMarkup, MessageEntity
 
-from agents.events import RETRY, Error, Event, Interrupt, Message, PrivateMessage
+from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, Message, PrivateMessage
 from agents.events.search import Images
 from agents.events.views import Document, Link, Notice, Table, View
 from agents.text.clean import clean
 from app.cited_text import gallery
 from app.listing import columns
-from app.telegram.buttons import keyboard, link_buttons, web_app_keyboard
+from app.telegram.buttons import go_on_buttons, keyboard, link_buttons, web_app_keyboard
 from app.telegram.draft import LiveAnswer
 from app.telegram.pages import LIMIT, Page, utf16_length
 from app.telegram.place import Place, chat_of
@@ -21,6 +21,9 @@ from prompts import sentence
 WIDEST = 36
 """Columns of a table that a phone shows without breaking its lines."""
 LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
+
+NOT_TAKEN = ("message_long", "many_turns")
+"""The codes of messages that were not taken in; there is nothing to try again."""
 
 Lang = Callable[[], Awaitable[str]]
 
@@ -39,6 +42,8 @@ class ChatScreen:
     ) -> None:
         self._sender, self._receipts, self._to, self._user, self._lang = sender, receipts, to, user, lang
         self._live = live
+        self.is_followed = False
+        """Whether a new message of the user has ended the answer, which then needs no word about it."""
         self._question: Interrupt | None = None
         self._pages: PageReceipts | None = None
         """Which pages of the event that is shown were sent before."""
@@ -72,8 +77,11 @@ class ChatScreen:
                     await self._sender.say(
                         self._to, text, instead=instead, citations=event.citations, receipts=self._pages
                     )
-                if interrupted:
-                    await self._say(sentence("telegram", "stopped", await self._lang()))
+                if interrupted and not self.is_followed:
+                    lang = await self._lang()
+                    await self._say(
+                        sentence("telegram", "stopped", lang), go_on_buttons(self._user, lang, "continue", "retry")
+                    )
             case View():
                 await self._draw(event)
             case Images(images=images):
@@ -81,7 +89,7 @@ class ChatScreen:
             case PrivateMessage(user=user, text=text):
                 await self._hand_privately(user, text)
             case Error(code=code, text=text) if code != RETRY:
-                await self._say(text)
+                await self._say(text, await self._way_on(code))
 
     def _buttons(self, question: Interrupt, lang: str) -> Keyboard:
         if question.web_app and not self._to.is_group:
@@ -113,6 +121,12 @@ class ChatScreen:
                 await self._say(f"{LEVELS[level]} {message}")
             case _:
                 await self._say(view.text())
+
+    async def _way_on(self, code: str) -> Keyboard:
+        """Return the buttons below an error: an answer that was cut is continued, a failed one tried again."""
+        if code in (REBUILT, *NOT_TAKEN):
+            return None
+        return go_on_buttons(self._user, await self._lang(), "continue" if code in CUT else "retry")
 
     async def _say(self, text: str, buttons: Keyboard = None) -> None:
         instead = await self._so_far()

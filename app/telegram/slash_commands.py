@@ -34,7 +34,10 @@ class CommandDoor:
 
     async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
         """Show a turn in the chat, as the turn of the command's message."""
-        own = self._place.turn(turn.text, lang=self._lang, source=turn.source)
+        # A message that failed is played again under its own id.
+        failed = await self._door.assistant.memory.transcript.entry(turn.thread, turn.id)
+        id = failed.message_id if failed else ""
+        own = self._place.turn(turn.text, id=id, lang=self._lang, source=turn.source)
         await self._door.assistant.receive(own, [self._stored.id])
         await self._door.play(self._place, own)
         return True

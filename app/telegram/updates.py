@@ -8,8 +8,9 @@ import json
 import logging
 import sqlite3
 import time
+from collections.abc import Mapping
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from telegram import Bot, Message, Update, User
 from telegram.error import TelegramError
@@ -22,7 +23,9 @@ from app.telegram.place import Place
 from app.telegram.thread_names import door_of, move
 
 LOG = logging.getLogger(__name__)
-WANTED = (Update.MESSAGE, Update.CALLBACK_QUERY)
+STOPPED = "stopped_message_generation"
+"""The update of a draft's stop button, which is newer than the library."""
+WANTED = (Update.MESSAGE, Update.CALLBACK_QUERY, STOPPED)
 REFUSE_EVERY = 3600.0
 
 
@@ -45,6 +48,9 @@ class Inbox(asyncio.Queue[object]):
             TelegramError: it could not be stored; the poller will bring it again.
         """
         if not isinstance(item, Update):
+            return
+        if stopped := item.api_kwargs.get(STOPPED):
+            self._stop(stopped)
             return
         try:
             await self._move(item)
@@ -93,6 +99,12 @@ class Inbox(asyncio.Queue[object]):
         if message and message.migrate_to_chat_id:
             memory, names = self._door.assistant.memory, self._door.names
             await move(memory, self._bot.id, names, message.chat.id, message.migrate_to_chat_id)
+
+    def _stop(self, stopped: Mapping[str, Any]) -> None:
+        """Stop an answer at once. Nothing is stored: after a restart there is no such answer any more."""
+        chat = stopped["chat"]["id"]
+        if self._allowed == "*" or chat in self._allowed:
+            self._door.stop_draft(stopped["draft_id"])
 
     def _addressee(self, update: Update) -> tuple[Place, str | None] | None:
         """Return where an update comes from and what of it is addressed to the bot; None if it is not for the bot."""

@@ -14,7 +14,8 @@ _BLOCK = re.compile(
 )
 """Tags whose text stands apart from what is around it."""
 MOST_LINKS = 0.5
-"""The part of a section's text that may stand in links; a list of contents has more."""
+"""The part of a section, or of a list, that may stand in links; a list of contents has more."""
+LISTS = frozenset({"ul", "ol", "dl"})
 CELLS = frozenset({"td", "th"})
 _SPACES = re.compile(r"\s+")
 _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -42,11 +43,15 @@ class _Reader(HTMLParser):
         self._title = ""
         self._anchor = self._latest_anchor = ""
         self._skipped = self._linked = 0
+        self._lists: list[tuple[int, int]] = []
         self._is_title = self._is_code = self._is_link = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
-        self._latest_anchor = values.get("id") or (tag == "a" and values.get("name")) or self._latest_anchor
+        if anchor := values.get("id") or (tag == "a" and values.get("name")):
+            self._latest_anchor = anchor
+            # The place of a heading stands before it or in it.
+            self._anchor = anchor if self._level else self._anchor
         if tag in LEFT_OUT:
             self._skipped += 1
         elif tag in HEADINGS:
@@ -60,6 +65,8 @@ class _Reader(HTMLParser):
             self._text.append("\n")
         elif _BLOCK.fullmatch(tag):
             self._is_code |= tag == "pre"
+            if tag in LISTS:
+                self._lists.append((len(self._text), self._linked))
             self._text.append("\n\n" if tag != "li" else "\n- ")
         elif tag in CELLS:
             self._text.append(" | ")
@@ -77,6 +84,8 @@ class _Reader(HTMLParser):
             self._is_link = False
         elif _BLOCK.fullmatch(tag):
             self._is_code &= tag != "pre"
+            if tag in LISTS and self._lists:
+                self._end_list(*self._lists.pop())
             self._text.append("\n\n" if tag != "li" else "\n")
 
     def handle_data(self, data: str) -> None:
@@ -90,10 +99,17 @@ class _Reader(HTMLParser):
             self._linked += len(data.strip()) * self._is_link
             self._text.append(data if self._is_code else _SPACES.sub(" ", data))
 
+    def _end_list(self, start: int, linked: int) -> None:
+        """Drop a list of links: it leads to texts and is none."""
+        letters = sum(len(part.strip()) for part in self._text[start:])
+        if self._linked - linked > letters * MOST_LINKS:
+            del self._text[start:]
+            self._linked = linked
+
     def end_section(self) -> None:
         """Close the section that is open; one without text is none, and one of links is navigation."""
         text = _BLANK.sub("\n\n", "".join(self._text)).strip()
         if text and self._linked < len(text) * MOST_LINKS:
             title = BETWEEN.join(self._above.values()) or _SPACES.sub(" ", self._title).strip()
             self.sections.append(Section(title, text, self._anchor))
-        self._text, self._linked = [], 0
+        self._text, self._linked, self._lists = [], 0, []

@@ -12,7 +12,7 @@ from agents.errors import UsageError
 
 HELP = "help"
 """The folder of our own help pages in the index."""
-Progress = Callable[[int, int, str], None]
+Tell = Callable[[int, int, str], None]
 """Is told how many files of how many are done, and which one comes."""
 
 
@@ -26,7 +26,7 @@ class Report:
     unreadable: list[str] = field(default_factory=list)
 
 
-def index_folder(index: DocumentIndex, place: Path, url: str, progress: Progress) -> Report:
+def index_folder(index: DocumentIndex, place: Path, url: str, tell: Tell) -> Report:
     """Read what is new or changed below a folder, or in one file, and take out what is gone.
 
     `url` is put before the paths below the folder; a file that cannot be read is left as it was indexed before.
@@ -44,12 +44,12 @@ def index_folder(index: DocumentIndex, place: Path, url: str, progress: Progress
     files = list(files_in(place))
     for number, file in enumerate(files):
         name = file.relative_to(root).as_posix()
-        progress(number, len(files), name)
+        tell(number, len(files), name)
         try:
             _index_file(index, folder, file, name, report)
         except (Unreadable, OSError) as fault:
             report.unreadable.append(str(fault))
-    progress(len(files), len(files), "")
+    tell(len(files), len(files), "")
     report.removed = index.keep_files(folder, [file.relative_to(root).as_posix() for file in files])
     return report
 

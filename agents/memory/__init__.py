@@ -140,7 +140,7 @@ async def open_memory(
     written to. Raises ConfigError when the address is of
     another kind, or the file cannot be opened or is no database.
     """
-    path = _path(url)
+    path = database_path(url)
     async with AsyncExitStack() as stack:
         copies = stack.enter_context(ExitStack())
         try:
@@ -211,7 +211,12 @@ async def _empty_log(saver: Saver) -> None:
         await truncate(saver.conn)
 
 
-def _path(url: str) -> Path:
+def database_path(url: str) -> Path:
+    """Return the file that a database's address names.
+
+    Raises:
+        ConfigError: the address is of another kind.
+    """
     name = url.removeprefix(PREFIX)
     if name == url or name in ("", ":memory:"):
         # Not the whole address: it may hold a password.

@@ -10,11 +10,12 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 from agents.errors import BrokenState, ConfigError, ContractError, UsageError
 from app.assistant.storage_faults import STORAGE
-from app.cli import calibrate, demo, export, forget, import_calendar, inspect, ring, setup, talk, tools
+from app.cli import calibrate, demo, document_index, export, forget, import_calendar, inspect, ring, setup, talk, tools
 from app.cli.stdout import results_alone
 from app.settings import Settings, read_settings
 from app.signals import cancelled_by
@@ -87,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     _setting_up(command("setup", setup.setup, "connect a language model and write .env"))
     _json(command("notes", inspect.notes, "list what was passed on to a person"))
     _tooling(command("tools", tools.list_, "list the tools; show one, try one, edit its card"))
+    _indexing(command("index", document_index.list_, "your own documents for searches: add, list, remove"))
     command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped")
     _ringing(command("ring", ring.ring, "ring reminders while no conversation is open, until stopped"))
     command("graph", inspect.graph, "draw the graph, as mermaid")
@@ -185,6 +187,23 @@ def _tooling(parser: argparse.ArgumentParser) -> None:
     editing.add_argument("--description", metavar="TEXT", help="what a model is told")
     editing.add_argument("--add-example", metavar="TEXT", action="append", default=[], help="what people say")
     editing.add_argument("--remove-example", metavar="TEXT", action="append", default=[])
+
+
+def _indexing(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+
+    def action(name: str, run: Run, about: str) -> argparse.ArgumentParser:
+        added = actions.add_parser(name, help=about, description=about, allow_abbrev=False)
+        added.set_defaults(run=run)
+        _json(added)
+        return added
+
+    adding = action("add", document_index.add, "index a folder, or a file; again: what has changed")
+    adding.add_argument("path", metavar="PATH", type=Path, help="Markdown, HTML, PDF and text files are read")
+    adding.add_argument("--url", metavar="URL", help="where readers find the folder, such as https://docs.example/")
+    action("list", document_index.list_, "list what is indexed")
+    removing = action("remove", document_index.remove, "take a folder, a file or help out of the index")
+    removing.add_argument("path", metavar="PATH", help="as it was added; help: our help pages")
 
 
 def _json(parser: argparse.ArgumentParser, default: object = False) -> None:

@@ -14,6 +14,21 @@ FORWARDED = "forwarded"
 """The source of a message that the user passes on and somebody else wrote."""
 
 
+QuotedKind = Literal["answer", "answer_to_own", "answer_to_assistant", "forward", "caption"]
+
+
+class Quoted(TypedDict):
+    """What a message refers to: another message, or what stands above a caption."""
+
+    kind: QuotedKind
+    by: str
+    """Who wrote it, as the door says; empty if that is no question."""
+    text: str
+    """Its words, or what kind of media it is."""
+    foreign: bool
+    """Whether somebody else wrote the words."""
+
+
 class Heard(TypedDict):
     """The user message of the current turn."""
 
@@ -25,6 +40,8 @@ class Heard(TypedDict):
     """Where it comes from: "message", "choice" (a button or a client's answer), "page", "command", "forwarded"."""
     user: NotRequired[str]
     """The id of the user who wrote it; older threads do not have it."""
+    quoted: NotRequired[list[Quoted]]
+    """What the message refers to."""
 
 
 class Wish(TypedDict):

@@ -2,10 +2,15 @@
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from agents.person import Heard
+from agents.person import FORWARDED, Heard
 from agents.speaker import Speaker
 from agents.state import State, talk_of
 from agents.talk import Talk
+
+
+def is_foreign(heard: Heard) -> bool:
+    """Tell whether a message brings words that somebody else wrote."""
+    return heard["source"] == FORWARDED or any(quoted["foreign"] for quoted in heard.get("quoted", []))
 
 
 def heard_so_far(speaker: Speaker, state: State) -> list[AnyMessage]:

@@ -107,6 +107,10 @@ class Prompting:
         parts = [phrase("clock", lang, now=f"{now}, {context.device}" if context.device else now)]
         if context.is_shared:
             parts.append(phrase("who_writes", lang, name=name_of(state, context.user)))
+        parts += [
+            phrase(f"quoted_{quoted['kind']}", lang, by=quoted["by"] or "?", text=quoted["text"])
+            for quoted in state["heard"].get("quoted", [])
+        ]
         if summary := talk_of(state, speaker.name).get("summary"):
             parts.append(phrase("summed_up", lang, summary=summary))
         if context.intent and speaker.is_supervisor:

@@ -30,6 +30,8 @@ class InboxEntry:
     source: str
     status: Literal["open", "done", "failed", "interrupted"] = "open"
     turn: int = 0
+    quoted: str | None = None
+    """What the message refers to, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def accept(entry: InboxEntry, connection: sqlite3.Connection) -> InboxEntry:
     names = entry.thread, entry.message_id, entry.user, entry.source
     row = connection.execute(LETTERS + ONE, names[:2]).fetchone()
     if row is None:
-        connection.execute(RECEIVED, (*names, entry.text, entry.turn, now_ms()))
+        connection.execute(RECEIVED, (*names, entry.text, entry.turn, now_ms(), entry.quoted))
         return entry
     stored = InboxEntry(*row)
     if stored.text != entry.text:
@@ -102,12 +104,13 @@ def close(
     state = connection.execute(STATE, place).fetchone()
     if state is None:
         raise UsageError(f"Message {letter.message_id!r} of thread {letter.thread!r} was never accepted.")
-    row, user, text, source, received, first, was = state
+    row, user, text, source, received, first, was, quoted = state
     written: Counter[tuple[str, str, str]] = Counter()
     if was != "open":
         written.update((line.role, line.speaker, line.text) for line in lines_of(connection, *place, limit=-1))
     if text is not None:
-        heard = TranscriptLine("user", user, text, letter.turn, letter.message_id, received, {"source": source})
+        metadata = {"source": source, **({"quoted": json.loads(quoted)} if quoted else {})}
+        heard = TranscriptLine("user", user, text, letter.turn, letter.message_id, received, metadata)
         first = append(connection, letter.thread, heard)
     for line in lines:
         key = line.role, line.speaker, line.text

@@ -8,7 +8,7 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, message_id TEXT NOT NULL,
     user TEXT NOT NULL, text TEXT, source TEXT NOT NULL, turn INTEGER NOT NULL, status TEXT NOT NULL,
-    received_ms INTEGER NOT NULL, line INTEGER, UNIQUE (thread, message_id))""",
+    received_ms INTEGER NOT NULL, line INTEGER, quoted TEXT, UNIQUE (thread, message_id))""",
     "CREATE INDEX IF NOT EXISTS inbox_thread ON inbox (thread)",
     "CREATE INDEX IF NOT EXISTS inbox_open ON inbox (thread) WHERE status = 'open'",
     """CREATE TABLE IF NOT EXISTS transcript (
@@ -19,14 +19,18 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS records (letter INTEGER PRIMARY KEY, record TEXT NOT NULL)",
     gate_log.TABLE,
 )
+QUOTED = "ALTER TABLE inbox ADD COLUMN quoted TEXT"
+"""What an older database lacks."""
 LETTERS = """
 SELECT thread, message_id, user, coalesce(text, (SELECT text FROM transcript WHERE id = inbox.line)),
-source, status, turn FROM inbox WHERE thread = ?
+source, status, turn,
+coalesce(quoted, (SELECT json_extract(metadata, '$.quoted') FROM transcript WHERE id = inbox.line))
+FROM inbox WHERE thread = ?
 """
 ONE = "AND message_id = ?"
 RECEIVED = """
-INSERT INTO inbox (thread, message_id, user, source, text, turn, status, received_ms)
-VALUES (?, ?, ?, ?, ?, ?, 'open', ?)
+INSERT INTO inbox (thread, message_id, user, source, text, turn, status, received_ms, quoted)
+VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?)
 """
 LINES = """
 SELECT role, speaker, text, turn, message_id, at_ms, metadata FROM (
@@ -46,7 +50,7 @@ FROM (SELECT thread, max(id) AS id, max(turn) AS turns, max(received_ms) AS rece
 JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC
 """
 STATE = """
-SELECT id, user, text, source, received_ms, line, status FROM inbox WHERE thread = ? AND message_id = ?
+SELECT id, user, text, source, received_ms, line, status, quoted FROM inbox WHERE thread = ? AND message_id = ?
 """
 LAST_TURN = "SELECT coalesce(max(turn), 0) FROM transcript WHERE thread = ?"
 USERS = "SELECT DISTINCT user FROM inbox WHERE thread = ?"
@@ -61,7 +65,7 @@ SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record F
 LEFT JOIN records ON records.letter = inbox.id LEFT JOIN transcript ON transcript.id = inbox.line
 WHERE inbox.thread = ? ORDER BY inbox.turn, inbox.id
 """
-CLOSED = "UPDATE inbox SET status = ?, turn = ?, line = ?, text = NULL WHERE id = ?"
+CLOSED = "UPDATE inbox SET status = ?, turn = ?, line = ?, text = NULL, quoted = NULL WHERE id = ?"
 ERASE = (
     gate_log.ERASE,
     "DELETE FROM records WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",

@@ -9,7 +9,7 @@ from agents.errors import UsageError
 from agents.memory import gate_log, inbox, inbox_updates
 from agents.memory.connection import Connection, Row, writing
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean
-from agents.memory.inbox_sql import ERASE, ERASE_PART, LETTERS, ONE, RECORDS, TABLES, THREADS, THREADS_OF, USERS
+from agents.memory.inbox_sql import ERASE, ERASE_PART, LETTERS, ONE, QUOTED, RECORDS, TABLES, THREADS, THREADS_OF, USERS
 
 RECORDED = 300
 """Turns of a thread, from its first, whose record is kept."""
@@ -26,6 +26,9 @@ class Transcript:
         async with writing(self._connection):
             for sql in TABLES:
                 await self._connection.execute(sql)
+            columns = await self._connection.execute_fetchall("PRAGMA table_info(inbox)")
+            if "quoted" not in {row[1] for row in columns}:
+                await self._connection.execute(QUOTED)
 
     async def accept(self, entry: InboxEntry, updates: Sequence[int] = ()) -> InboxEntry:
         """Put a message into the inbox and return it as stored; do nothing when it is there already.
@@ -151,4 +154,5 @@ def _storable(entry: InboxEntry) -> InboxEntry:
     names = entry.thread, entry.message_id, entry.user, entry.source
     if any(clean(name) != name for name in names):
         raise UsageError("Thread, message id, user and source must not contain NUL or lone surrogates.")
-    return replace(entry, text=None if entry.text is None else clean(entry.text), status="open")
+    quoted = None if entry.quoted is None else clean(entry.quoted)
+    return replace(entry, text=None if entry.text is None else clean(entry.text), quoted=quoted, status="open")

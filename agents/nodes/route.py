@@ -18,13 +18,14 @@ from agents.context import Context
 from agents.conversation import forgetting, handover
 from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
 from agents.conversation.free import fits, named
+from agents.conversation.heard import is_foreign
 from agents.conversation.migration import keep_up
 from agents.conversation.persons import turn_to
 from agents.conversation.scene import Scenes
 from agents.events.handover import Guessed, Observed
 from agents.gate import HIGH, LOW, Gate, Guess
 from agents.nodes import ask
-from agents.person import FORWARDED, Heard, Switch, Wish
+from agents.person import Heard, Switch, Wish
 from agents.questions import ANSWERS, is_meant
 from agents.scene import Scene
 from agents.speaker import Speaker
@@ -117,7 +118,7 @@ class Routing:
         if text is None:
             return _heard_by(holder_of(state))
         # A message that somebody else wrote is no word of the user's.
-        spoken: Update = {"foreign": state["heard"]["source"] == FORWARDED, "declined": []}
+        spoken: Update = {"foreign": is_foreign(state["heard"]), "declined": []}
         return sequence(state, put(spoken), self._by_words)
 
     def _by_words(self, state: State) -> Change:

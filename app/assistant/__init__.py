@@ -1,5 +1,6 @@
 """The entry for every door: `Assistant.play` takes a user message through the graph, once."""
 
+import json
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
@@ -13,6 +14,7 @@ from agents.events import Error, Event, Forgetting, Interrupt, Message, TurnEnd,
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, now_ms
 from agents.memory.people import TO, lines_of
 from agents.memory.typed_file import TypedFile
+from agents.person import Quoted
 from agents.questions import ask, fits
 from agents.replay.record import Record, read_record
 from agents.speaker import Speakers
@@ -53,6 +55,8 @@ class Turn:
     """Whether others read along: what is the user's alone is then not shown in the thread."""
     name: str = ""
     """What the user is called in a group; anything a user may choose."""
+    quoted: Sequence[Quoted] = ()
+    """What the message refers to; a model is told, as data."""
 
     @property
     def owner(self) -> str:
@@ -61,7 +65,8 @@ class Turn:
 
     def entry(self) -> InboxEntry:
         """Return the turn's entry in the inbox."""
-        return InboxEntry(self.thread, self.id, self.owner, self.text, self.source)
+        quoted = json.dumps(list(self.quoted), ensure_ascii=False) if self.quoted else None
+        return InboxEntry(self.thread, self.id, self.owner, self.text, self.source, quoted=quoted)
 
 
 class Assistant:
@@ -146,6 +151,7 @@ class Assistant:
                 user=entry.user,
                 id=entry.message_id,
                 source=entry.source,
+                quoted=json.loads(entry.quoted or "[]"),
                 device=device,
                 is_group=is_group,
             )

@@ -1,5 +1,6 @@
 """The state update of a new message, with what the state lacks: unasked messages, the message of a failed turn."""
 
+import json
 import logging
 from collections.abc import Sequence
 from itertools import takewhile
@@ -14,6 +15,7 @@ from agents.conversation.migration import from_transcript
 from agents.conversation.persons import BLANK
 from agents.history import dangling, set_before
 from agents.memory.inbox import InboxEntry, TranscriptLine
+from agents.person import Heard
 from agents.state import SUPERVISOR, State
 from agents.talk import TalkUpdate
 from app.assistant.said_aloud import UNASKED, shared_update
@@ -37,10 +39,10 @@ def update_for(
     `lines` are the last ones of the transcript. `name` is what the writer is called where several people write.
     """
     state = cast(State, snapshot.values)
-    update: Update = {
-        "heard": {"id": entry.message_id, "text": entry.text, "source": entry.source, "user": entry.user},
-        "lang": lang,
-    }
+    heard: Heard = {"id": entry.message_id, "text": entry.text, "source": entry.source, "user": entry.user}
+    if entry.quoted:
+        heard["quoted"] = json.loads(entry.quoted)
+    update: Update = {"heard": heard, "lang": lang}
     unasked = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
     if is_shared:
         update |= shared_update(entry, state, lines, name)

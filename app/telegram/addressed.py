@@ -1,8 +1,6 @@
 """Read a Telegram message: where it comes from, and which text of it is addressed to the bot."""
 
-import re
-
-from telegram import MaybeInaccessibleMessage, Message, User
+from telegram import MaybeInaccessibleMessage, Message, MessageEntity, User
 from telegram.constants import ChatType
 
 from app.slash_commands import offered
@@ -30,13 +28,14 @@ def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) 
     )
 
 
-def addressed(message: Message, name: str) -> str | None:
-    """Return the text that is addressed to the bot `name`, without the name; None if there is none.
+def addressed(message: Message, bot: User) -> str | None:
+    """Return the text that is addressed to the bot, without the bot's name; None if there is none.
 
-    In a group a message addresses the bot by its name, by a reply to the bot, or by one of its commands.
+    In a group a message addresses the bot by a mention, by a reply to the bot, or by one of its commands. What is a
+    mention and what a command Telegram says, in the entities of the message.
     """
-    text = message.text or message.caption or ""
-    mention = f"@{name}".lower()
+    text, marks = message.text or message.caption or "", _marks(message)
+    mention = f"@{bot.username}".lower()
     first = text.split(maxsplit=1)[0].lower() if text.strip() else ""
     if first.startswith("/") and "@" in first:
         return _without(text, first.index("@"), mention) if first.endswith(mention) else None
@@ -44,13 +43,22 @@ def addressed(message: Message, name: str) -> str | None:
         return text
     if first.startswith("/"):
         return text if first[1:] in {command.name for command in offered(DOOR)} else None
-    if first.rstrip(",:") == mention:
+    is_mentioned = any(
+        words.lower() == mention if entity.type == MessageEntity.MENTION else entity.user == bot
+        for entity, words in marks.items()
+    )
+    if is_mentioned and first.rstrip(",:") == mention:
         return text.lstrip()[len(first) :].lstrip()
     replied = message.reply_to_message
-    is_reply = replied is not None and replied.from_user is not None and replied.from_user.username == name
-    # Neither a longer name nor an address: "@sue_botany" and "me@sue_bot.org" mention somebody else.
-    is_mentioned = re.search(rf"(?<![\w.]){re.escape(mention)}(?!\w|\.\w)", text.lower())
+    # The root of a topic is what every message in it answers.
+    is_reply = replied is not None and replied.from_user == bot and replied.forum_topic_created is None
     return text if is_reply or is_mentioned else None
+
+
+def _marks(message: Message) -> dict[MessageEntity, str]:
+    """Return the mentions of a message with their words."""
+    kinds: list[str | None] = [MessageEntity.MENTION, MessageEntity.TEXT_MENTION]
+    return message.parse_entities(kinds) if message.text else message.parse_caption_entities(kinds)
 
 
 def _without(text: str, place: int, mention: str) -> str:

@@ -2,15 +2,15 @@
 
 import logging
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from telegram import CallbackQuery, Message, Update
+from telegram import CallbackQuery, Message, Update, User
 
 from agents.memory.inbox_updates import StoredUpdate
-from agents.person import FORWARDED
+from agents.person import FORWARDED, Quoted
 from agents.questions.returned import PAGE, leads_to
 from app.assistant import Turn
 from app.slash_commands import parse
@@ -19,6 +19,7 @@ from app.telegram.answers import Answer, give
 from app.telegram.buttons import OF, Tap
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
+from app.telegram.quoting import quoted_in
 from app.telegram.sender import Gone
 from app.telegram.taps import answer, settle, take
 from prompts import sentence
@@ -30,8 +31,8 @@ REMEMBERED = 1000
 class Dispatch:
     """Have done what updates ask for; each is stored before, and closed when it is done."""
 
-    def __init__(self, door: TelegramDoor, *, name: str) -> None:
-        self._door, self._name = door, name
+    def __init__(self, door: TelegramDoor, bot: User) -> None:
+        self._door, self._bot = door, bot
         self._albums: deque[str] = deque(maxlen=REMEMBERED)
 
     async def take(self, place: Place, update: Update, stored: StoredUpdate, text: str | None) -> None:
@@ -69,10 +70,16 @@ class Dispatch:
                 await self._receive(place, address, PAGE, stored)
             else:
                 self._command(place, name, argument, stored)
-        elif message.effective_attachment and not self._is_of_album(message):
+        else:
+            await self._hear(place, message, text, stored)
+
+    async def _hear(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
+        is_of_album = self._is_of_album(message)
+        if text.strip():
+            source = FORWARDED if message.forward_origin else "message"
+            await self._receive(place, text, source, stored, quoted_in(message, self._bot))
+        elif message.effective_attachment and not is_of_album:
             self.tell(place, "only_text", stored)
-        elif text.strip() and not message.effective_attachment:
-            await self._receive(place, text, FORWARDED if message.forward_origin else "message", stored)
         else:
             await self._close(stored)
 
@@ -100,16 +107,18 @@ class Dispatch:
 
     def _link(self, payload: str) -> str:
         """Return the link to this bot that sends `/start` with a payload."""
-        return f"https://t.me/{self._name}?start={payload}"
+        return f"https://t.me/{self._bot.username}?start={payload}"
 
     async def _returns_by(self, place: Place, link: str) -> bool:
         """Tell whether an open question declared that its page leads back by this link."""
         question = await self._door.assistant.question(place.thread, place.owner)
         return question is not None and leads_to(link, question.back)
 
-    async def _receive(self, place: Place, text: str, source: str, stored: StoredUpdate) -> None:
+    async def _receive(
+        self, place: Place, text: str, source: str, stored: StoredUpdate, quoted: Sequence[Quoted] = ()
+    ) -> None:
         """Store a message of the user and play it."""
-        turn = place.turn(text, source=source)
+        turn = place.turn(text, source=source, quoted=quoted)
         if await self._door.assistant.receive(turn, [stored.id]):
             self._door.attend(place, partial(self._play, place, turn, stored))
         else:

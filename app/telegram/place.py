@@ -1,11 +1,13 @@
 """Where a Telegram message comes from: chat, topic and sender, and what their thread and user are called."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from telegram import ReplyParameters
 
+from agents.person import Quoted
 from app.assistant import Turn
 
 DOOR = "telegram"
@@ -59,7 +61,15 @@ class Place:
         reply = ReplyParameters(self.message, allow_sending_without_reply=True) if is_reply else None
         return {**topic, **({"reply_parameters": reply} if reply else {})}
 
-    def turn(self, text: str | None, *, id: str = "", lang: str | None = None, source: str = "message") -> Turn:
+    def turn(
+        self,
+        text: str | None,
+        *,
+        id: str = "",
+        lang: str | None = None,
+        source: str = "message",
+        quoted: Sequence[Quoted] = (),
+    ) -> Turn:
         """Return a turn of this message's user; the same message has the same id unless another one is given."""
         own = id or f"{self.prefix}{self.chat}-{self.message}"
         return Turn(
@@ -72,6 +82,7 @@ class Place:
             device=DOOR,
             is_group=self.is_group,
             name=self.name,
+            quoted=quoted,
         )
 
 

@@ -35,8 +35,8 @@ class Inbox(asyncio.Queue[object]):
     def __init__(self, door: TelegramDoor, bot: Bot, *, allowed: frozenset[int] | Literal["*"]) -> None:
         super().__init__()
         self._door, self._bot, self._allowed = door, bot, allowed
-        self._name, self._key = bot.username, door_of(bot.id)
-        self._dispatch = Dispatch(door, name=bot.username)
+        self._key = door_of(bot.id)
+        self._dispatch = Dispatch(door, bot.bot)
         self._in_hand: set[int] = set()
         """The rows that this process has taken up."""
         self._refused: dict[int, float] = {}
@@ -113,7 +113,7 @@ class Inbox(asyncio.Queue[object]):
         if message is None or user is None:
             return None
         place = place_of(message, user, self._door.names)
-        text = addressed(message, self._name) if isinstance(message, Message) and not query else None
+        text = addressed(message, self._bot.bot) if isinstance(message, Message) and not query else None
         if (text is None and not query) or not self._is_admitted(place, message, user):
             return None
         return place, text

@@ -149,7 +149,7 @@ async def test_nobody_stops_anothers_answer(door: Open, world: BotApi, script: S
     assert sorted(texts) == ["Nothing is being answered at the moment.", "The whole answer."]
 
 
-@pytest.mark.parametrize("text", ["hi @sue_botany friends", "write to me@sue_bot.org", "see @sue_bot.example"])
+@pytest.mark.parametrize("text", ["hi @sue_botany friends", "write to me@sue_bot.org", "look at @sue"])
 async def test_a_longer_name_is_not_the_bots(door: Open, world: BotApi, text: str) -> None:
     """Only its own name, as a word, addresses the bot."""
     async with door(Echo().models(ROLES)):

@@ -8,9 +8,10 @@ from langgraph.runtime import Runtime
 from agents.citations import CitedReply
 from agents.context import Context, emitter
 from agents.events import Event, Message
+from agents.events.handover import Observed
 from agents.state import Plain, Said, State
 from agents.talk import TalkUpdate, merge_talks
-from agents.verdict import Vote
+from agents.verdict import By, Kind, Vote
 
 
 class Update(Plain, total=False):
@@ -85,3 +86,14 @@ def emit(runtime: Runtime[Context], events: Iterable[Event]) -> None:
     send = emitter(runtime)
     for event in events:
         send(event)
+
+
+def give_to(speaker: str | None) -> Move:
+    """Let a speaker hear the message; None if it has been answered."""
+    return put({"listener": speaker})
+
+
+def decision(observer: str, kind: Kind, target: str | None, reason: str, by: By) -> Move:
+    """Tell who has decided on the message, and how."""
+    event = Observed(observer=observer, verdict=kind, target=target, reason=reason, by=by)
+    return lambda _: ({}, [event])

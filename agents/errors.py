@@ -53,8 +53,11 @@ class UselessReply(DialogSupervisorError):
 
 
 class ModelUnavailable(DialogSupervisorError):
-    """No model of the role could answer, fallback included."""
+    """No model of the role could answer, fallback included.
 
-    def __init__(self, trouble: Trouble, model: str) -> None:
-        super().__init__(f"{model}: {trouble.replace('_', ' ')}")
-        self.trouble = trouble
+    `cause` names the model, its address and what happened, for whoever runs the application; empty if it is not known.
+    """
+
+    def __init__(self, trouble: Trouble, model: str, cause: str = "") -> None:
+        super().__init__(f"{model}: {trouble.replace('_', ' ')}{f' ({cause})' if cause else ''}")
+        self.trouble, self.cause = trouble, cause

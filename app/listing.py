@@ -16,6 +16,10 @@ from agents.text.clean import clean, safe_json
 from agents.toolkit.card import ToolCard
 from app.cited_text import with_list
 from app.sentences import say
+from prompts import language, table
+
+FIRST = 40
+"""Characters of a thread's first line."""
 
 
 def columns(rows: Iterable[Sequence[object]]) -> list[str]:
@@ -32,6 +36,25 @@ def state_lines(state: Mapping[str, Any]) -> list[str]:
     return columns((name, _pending(value) if name == "pending" else _fact(value)) for name, value in state.items())
 
 
+def state_of_talk(state: Mapping[str, Any], lang: str) -> list[str]:
+    """Return where a conversation stands, in words for the person who holds it."""
+
+    def titled(name: str | None) -> str:
+        return str(table("texts", lang).get(f"title_{name}", name)) if name else say("nobody_else", lang)
+
+    known = {name: _known(form, name, lang) for name, form in state.get("forms", {}).items()}
+    rows = [
+        ("holds", titled(state.get("dialog"))),
+        ("waits", ", ".join(map(titled, reversed(state.get("paused", []))))),
+        ("asked", _pending(state["pending"]) if state.get("pending") else ""),
+        ("later", "; ".join(str(wish.get("brief", "")) for wish in state.get("wishes", []))),
+        *(("known", f"{titled(name)}: {values}") for name, values in known.items() if values),
+        ("turns", str(state.get("turn", 0))),
+        ("language", (language(state.get("lang") or lang).names or (lang,))[0]),
+    ]
+    return columns((say(f"talk.{key}", lang), value) for key, value in rows if value)
+
+
 def answers(question: Interrupt | None) -> str:
     """Return what a question can be answered with, in one line."""
     if question is None:
@@ -42,8 +65,20 @@ def answers(question: Interrupt | None) -> str:
 
 def thread_lines(threads: Sequence[ThreadInfo]) -> list[str]:
     """Return the threads, one a line, below a headline."""
-    head = ("THREAD", "USER", "TURNS", "LAST ACTIVITY")
-    return columns([head, *((info.thread, info.user, info.turns, moment(info.active_ms)) for info in threads)])
+    head = ("THREAD", "USER", "TURNS", "LAST ACTIVITY", "FIRST LINE")
+    rows = ((it.thread, it.user, it.turns, moment(it.active_ms), first_line(it)) for it in threads)
+    return columns([head, *rows])
+
+
+def own_thread_lines(threads: Sequence[ThreadInfo]) -> list[str]:
+    """Return a person's threads as they are known by: their first line and the time of the last, then the name."""
+    return columns((first_line(info), moment(info.active_ms), info.thread) for info in threads)
+
+
+def first_line(info: ThreadInfo) -> str:
+    """Return the beginning of the first thing that the user said in a thread."""
+    text = " ".join(clean(info.first).split())
+    return text if len(text) <= FIRST else f"{text[: FIRST - 1]}…"
 
 
 def note_lines(notes: Sequence[Note]) -> list[str]:
@@ -128,9 +163,22 @@ def _fact(value: object) -> str:
             return "yes" if value else "no"
         case list() if all(isinstance(entry, str) for entry in value):
             return ", ".join(value)
-        case list() | dict():
-            return safe_json(value)
+        case list():
+            return "; ".join(map(_fact, value))
+        case dict():
+            return "; ".join(f"{name}: {_nested(entry)}" for name, entry in value.items())
     return str(value)
+
+
+def _nested(value: object) -> str:
+    return f"({_fact(value)})" if isinstance(value, dict) and value else _fact(value)
+
+
+def _known(form: Mapping[str, Any], dialog: str, lang: str) -> str:
+    labels = table(f"forms/{dialog}", lang)
+    return "; ".join(
+        f"{labels.get(name, {}).get('label', name)} – {_fact(value)}" for name, value in form.items() if value
+    )
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

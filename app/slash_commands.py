@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from agents.errors import UsageError
-from app.listing import columns, history_lines, moment, state_lines, thread_lines
+from app.listing import columns, first_line, history_lines, moment, own_thread_lines, state_of_talk
 from app.sentences import say
 from app.visit import Visit
 from prompts import languages, phrase
@@ -72,7 +72,9 @@ async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
 
 
 async def _help(visit: Visit, argument: str, lang: str) -> str:
-    return "\n".join(columns((f"/{command.name}", command.description(lang)) for command in offered(visit.door.name)))
+    lines = columns((f"/{command.name}", command.description(lang)) for command in offered(visit.door.name))
+    keys = ["", say("keys_title", lang), *say("keys_list", lang).split("\n")] if visit.door.name == "repl" else []
+    return "\n".join([*lines, *keys])
 
 
 async def _start(visit: Visit, argument: str, lang: str) -> str:
@@ -119,7 +121,7 @@ async def _retry(visit: Visit, argument: str, lang: str) -> str:
 
 async def _state(visit: Visit, argument: str, lang: str) -> str:
     state = await visit.state()
-    return "\n".join(state_lines(state)) if state else say("reply.nothing_yet", lang)
+    return "\n".join(state_of_talk(state, lang)) if state else say("reply.nothing_yet", lang)
 
 
 async def _history(visit: Visit, argument: str, lang: str) -> str:
@@ -129,7 +131,7 @@ async def _history(visit: Visit, argument: str, lang: str) -> str:
 
 async def _threads(visit: Visit, argument: str, lang: str) -> str:
     threads = await visit.assistant.threads(visit.owner)
-    return "\n".join(thread_lines(threads)) if threads else say("no_threads", lang)
+    return "\n".join(own_thread_lines(threads)) if threads else say("no_threads", lang)
 
 
 async def _new(visit: Visit, argument: str, lang: str) -> str:
@@ -148,7 +150,9 @@ async def _lang(visit: Visit, argument: str, lang: str) -> str:
     langs = languages() or [lang]
     if argument and argument not in langs:
         return say("unknown_lang", lang, lang=argument, known=", ".join(langs))
-    visit.lang = argument or visit.lang
+    if argument:
+        visit.lang = argument
+        await visit.assistant.speak(visit.owner, argument)
     chosen = visit.lang or lang
     return say("reply.lang_is", chosen, lang=chosen, known=", ".join(langs))
 
@@ -196,7 +200,8 @@ async def _any_dialog(visit: Visit) -> Mapping[str, str]:
 
 
 async def _any_thread(visit: Visit) -> Mapping[str, str]:
-    return {info.thread: moment(info.active_ms) for info in await visit.assistant.threads(visit.owner)}
+    threads = await visit.assistant.threads(visit.owner)
+    return {info.thread: f"{moment(info.active_ms)}  {first_line(info)}" for info in threads}
 
 
 async def _anything_kept(visit: Visit) -> Mapping[str, str]:

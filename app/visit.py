@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, TurnEnd
 from agents.events.models import ModelEnd
 from agents.questions import CHOICE, mark
-from app.assistant import TERMINAL, Assistant, Turn
+from app.assistant import Assistant, Turn
+from app.assistant.closing import TERMINAL
 from app.assistant.storage_faults import STORAGE
 
 INTERRUPTED = 130
@@ -18,6 +19,8 @@ WAITING = 10
 """The exit code of a turn that ends with a question to the user."""
 TROUBLE = {STORAGE: 74, "busy": 75, "key_refused": 76, "unavailable": 77}
 """The exit code for the code of an `error` event; any other is a failure."""
+FREE = "local:"
+"""How the names of models begin that cost nothing, so that nobody needs to count their tokens."""
 STOP_AGAIN = 0.05
 """Seconds until a turn that has not begun yet is told again to stop."""
 PATIENCE = 10.0
@@ -100,7 +103,11 @@ class Visit:
             UsageError: the turn's id was used for another text.
         """
         self._code = 0
-        return self._code if await self.door.play(turn, self._note) else INTERRUPTED
+        is_over = await self.door.play(turn, self._note)
+        if self.lang is not None:
+            # The user may have asked for another language than the one to begin with.
+            self.lang = (await self.state()).get("lang") or self.lang
+        return self._code if is_over else INTERRUPTED
 
     async def stop(self) -> bool:
         """Stop the answer that is being made; False if there is none."""
@@ -108,7 +115,7 @@ class Visit:
 
     def _note(self, event: Event) -> None:
         match event:
-            case ModelEnd():
+            case ModelEnd(model=model) if not model.startswith(FREE):
                 self.input_tokens += event.input_tokens
                 self.output_tokens += event.output_tokens
             case Error(code=code) if code not in (RETRY, REBUILT, *CUT):

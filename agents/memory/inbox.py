@@ -55,6 +55,8 @@ class ThreadInfo:
     user: str
     turns: int
     active_ms: int
+    first: str = ""
+    """The first thing that a user said in it."""
 
 
 def clean(text: str) -> str:

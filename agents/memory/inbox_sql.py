@@ -44,7 +44,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 THREADS = """
 SELECT one.thread, newest.user, one.turns, max(one.received_ms, coalesce((
-    SELECT at_ms FROM transcript WHERE thread = one.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms
+    SELECT at_ms FROM transcript WHERE thread = one.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms, coalesce((
+    SELECT text FROM transcript WHERE thread = one.thread AND role = 'user' ORDER BY id LIMIT 1), '')
 FROM (SELECT thread, max(id) AS id, max(turn) AS turns, max(received_ms) AS received_ms
     FROM inbox GROUP BY thread) AS one
 JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AnyMessage
@@ -40,6 +41,16 @@ class Model:
     reply_length: int = MOST_CHARACTERS
     reply_seconds: float = LONGEST
     habits: Habits = field(default_factory=Habits, compare=False, repr=False)
+
+    @property
+    def place(self) -> str:
+        """The model's name and, where it is known, the address at which it is asked, without a password in it."""
+        address = getattr(self.chat, "openai_api_base", None) or getattr(self.chat, "base_url", None)
+        if not isinstance(address, str) or not address:
+            return self.name
+        parts = urlsplit(address)
+        host = parts.netloc.rpartition("@")[2]
+        return f"{self.name} at {parts.scheme}://{host}{parts.path}"
 
     @property
     def is_headless(self) -> bool:

@@ -3,6 +3,9 @@
 LangChain's own exceptions are asked first, then the module of the OpenAI client, then what all clients share.
 """
 
+import os
+import socket
+
 from langchain_core.exceptions import (
     ContextOverflowError,
     ModelAuthenticationError,
@@ -46,3 +49,24 @@ def broke(failure: Exception, *, begun: bool) -> bool:
     in_stream = isinstance(failure, TimeoutError) or openai_failures.was_streaming(failure)
     is_nonsense = isinstance(failure, NONSENSE) and not is_failure(failure)
     return is_nonsense or in_stream or (begun and is_failure(failure))
+
+
+def cause_of(failure: BaseException) -> str:
+    """Return in a few words what happened: the status, the operating system's reason, else the kind of failure.
+
+    Nothing of what the other side said is quoted.
+    """
+    if (number := provider_failures.status(failure)) is not None:
+        return f"HTTP {number}"
+    kind, seen = type(failure).__name__, set[int]()
+    inner: BaseException | None = failure
+    while inner is not None and id(inner) not in seen:
+        seen.add(id(inner))
+        if isinstance(inner, TimeoutError) or "Timeout" in type(inner).__name__:
+            return "no answer in time"
+        if isinstance(inner, socket.gaierror):
+            return "there is no such host"
+        if isinstance(inner, OSError) and inner.errno:
+            return os.strerror(inner.errno).lower()
+        inner = inner.__cause__ or inner.__context__
+    return kind

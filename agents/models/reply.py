@@ -14,7 +14,7 @@ from agents.events import Error, Event
 from agents.events.models import ModelEnd, ModelStart, ModelThinking, Replied
 from agents.models import Model
 from agents.models.caching import cache_key
-from agents.models.failures import broke, diagnose, is_failure
+from agents.models.failures import broke, cause_of, diagnose, is_failure
 from agents.models.message_order import in_order
 from agents.models.streamed_reply import StreamedReply
 
@@ -77,6 +77,7 @@ async def _first_sound(
     listener: Listener,
 ) -> AIMessage:
     troubles: list[Trouble] = []
+    causes: list[str] = []
     for model in chain:
         for attempt in range(TRIES):
             if troubles:
@@ -86,19 +87,22 @@ async def _first_sound(
             except BrokenReply as broken:
                 LOG.warning("%s sent a broken reply (attempt %d): %s", model.name, attempt + 1, broken)
                 troubles.append("busy")
+                causes.append(f"{model.place}: the reply broke off ({cause_of(broken.__cause__ or broken)})")
             except UselessReply as useless:
                 LOG.warning("%s: %s", model.name, useless)
                 troubles.append(useless.trouble)
+                causes.append(f"{model.place}: {useless}")
                 break
             except Exception as failure:
                 if not is_failure(failure):
                     raise
-                LOG.warning("%s failed: %s", model.name, type(failure).__name__)
+                causes.append(f"{model.place}: {cause_of(failure)}")
+                LOG.warning("%s (%s)", causes[-1], type(failure).__name__)
                 troubles.append(diagnose(failure))
                 break
     # Of all troubles this is the one that the caller can do something about.
     trouble = "too_long" if "too_long" in troubles else troubles[-1]
-    raise ModelUnavailable(trouble, chain[-1].name)
+    raise ModelUnavailable(trouble, chain[-1].name, "; ".join(dict.fromkeys(causes)))
 
 
 async def ask(

@@ -13,13 +13,14 @@ from agents.errors import UsageError
 from agents.events import Error, Event, Forgetting, Interrupt, Message, TurnEnd, TurnStart
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, now_ms
 from agents.memory.people import TO, lines_of
+from agents.memory.preferences import Preferences
 from agents.memory.typed_file import TypedFile
 from agents.person import Quoted
 from agents.questions import ask, fits
 from agents.replay.record import Record, read_record
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR, State
-from app.assistant.closing import FAILURE
+from app.assistant.closing import FAILURE, TERMINAL
 from app.assistant.forgetter import Forgetter
 from app.assistant.reminder_clock import Deliver, ringing
 from app.assistant.run import Stamp
@@ -30,8 +31,6 @@ from app.assistant.turn_count import TurnCount
 from app.assistant.turn_player import Place, TurnPlayer
 from prompts import phrase
 
-TERMINAL = "terminal"
-"""The device of a visit on the command line, whose user runs the application."""
 MOST_ECHOED = 200
 """Characters of a message that is not taken, in its first event."""
 
@@ -167,6 +166,10 @@ class Assistant:
         line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": UNASKED, **to})
         stored = await self.memory.transcript.tell(thread, line)
         return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
+
+    async def speak(self, user: str, lang: str) -> None:
+        """Speak a language with a user from now on, as if they had asked for it in words."""
+        await Preferences(lang=lang).save(self.memory.store, user)
 
     def reminding(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
         """Let the reminders of one user, or of all, ring during a block."""

@@ -24,6 +24,8 @@ from prompts import phrase
 
 FAILURE = "llm failure"
 """The source of an apology, in the transcript."""
+TERMINAL = "terminal"
+"""The device of a visit on the command line. Its user runs the application, and is told why a model failed."""
 LOG = logging.getLogger(__name__)
 
 
@@ -80,13 +82,17 @@ class Closing:
 
     async def _failed(self, run: Run, entry: InboxEntry, failure: Exception) -> Error:
         """Apologise; the thread stays usable, and the same message id tries again from where it failed."""
+        cause = ""
         if isinstance(failure, ModelUnavailable):
             code: str = failure.trouble
+            cause = failure.cause if run.context.device == TERMINAL else ""
             LOG.warning("thread %s: %s", entry.thread, failure)
         else:
             code = "loop" if isinstance(failure, GraphRecursionError) else "internal"
             LOG.error("thread %s: turn failed", entry.thread, exc_info=failure)
-        error = Error(code=code, text=phrase(f"sorry_{code}", run.state.get("lang") or self.lang))
+        lang = run.state.get("lang") or self.lang
+        text = phrase(f"sorry_{code}", lang)
+        error = Error(code=code, text=f"{text} ({phrase('model_cause', lang, cause=cause)})" if cause else text)
         run.recording.note(error)
         await self._store(run, entry, "failed", error)
         return error

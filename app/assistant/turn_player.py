@@ -51,7 +51,7 @@ class Place:
     user: str
     """The user who wrote it."""
     lang: str | None = None
-    """The language to answer in, if the door has fixed one."""
+    """The language to begin in, if the door names one; what the user asks for counts more."""
     device: str = ""
     is_group: bool = False
     """Whether others read along, whoever has written so far."""
@@ -181,7 +181,7 @@ class TurnPlayer:
         Of a transcript that is not ahead of the state, in a thread of one person, one line is read.
         """
         before = snapshot.values.get("persons", {}).get(entry.user, {}).get("lang", snapshot.values.get("lang"))
-        chosen = self.languages.choose(entry, place.lang or set_lang, before)
+        chosen = self.languages.choose(entry, set_lang or place.lang, before)
         lines = await self.memory.transcript.lines(entry.thread, limit=1)
         if context.is_shared or (lines and lines[-1].message_id != snapshot.values.get("heard", {}).get("id")):
             lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)

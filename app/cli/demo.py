@@ -1,8 +1,11 @@
 """`demo`: play a conversation that shows what the assistant can do; only the user's words are prepared."""
 
 import asyncio
+import sys
 import tempfile
 from argparse import Namespace
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -12,10 +15,12 @@ from agents.events import Event, Message
 from app.cli.talk import RULES, WIDE
 from app.composition import open_assistant
 from app.logs import log_on_stderr
+from app.sentences import say
 from app.settings import Settings
 from app.terminal.door import TerminalDoor
 from app.terminal.screens import LiveMarkdown
 from app.terminal.trace_tree import TraceTree
+from app.terminal.tty import pressed_keys
 from app.visit import INTERRUPTED, WAITING, Screen, Visit
 from prompts import table
 
@@ -42,7 +47,10 @@ async def demo(options: Namespace, settings: Settings) -> int:
             door = TerminalDoor(assistant, screens, TraceTree(trace), is_traced=options.trace)
             visit = Visit(assistant, door, THREAD, lang=lang)
             pace = READING if console.is_terminal and not options.fast else 0
-            code = await _play(play["steps"], visit, console, heard, pace)
+            if pace and sys.stdin.isatty():
+                console.print(Text(say("demo_keys", lang), "dim"), end="\n\n")
+            async with pressed_keys(sys.stdin) as key:
+                code = await _play(play["steps"], visit, console, heard, _Pause(pace, key))
     if not code:
         console.print(Text(play["closing"], "dim"))
     return code
@@ -58,23 +66,45 @@ class _Heard(Screen):
         self.length += len(event.text) if isinstance(event, Message) else 0
 
 
-async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, heard: _Heard, pace: float) -> int:
-    """Play the steps; `pace` is the seconds a reader takes for a character."""
+@dataclass
+class _Pause:
+    """Waits for a reader, who may go on by a key."""
+
+    pace: float
+    """Seconds a reader takes for a character; 0 waits for nobody."""
+    key: asyncio.Event
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until the time is over or a key is pressed."""
+        if self.pace:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.key.wait(), seconds)
+
+    def go_on(self) -> None:
+        """Wait for keys anew; those that were pressed before count no more."""
+        self.key.clear()
+
+
+async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, heard: _Heard, pause: _Pause) -> int:
+    """Play the steps; a key ends the wait for the reader, or the typing, of one step."""
     code = 0
     for step in steps:
         console.print(Text(f"── {step['shows']}", "yellow"))
-        await asyncio.sleep(pace * len(step["shows"]))
-        await _type(step.get("says"), console, KEY if pace else 0)
+        await pause.wait(pause.pace * len(step["shows"]))
+        pause.go_on()
+        await _type(step.get("says"), console, pause)
+        pause.go_on()
         heard.length = 0
         ended = await visit.play(visit.turn(step.get("says")))
         if ended == INTERRUPTED:
             return ended
         code = ended if ended not in (0, WAITING) else code
-        await asyncio.sleep(max(GLANCE, pace * heard.length) if pace else 0)
+        await pause.wait(max(GLANCE, pause.pace * heard.length))
+        pause.go_on()
     return code
 
 
-async def _type(text: str | None, console: Console, pace: float) -> None:
+async def _type(text: str | None, console: Console, pause: _Pause) -> None:
     """Show how the user types."""
     if text is None:
         return
@@ -82,7 +112,7 @@ async def _type(text: str | None, console: Console, pace: float) -> None:
     for char in text:
         console.file.write(char)
         console.file.flush()
-        await asyncio.sleep(pace)
+        await pause.wait(KEY)
     console.print("\n")
 
 

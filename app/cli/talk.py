@@ -11,7 +11,8 @@ from rich.text import Text
 
 from agents.errors import UsageError
 from agents.text.clean import clean
-from app.assistant import TERMINAL, Assistant
+from app.assistant import Assistant
+from app.assistant.closing import TERMINAL
 from app.cli.stdout import stdout
 from app.composition import open_assistant
 from app.listing import answers

@@ -25,7 +25,7 @@ from agents.state import State
 from agents.talk import Json, Pending
 from agents.toolkit.guard import parameters
 from agents.toolkit.shelf import shelves
-from app.assistant import TERMINAL
+from app.assistant.closing import TERMINAL
 from app.composition.help_chain import make_help
 from app.composition.search_sources import open_retrievers
 from app.permissions import Permissions

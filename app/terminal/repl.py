@@ -132,6 +132,8 @@ class Repl:
         speaker = visit.speaker or say("nobody", self.lang)
         if visit.question:
             return clean(say("toolbar_choice", self.lang, speaker=speaker, thread=visit.thread))
+        if not visit.input_tokens:
+            return clean(say("toolbar_free", self.lang, speaker=speaker, thread=visit.thread))
         spent = {"input": visit.input_tokens, "output": visit.output_tokens}
         return clean(say("toolbar", self.lang, speaker=speaker, thread=visit.thread, **spent))
 

@@ -23,6 +23,9 @@ from app.visit import Screen
 
 FRAME = 1 / 15
 SLOWEST_FRAME = 1.0
+TICK = 1.0
+"""Seconds between two signs of life while nothing is said."""
+SPINNER = "⠋⠙⠸⠴⠦⠇"
 
 
 class JsonLines(Screen):
@@ -76,6 +79,9 @@ class LiveMarkdown:
         self._speaker = SUPERVISOR
         self._frame = FRAME
         self._redraw: asyncio.TimerHandle | None = None
+        self._broken = ""
+        """What was shown of a reply that broke off, as long as the next try has said nothing."""
+        self._begun = time.monotonic()
 
     def show(self, event: Event) -> None:
         """Show a piece of the answer, the answer, a view, an error, or what is being done meanwhile."""
@@ -94,22 +100,31 @@ class LiveMarkdown:
             case Images(images=images):
                 self._settle(*drawn(gallery(images, say("images", self.lang))))
             case Error(code=code) if code == RETRY:
-                self._preview = ""
+                self._broken, self._preview = self._preview or self._broken, ""
                 self._waits("↻ …")
             case Error(text=text):
+                self._keep_broken()
                 self._settle(Text(f"! {clean(text)}", "yellow"))
 
     def close(self) -> None:
         """Leave on the screen what was shown; a preview without its message was stopped."""
-        if self._preview:
-            self._say(Message(speaker=self._speaker, text=self._preview, interrupted=True))
+        self._keep_broken()
         self._cancel_redraw()
         self._canvas.draw([])
+
+    def _keep_broken(self) -> None:
+        """Leave on the screen what was shown of an answer that does not come to its end."""
+        self._preview = self._preview or self._broken
+        if self._preview:
+            self._say(Message(speaker=self._speaker, text=self._preview, interrupted=True))
 
     def _take(self, speaker: str, text: str) -> None:
         if speaker != self._speaker:
             self._preview = ""
-        self._speaker = speaker
+        if not self._preview:
+            # What is waiting is the sign that something is being done.
+            self._cancel_redraw()
+        self._speaker, self._broken = speaker, ""
         self._preview += text
         if self._redraw is None and self._console.is_terminal:
             self._redraw = asyncio.get_running_loop().call_later(self._frame, self._draw_preview)
@@ -129,11 +144,18 @@ class LiveMarkdown:
         stopped = [Text(f"⏹ {say('stopped', self.lang)}", "dim")] if message.interrupted else []
         if parts or stopped:
             self._settle(*parts, *stopped)
-        self._preview = ""
+        self._preview = self._broken = ""
 
     def _waits(self, text: str) -> None:
+        """Show what is being done, and from the second second on for how long and how to stop it."""
         self._cancel_redraw()
-        self._preview_on(Text(clean(text), "dim"))
+        seconds = int(time.monotonic() - self._begun)
+        sign = SPINNER[seconds % len(SPINNER)] if seconds else ""
+        waited = f"{sign} {clean(text)} {say('waiting', self.lang, seconds=seconds)}" if seconds else clean(text)
+        shown = _answer(self._speaker, self._broken) if self._broken else []
+        self._preview_on(*shown, Text(waited, "dim"))
+        if self._console.is_terminal and not self._console.is_dumb_terminal:
+            self._redraw = asyncio.get_running_loop().call_later(TICK, self._waits, text)
 
     def _preview_on(self, *parts: RenderableType) -> None:
         if self._console.is_terminal and not self._console.is_dumb_terminal:

@@ -12,6 +12,7 @@ from agents.events.handover import DialogChanged, Handover, Observed
 from agents.events.models import ModelEnd, ModelStart, ModelThinking
 from agents.events.views import View
 from agents.text.clean import clean
+from app.visit import FREE
 
 LONGEST = 160
 
@@ -103,6 +104,8 @@ class TraceTree:
         return Text.assemble((f"{since:+.2f} s  ", "dim"), (_short(text), style))
 
     def _count(self, event: ModelEnd) -> None:
+        if event.model.startswith(FREE):
+            return
         self._tokens["in"] += event.input_tokens
         self._tokens["cached"] += event.cached_tokens
         self._tokens["out"] += event.output_tokens
@@ -110,7 +113,8 @@ class TraceTree:
     def _close_turn(self, event: TurnEnd) -> None:
         calls = f"{event.model_calls} model call{'' if event.model_calls == 1 else 's'}"
         listener = f"{event.dialog or 'supervisor'} listens"
-        self._print(f"{event.ms / 1000:.2f} s", calls, _tokens(**self._tokens), listener)
+        spent = [_tokens(**self._tokens)] if any(self._tokens.values()) else []
+        self._print(f"{event.ms / 1000:.2f} s", calls, *spent, listener)
 
     def _print(self, *facts: str) -> None:
         self._tree.label = Text(" · ".join([f"turn {self._turn}", *facts]), "bold")
@@ -120,9 +124,11 @@ class TraceTree:
 
 
 def _model_call(event: ModelEnd) -> str:
+    is_free = event.model.startswith(FREE)
     tokens = {"in": event.input_tokens, "cached": event.cached_tokens, "out": event.output_tokens}
+    spent = "" if is_free else f" · {_tokens(**tokens)}"
     outcome = "" if event.ok else " · failed or thrown away"
-    return f"asks {event.model} · {event.ms / 1000:.2f} s · {_tokens(**tokens)}{outcome}"
+    return f"asks {event.model} · {event.ms / 1000:.2f} s{spent}{outcome}"
 
 
 def _tool_call(event: ToolEnd) -> str:

@@ -6,7 +6,7 @@ import os
 import signal
 import termios
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from itertools import takewhile
 from math import ceil
 from typing import TextIO
@@ -85,6 +85,31 @@ def silent_keys(stream: TextIO) -> Iterator[None]:
     try:
         yield
     finally:
+        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+@asynccontextmanager
+async def pressed_keys(stream: TextIO) -> AsyncIterator[asyncio.Event]:
+    """Set the event at each key during the block, without an echo; Ctrl-C still interrupts. No terminal, no keys."""
+    key = asyncio.Event()
+    if not stream.isatty():
+        yield key
+        return
+    descriptor, loop = stream.fileno(), asyncio.get_running_loop()
+    before = termios.tcgetattr(descriptor)
+    keys = list(before)
+    keys[3] &= ~(termios.ECHO | termios.ICANON)
+
+    def read() -> None:
+        os.read(descriptor, 1024)
+        key.set()
+
+    termios.tcsetattr(descriptor, termios.TCSANOW, keys)
+    loop.add_reader(descriptor, read)
+    try:
+        yield key
+    finally:
+        loop.remove_reader(descriptor)
         termios.tcsetattr(descriptor, termios.TCSANOW, before)
 
 

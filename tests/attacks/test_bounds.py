@@ -21,7 +21,8 @@ from agents.remote.http_file import HttpFile
 from agents.remote.yaml_file import read_files
 from agents.state import SUPERVISOR
 from agents.toolkit import traits
-from app.assistant import TERMINAL, Turn
+from app.assistant import Turn
+from app.assistant.closing import TERMINAL
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat

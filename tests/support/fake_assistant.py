@@ -46,6 +46,8 @@ class StandIn:
         self.typed = TypedFile(Path(os.devnull))
         """Where the REPL keeps what is typed."""
         self.forgetting = StandInForgetting()
+        self.languages: dict[str, str] = {}
+        """By user, the language they have asked for."""
         self._turns = list(turns)
         self._pace = pace
         self._stopped = asyncio.Event()
@@ -94,7 +96,11 @@ class StandIn:
 
     async def threads(self, user: str | None = None) -> list[ThreadInfo]:
         """Return one thread once something was said."""
-        return [ThreadInfo("me", "ann", 2, AT_MS)] if self.lines else []
+        return [ThreadInfo("me", "ann", 2, AT_MS, self.lines[0].text)] if self.lines else []
+
+    async def speak(self, user: str, lang: str) -> None:
+        """Note the language that a user has asked for."""
+        self.languages[user] = lang
 
     async def forget(self, thread: str) -> bool:
         """Say whether there was something to forget."""

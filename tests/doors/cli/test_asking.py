@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -147,3 +148,21 @@ def test_the_log_is_short_unless_asked_for(
     assert "ERROR thread me: turn failed" in err
     assert ("WARNING slow" in err, "secret" in err) == (told, told)
     assert told or err == "ERROR thread me: turn failed (KeyError; --trace tells where)\n"
+
+
+def test_a_model_out_of_reach_is_told_with_address_and_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Who runs it reads which model at which address, and why; a password in the address is not shown."""
+    for name, value in {
+        "DATABASE_URL": f"sqlite:///{tmp_path}/dialogs.db",
+        "LLM_MODEL": "openai:tiny",
+        "OPENAI_BASE_URL": "http://ann:secret@127.0.0.1:9/v1",
+        "MODEL_RETRIES": "0",
+    }.items():
+        monkeypatch.setenv(name, value)
+    assert command_line.main(["ask", "hello"]) == 77
+    said = capsys.readouterr().err
+    assert "openai:tiny at http://127.0.0.1:9/v1: connection refused" in said
+    assert "arrow up, Enter" in said
+    assert "secret" not in said

@@ -111,8 +111,10 @@ async def test_slash_commands_are_not_messages(keys: PipeInput) -> None:
     typed = [f"/{name}{ENTER}" for name in ("help", "state", "history", "threads", "dialogs", "nonsense")]
     shown, _ = await talk(stand_in, keys, *typed, "/etc/passwd?" + ENTER, "/quit" + ENTER)
     assert [turn.text for turn in stand_in.heard] == ["/etc/passwd?"]
-    for text in ("/trace", "paused", "you: hi", "THREAD", "gets to know you", "There is no /nonsense"):
+    for text in ("/trace", "Waits to go on", "you: hi", "gets to know you", "There is no /nonsense", "Ctrl-X Ctrl-E"):
         assert text in shown
+    # A thread is known by its first line and its time.
+    assert re.search(r"^hi  \d{4}-\d\d-\d\d \d\d:\d\d  me$", shown, re.MULTILINE)
 
 
 async def test_lang_trace_and_new_change_the_visit(keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,6 +126,7 @@ async def test_lang_trace_and_new_change_the_visit(keys: PipeInput, monkeypatch:
     turn = stand_in.heard[0]
     assert (turn.lang, turn.thread, turn.user) == ("ru", "work", "me")
     assert visit.door.is_traced
+    assert stand_in.languages == {"me": "ru"}
     assert "языка qq нет" in shown
     assert "До встречи" in shown
 

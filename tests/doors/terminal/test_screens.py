@@ -1,13 +1,17 @@
 """An answer while it streams: what stays on the terminal."""
 
+import asyncio
 import re
+import time
 from collections.abc import Sequence
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
 from agents.events import Error, Event, Message, Token, TurnStart
 from agents.events.models import ModelThinking
+from app.terminal import screens
 from app.terminal.screens import LiveMarkdown
 from app.terminal.tty import Canvas
 from tests.support.fake_assistant import says
@@ -84,6 +88,32 @@ async def test_a_stopped_answer_keeps_what_was_shown() -> None:
 async def test_an_error_is_told_and_nothing_else_stays() -> None:
     """The apology takes the place of the sign that something is being done."""
     assert painted([TurnStart(text="hi"), Error(code="busy", text="Sorry.")]) == "! Sorry.\n\n"
+
+
+async def test_what_was_shown_stays_when_the_model_fails() -> None:
+    """A reply that breaks off, and cannot be had again, stays above the apology, marked as stopped."""
+    begun, again = Token(speaker="supervisor", text="One two"), Error(code="model_retry", text="")
+    sorry = Error(code="unavailable", text="Sorry.")
+    for events in ([begun, sorry], [begun, again, sorry], [begun, again, again, sorry]):
+        assert painted([TurnStart(text="hi"), *events]) == "One two\n⏹ stopped\n\n! Sorry.\n\n"
+
+
+async def test_waiting_shows_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a second the sign says for how long and how to stop; it moves by itself, and the answer takes its place."""
+    monkeypatch.setattr(screens, "TICK", 0.01)
+    stream = StringIO()
+    screen = LiveMarkdown(Console(file=stream, force_terminal=True, width=60, color_system=None), "en")
+    screen.show(TurnStart(text="hi"))
+    assert seen(stream.getvalue()).strip() == "…"
+    for second in (7, 8):
+        screen._begun = time.monotonic() - second
+        await asyncio.sleep(0.05)
+        assert seen(stream.getvalue()).strip().endswith(f"… · {second} s · Ctrl-C stops")
+    for event in says("Right"):
+        screen.show(event)
+    screen.close()
+    await asyncio.sleep(0.05)
+    assert seen(stream.getvalue()) == "Right\n\n"
 
 
 async def test_an_answer_longer_than_the_screen_is_shown_whole() -> None:

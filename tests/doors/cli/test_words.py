@@ -1,0 +1,102 @@
+"""What the doors say of themselves: state for people, threads by their first line, the language, the demo's keys."""
+
+import asyncio
+import os
+import pty
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from app import slash_commands
+from app.assistant import Assistant, Turn
+from app.cli import command_line, demo
+from app.listing import state_of_talk
+from app.terminal.door import TerminalDoor
+from app.terminal.tty import pressed_keys
+from app.visit import Visit
+from tests.doors.cli.conftest import Captured, Feed
+from tests.support.scripted_assistant import ROLES, stage
+from tests.support.telegram_people import Echo
+
+STATE = {
+    "dialog": "planner",
+    "paused": ["profile"],
+    "forms": {"profile": {"experience": "a nurse", "skills": ["Go", "Rust"], "interests": []}, "planner": {}},
+    "talks": {"supervisor": {"messages": 3}},
+    "wishes": [{"dialog": "planner", "brief": "add milk"}],
+    "pending": [],
+    "turn": 4,
+    "lang": "ru",
+}
+
+
+def test_the_state_is_for_people() -> None:
+    """Words and titles, no names of the program; what is empty is left out."""
+    shown = "\n".join(state_of_talk(STATE, "en"))
+    for text in ("your to-dos", "your profile", "experience – a nurse; skills – Go, Rust", "add milk", "4"):
+        assert text in shown
+    for text in ("is_active", "{", "[", "messages", "planner", "interests"):
+        assert text not in shown
+
+
+def visit(assistant: Assistant, thread: str, user: str | None = None, lang: str | None = None) -> Visit:
+    """Return a visit at a terminal."""
+    return Visit(assistant, TerminalDoor(assistant), thread, user, lang)
+
+
+async def test_threads_are_ones_own_and_known_by_their_first_line(tmp_path: Path) -> None:
+    """Nobody sees another's; a long first line is cut, whatever stands in it."""
+    async with stage(tmp_path / "dialogs.db", Echo().models(ROLES)) as assistant:
+        for thread, user, texts in (("a", "ann", ["hello\x1b[31m there", "more"]), ("b", "bob", ["my secret"])):
+            for text in texts:
+                async for _ in assistant.play(Turn(thread=thread, user=user, text=text)):
+                    pass
+        shown = await slash_commands.run("threads", "", visit(assistant, "a", "ann"), "en")
+        assert shown.startswith("hello there  20")
+        assert shown.endswith("  a")
+        assert "secret" not in shown
+        names = await slash_commands.choices("new", visit(assistant, "a", "ann"))
+        assert [*names] == ["a"]
+        assert names["a"].endswith("  hello there")
+
+
+def test_what_the_user_asks_for_counts_more_than_the_option(
+    tmp_path: Path, feed: Feed, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """`--lang` is the language to begin in; asked for another one, the talk stays there, also in the next command."""
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    feed("switch to russian\nshow my list\n")
+    assert command_line.main(["chat", "--lang", "en"]) == 0
+    *_, answer = capsys.readouterr().out.splitlines()
+    assert answer == "Список пуст."
+    assert command_line.main(["ask", "--lang", "en", "show my list"]) == 0
+    assert capsys.readouterr().out == "Список пуст.\n"
+
+
+async def test_a_command_for_the_language_is_asking_for_it(tmp_path: Path) -> None:
+    """/lang holds from then on, in the visit and after it."""
+    async with stage(tmp_path / "dialogs.db", Echo().models(ROLES)) as assistant:
+        here = visit(assistant, "ann", lang="en")
+        await slash_commands.run("lang", "ru", here, "en")
+        await here.play(here.turn("hi"))
+        assert here.lang == "ru"
+        assert (await assistant.state("ann") or {})["lang"] == "ru"
+
+
+async def test_the_demo_can_be_hurried() -> None:
+    """A key ends the wait at once, and one that was pressed before the wait does not."""
+    master, slave = pty.openpty()
+    with os.fdopen(slave, "r") as terminal:
+        async with pressed_keys(terminal) as key, asyncio.timeout(60):
+            pause = demo._Pause(0.02, key)
+            os.write(master, b" ")
+            await pause.wait(600)
+            pause.go_on()
+            assert not key.is_set()
+            asyncio.get_running_loop().call_later(0.05, os.write, master, b"x")
+            # Without the key this would take minutes.
+            await demo._type("a long text " * 500, Console(file=StringIO()), pause)
+    os.close(master)

@@ -38,5 +38,5 @@ class FirstOf:
                 return Results(results.documents, failures)
             is_empty |= not results.failures
         if failures and not is_empty:
-            raise SearchFailed("; ".join(failures.values()))
+            raise SearchFailed("; ".join(failures.values()), failures)
         return Results((), failures)

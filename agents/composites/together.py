@@ -40,7 +40,7 @@ class Together:
         failures = {name: why for outcome in outcomes for name, why in outcome.failures.items()}
         documents = fused([outcome.documents for outcome in outcomes])[:limit]
         if not documents and len(failures) >= len(self.retrievers):
-            raise SearchFailed("; ".join(failures.values()))
+            raise SearchFailed("; ".join(failures.values()), failures)
         return Results(documents, failures)
 
 
@@ -49,7 +49,7 @@ async def asked(retriever: Retriever, query: str, limit: int, lang: str) -> Resu
     try:
         return await retriever.search(query, limit=limit, lang=lang)
     except SearchFailed as failure:
-        return Results(failures={retriever.name: str(failure)})
+        return Results(failures=failure.failures or {retriever.name: str(failure)})
     except Exception as bug:
         # No traceback: it may quote the query.
         LOG.warning("search: %s failed (%s)", retriever.name, type(bug).__name__)

@@ -65,7 +65,14 @@ class Results:
 
 
 class SearchFailed(DialogSupervisorError):
-    """A retriever could not search. The message is for a model and holds nothing secret."""
+    """A retriever could not search. The message is for a model and holds nothing secret.
+
+    `failures` says of several retrievers which failed, and why.
+    """
+
+    def __init__(self, message: str, failures: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.failures = failures or {}
 
 
 class Retriever(Protocol):

@@ -50,4 +50,4 @@ class Tavily(Base):
         return Document(title, title, url, self.name, None, Image(url, title, "", None, None, mime_type(url), url))
 
 
-source = Source(make=Tavily, needs=("tavily_key",))
+source = Source(make=Tavily, needs=("tavily_api_key",))

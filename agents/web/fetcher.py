@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Collection, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cached_property
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -22,6 +23,10 @@ PDF = "application/pdf"
 PAGES = HTML | PLAIN | {PDF}
 LARGEST_ANSWER = 2_000_000
 """Bytes of a search service's answer."""
+
+
+STEP = 1
+"""Redirects that the guard lets httpx prepare; they are followed here, each checked like a new address."""
 
 
 class NotFetched(Exception):
@@ -56,7 +61,7 @@ class Fetcher:
     ) -> None:
         self.timeout, self.largest, self.redirects = timeout, largest, redirects
         self._resolver = resolver
-        self._inside = {_origin(address): policy_of(address, internal=True) for address in inside}
+        self._inside = {_origin(address): _service_policy(address) for address in inside}
         self._clients: dict[str, httpx.AsyncClient] = {}
 
     async def __aenter__(self) -> Self:
@@ -109,11 +114,13 @@ class Fetcher:
         data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
         if data is not None:
             sent["Content-Type"] = "application/json"
-        client = self._client(_origin(url), policy_of(url, internal=True))
+        client = self._client(_origin(url), _service_policy(url))
         method = "GET" if data is None else "POST"
         try:
             async with asyncio.timeout(self.timeout):
-                async with client.stream(method, url, params=params, headers=sent, content=data) as response:
+                request = client.build_request(method, url, params=params, headers=sent, content=data)
+                response = await client.send(request, stream=True, follow_redirects=False)
+                async with aclosing(response):
                     if response.status_code != httpx.codes.OK:
                         raise NotFetched(f"it answered {response.status_code}")
                     answer: object = json.loads(await _bytes(response, LARGEST_ANSWER))
@@ -135,7 +142,7 @@ class Fetcher:
         policy = self._inside.get(origin)
         client = self._client(origin, policy) if policy else self._client("", self._public)
         headers = {"Accept": ", ".join(sorted(kinds))}
-        async with client.stream("GET", url, headers=headers) as response:
+        async with client.stream("GET", url, headers=headers, follow_redirects=False) as response:
             if response.has_redirect_location:
                 return response.headers["location"]
             if response.status_code != httpx.codes.OK:
@@ -147,7 +154,7 @@ class Fetcher:
 
     @cached_property
     def _public(self) -> Policy:
-        return Policy(denied_networks=FAR, max_redirects=0)
+        return Policy(denied_networks=FAR, max_redirects=STEP)
 
     def _client(self, name: str, policy: Policy) -> httpx.AsyncClient:
         if name not in self._clients:
@@ -155,9 +162,13 @@ class Fetcher:
             headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
             client = guarded_client(policy, headers=headers, timeout=self.timeout, resolver=self._resolver)
             # What a site knows of one user's request must not stand in another's.
-            client.cookies = httpx.Cookies(CookieJar(DefaultCookiePolicy(allowed_domains=())))
+            client.cookies.jar = CookieJar(DefaultCookiePolicy(allowed_domains=()))
             self._clients[name] = client
         return self._clients[name]
+
+
+def _service_policy(url: str) -> Policy:
+    return policy_of(url, internal=True, redirects=STEP)
 
 
 def _origin(url: str) -> str:

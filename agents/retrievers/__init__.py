@@ -6,7 +6,7 @@ The file name is the retriever's name in the setting SEARCH_SOURCES; what it is 
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import SecretStr
 
@@ -75,8 +75,12 @@ class SearchFailed(DialogSupervisorError):
         self.failures = failures or {}
 
 
+@runtime_checkable
 class Retriever(Protocol):
-    """A source of documents, or several of them."""
+    """A source of documents, or several of them.
+
+    It can be checked at run time, since pydantic does so where a tool asks for a `ToolRuntime` of our context.
+    """
 
     @property
     def name(self) -> str:

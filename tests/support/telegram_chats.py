@@ -10,7 +10,7 @@ from typing import Any
 from tests.support.telegram_http import Reply, Upload
 
 DATE = 1_790_000_000
-BOT = {"id": 1234567, "is_bot": True, "first_name": "Sue", "username": "sue_bot"}
+BOT: dict[str, Any] = {"id": 1234567, "is_bot": True, "first_name": "Sue", "username": "sue_bot"}
 SHOWN = ("text", "entities", "caption", "reply_markup", "message_thread_id")
 UNCHANGED = (
     "Bad Request: message is not modified: specified new message content and reply markup are exactly the same as a"

@@ -14,7 +14,7 @@ FORWARDED = "forwarded"
 """The source of a message that the user passes on and somebody else wrote."""
 
 
-QuotedKind = Literal["answer", "answer_to_own", "answer_to_assistant", "forward", "caption"]
+QuotedKind = Literal["answer", "answer_to_own", "answer_to_assistant", "forward", "forward_beside", "caption"]
 
 
 class Quoted(TypedDict):

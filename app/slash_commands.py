@@ -3,8 +3,11 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 from agents.errors import UsageError
+from agents.memory.preferences import Busy, Preferences
+from agents.memory.store import namespace_of
 from app.listing import columns, first_line, history_lines, moment, own_thread_lines, state_of_talk
 from app.sentences import say
 from app.visit import Visit
@@ -38,6 +41,8 @@ class Command:
     """The argument without which it only asks whether it should; a door may offer a button for it."""
     arguments: tuple[str, ...] = ("",)
     """The arguments that it takes, if it asks."""
+    picks: tuple[str, ...] = ()
+    """What a door may offer as buttons, when nothing is said behind its name."""
     choices: Choices = _anything
     """What may stand behind its name; a door may complete it."""
 
@@ -157,6 +162,16 @@ async def _lang(visit: Visit, argument: str, lang: str) -> str:
     return say("reply.lang_is", chosen, lang=chosen, known=", ".join(langs))
 
 
+async def _busy(visit: Visit, argument: str, lang: str) -> str:
+    store, modes = visit.assistant.memory.store, get_args(Busy)
+    if argument in modes:
+        await store.aput(namespace_of(visit.owner, "settings"), "busy", {"mode": argument})
+    elif argument:
+        return say("reply.busy_unknown", lang, mode=argument, known=", ".join(modes))
+    mode = (await Preferences.of(store, visit.owner)).busy
+    return say("reply.busy_is", lang, what=say(f"busy.{mode}", lang))
+
+
 async def _forget(visit: Visit, argument: str, lang: str) -> str:
     *words, last = argument.lower().split() or [""]
     what = " ".join([*words, *([last] if last != YES else [])])
@@ -227,6 +242,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("threads", _threads, doors=("repl",)),
         Command("new", _new, doors=("repl",), choices=_any_thread),
         Command("lang", _lang, choices=_any_language),
+        Command("busy", _busy, doors=("telegram",), picks=get_args(Busy)),
         Command("forget", _forget, yes=YES, arguments=FORGETS, choices=_anything_kept),
         Command("trace", _trace, doors=("repl",)),
         Command("quit", _quit, doors=("repl",)),

@@ -129,16 +129,21 @@ class Visit:
 
 
 async def stop_when_begun(
-    assistant: Assistant, thread: str, is_over: Callable[[], bool], user: str | None = None
+    assistant: Assistant,
+    thread: str,
+    is_over: Callable[[], bool],
+    user: str | None = None,
+    *,
+    after_tools: bool = False,
 ) -> bool:
     """Stop the answer in a thread, also one that still waits for its turn; False if there is none.
 
-    With a user only an answer to them.
+    With a user only an answer to them. `after_tools` as in `Assistant.stop`.
     """
     for _ in range(round(PATIENCE / STOP_AGAIN)):
         if is_over():
             return False
-        if await assistant.stop(thread, user):
+        if await assistant.stop(thread, user, after_tools=after_tools):
             return True
         await asyncio.sleep(STOP_AGAIN)
     return False

@@ -1,10 +1,10 @@
-"""What a user has set: the time zone and the language."""
+"""What a user has set: the time zone, the language, and what a new message does to the answer before it."""
 
 import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self, get_args
 from zoneinfo import ZoneInfo, available_timezones
 
 from langgraph.store.base import BaseStore
@@ -15,12 +15,18 @@ from prompts import languages
 LOCAL_TIME = Path("/etc/localtime")
 
 
+Busy = Literal["interrupt", "queue", "steer"]
+"""What a message does that comes while the one before it is answered: it ends the answer, waits for its end, or comes
+in after the tools that run."""
+
+
 @dataclass(frozen=True)
 class Preferences:
     """The settings of a user; None is one that the user has not set."""
 
     zone: ZoneInfo | None = None
     lang: str | None = None
+    busy: Busy = "interrupt"
 
     @classmethod
     async def of(cls, store: BaseStore | None, user: str) -> Self:
@@ -29,7 +35,12 @@ class Preferences:
         values = {item.key: item.value for item in items}
         zone, lang = values.get("zone", {}).get("zone"), values.get("language", {}).get("lang")
         # What is stored is checked like any input: a name that is none of ours could lead anywhere.
-        return cls(ZoneInfo(zone) if zone in _zones() else None, lang if lang in languages() else None)
+        busy: Busy = values.get("busy", {}).get("mode", cls.busy)
+        return cls(
+            ZoneInfo(zone) if zone in _zones() else None,
+            lang if lang in languages() else None,
+            busy if busy in get_args(Busy) else cls.busy,
+        )
 
     async def save(self, store: BaseStore | None, user: str) -> None:
         """Store what is set here; what is None stays as it was."""

@@ -9,7 +9,19 @@ from agents.errors import UsageError
 from agents.memory import gate_log, inbox, inbox_updates
 from agents.memory.connection import Connection, Row, writing
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean
-from agents.memory.inbox_sql import ERASE, ERASE_PART, LETTERS, ONE, QUOTED, RECORDS, TABLES, THREADS, THREADS_OF, USERS
+from agents.memory.inbox_sql import (
+    ERASE,
+    ERASE_PART,
+    EXTENDED,
+    LETTERS,
+    ONE,
+    QUOTED,
+    RECORDS,
+    TABLES,
+    THREADS,
+    THREADS_OF,
+    USERS,
+)
 
 RECORDED = 300
 """Turns of a thread, from its first, whose record is kept."""
@@ -44,6 +56,22 @@ class Transcript:
             return stored
 
         return await self._connection.write(accept)
+
+    async def extend(self, entry: InboxEntry, updates: Sequence[int] = ()) -> bool:
+        """Give an open message of the inbox another text, source and what it refers to; False if it is not open.
+
+        The messenger's updates that came to it are closed with it.
+        """
+        storable = _storable(entry)
+
+        def extend(connection: sqlite3.Connection) -> bool:
+            values = storable.text, storable.source, storable.quoted, storable.thread, storable.message_id
+            is_open = connection.execute(EXTENDED, values).rowcount > 0
+            if is_open:
+                inbox_updates.link(connection, storable.thread, storable.message_id, updates)
+            return is_open
+
+        return await self._connection.write(extend)
 
     async def accept_in_order(self, entry: InboxEntry) -> list[InboxEntry]:
         """Do what `accept` does; return the open messages that came before this one, oldest first, and then it."""

@@ -141,6 +141,18 @@ class Assistant:
             await self.memory.transcript.accept(turn.entry(), updates)
         return True
 
+    async def extend(self, turn: Turn, updates: Sequence[int] = ()) -> bool:
+        """Store a message anew that was received and whose turn has not begun; False if it would be too long.
+
+        `updates` are the rows of `memory.updates` that came to it.
+
+        Raises:
+            sqlite3.Error: it could not be stored.
+        """
+        if self._refusal(turn) is not None:
+            return False
+        return await self.memory.transcript.extend(turn.entry(), updates)
+
     async def unanswered(self, thread: str, device: str, *, is_group: bool = False) -> list[Turn]:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
         return [

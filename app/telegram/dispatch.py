@@ -12,12 +12,12 @@ from telegram import CallbackQuery, Message, Update, User
 from agents.memory.inbox_updates import StoredUpdate
 from agents.person import FORWARDED, Quoted
 from agents.questions.returned import PAGE, leads_to
-from app.assistant import Turn
 from app.slash_commands import parse
 from app.telegram import slash_commands
 from app.telegram.answers import Answer, give
 from app.telegram.buttons import OF, Tap
 from app.telegram.door import TelegramDoor
+from app.telegram.incoming import Incoming
 from app.telegram.place import Place
 from app.telegram.quoting import quoted_in
 from app.telegram.sender import Gone
@@ -33,6 +33,9 @@ class Dispatch:
 
     def __init__(self, door: TelegramDoor, bot: User) -> None:
         self._door, self._bot = door, bot
+        self._incoming = Incoming(door)
+        self._resumed: set[tuple[str, str]] = set()
+        """The messages that were taken up after a restart."""
         self._albums: deque[str] = deque(maxlen=REMEMBERED)
 
     async def take(self, place: Place, update: Update, stored: StoredUpdate, text: str | None) -> None:
@@ -43,6 +46,8 @@ class Dispatch:
         """
         if await self._is_resumed(place, update, stored):
             return
+        if update.callback_query or parse(text or ""):
+            self._incoming.seal(place)
         if query := update.callback_query:
             await self._tap(place, query, stored)
         elif isinstance(message := update.message, Message) and text is not None:
@@ -55,6 +60,9 @@ class Dispatch:
         entry = await self._door.assistant.memory.transcript.entry(stored.thread, stored.message_id)
         if entry is None or entry.status != "open":
             return False
+        if (entry.thread, entry.message_id) in self._resumed:
+            return True
+        self._resumed.add((entry.thread, entry.message_id))
         turn = replace(place.turn(entry.text, id=entry.message_id, source=entry.source), user=entry.user)
         self._door.attend(place, partial(self._door.play, place, turn))
         if update.callback_query:
@@ -118,16 +126,8 @@ class Dispatch:
         self, place: Place, text: str, source: str, stored: StoredUpdate, quoted: Sequence[Quoted] = ()
     ) -> None:
         """Store a message of the user and play it."""
-        turn = place.turn(text, source=source, quoted=quoted)
-        if await self._door.assistant.receive(turn, [stored.id]):
-            self._door.attend(place, partial(self._play, place, turn, stored))
-        else:
+        if not await self._incoming.take(place, place.turn(text, source=source, quoted=quoted), [stored.id]):
             await self._close(stored)
-
-    async def _play(self, place: Place, turn: Turn, stored: StoredUpdate) -> None:
-        await self._door.play(place, turn)
-        # A message that was refused has not been stored, and its update is not closed with it.
-        await self._close(stored)
 
     def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
         find = partial(slash_commands.run, self._door, place, name, argument, stored)

@@ -99,8 +99,10 @@ class TelegramDoor:
         text = sentence("telegram", key, await self.lang(place), **variables)
         await self.sender.say(place, text, is_markdown=False)
 
-    async def play(self, place: Place, turn: Turn) -> None:
+    async def play(self, place: Place, turn: Turn, whole: Callable[[], Awaitable[Turn]] | None = None) -> None:
         """Play a turn to its end and show it, also when the chat is gone before the end.
+
+        The user sees at once that something is coming. `whole` waits for the rest of the message and returns the turn.
 
         Raises:
             Gone: the chat cannot be written to.
@@ -113,7 +115,7 @@ class TelegramDoor:
         answer = self.answers[place.queue] = AnswerInMaking(turn, live, screen)
         try:
             async with running(live.run()):
-                gone = await self._show(answer)
+                gone = await self._show(answer, await whole() if whole else turn)
                 await live.close()
         finally:
             del self.answers[place.queue]
@@ -121,10 +123,10 @@ class TelegramDoor:
         if gone:
             raise gone
 
-    async def _show(self, answer: AnswerInMaking) -> Gone | None:
+    async def _show(self, answer: AnswerInMaking, turn: Turn) -> Gone | None:
         """Play a turn and show its events; return the failure if the chat was gone before its end."""
         gone: Gone | None = None
-        async with aclosing(self.assistant.play(answer.turn)) as events:
+        async with aclosing(self.assistant.play(turn)) as events:
             async for event in events:
                 answer.live.note(event)
                 if gone:

@@ -70,6 +70,11 @@ async def run(door: TelegramDoor, place: Place, name: str, argument: str, stored
 def _buttons(place: Place, name: str, argument: str, lang: str) -> tuple[tuple[str, str], ...]:
     command = slash_commands.COMMANDS.get(name)
     words = argument.lower().split()
+    if command and command.picks and not argument:
+        return tuple(
+            (sentence("cli", f"{name}.{pick}_button", lang), f"/{name} {pick}{OF}{place.owner}")
+            for pick in command.picks
+        )
     if command is None or not command.yes or words[-1:] == [command.yes] or " ".join(words) not in command.arguments:
         return ()
     data = {"yes": " ".join([f"/{name}", *words, command.yes]), "no": KEEP}

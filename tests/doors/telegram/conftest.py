@@ -11,7 +11,7 @@ from agents.models import Models
 from agents.models.script import Script
 from agents.speaker import Speakers
 from app.settings import Settings
-from app.telegram import service
+from app.telegram import incoming, service
 from app.telegram.bot import ServiceBot
 from app.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import ROLES, stage
@@ -36,11 +36,12 @@ def script() -> Script:
 
 
 @pytest.fixture
-def door(tmp_path: Path, world: BotApi, script: Script) -> Open:
+def door(tmp_path: Path, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch) -> Open:
     """Open the door on a database file that stays; `allowed` are the ids of those who may talk, None: everybody.
 
-    `api` is the server of another bot.
+    `api` is the server of another bot. Messages are not waited for to be put together.
     """
+    monkeypatch.setattr(incoming, "WINDOW", 0)
 
     def unchanged(speakers: Speakers) -> Speakers:
         return speakers

@@ -1,0 +1,181 @@
+"""A message that comes while another is answered, and messages that are parts of one."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from langchain_core.messages import ToolMessage
+
+from agents.models.script import Call, Script
+from app.telegram import incoming
+from app.telegram.pages import pages
+from tests.support.scripted_assistant import ROLES, script_lines
+from tests.support.telegram_people import ANN, BOB, GROUP, PLAN, Echo, Holding, Open, labels
+from tests.support.telegram_server import BotApi
+
+THREAD = f"telegram-{ANN}"
+CAROL = 33
+ORIGIN = {"type": "hidden_user", "sender_user_name": "Sam", "date": 1_790_000_000}
+
+
+@pytest.fixture
+def window(door: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait long enough for the parts of a message, on a slow machine too."""
+    monkeypatch.setattr(incoming, "WINDOW", 0.5)
+    monkeypatch.setattr(incoming, "LONG_WINDOW", 0.5)
+
+
+async def test_a_new_message_ends_the_answer(door: Open, world: BotApi, script: Script) -> None:
+    """What was shown stays, in the chat and in memory alike, and the new message is answered at once."""
+    script.gates["supervisor"] = gate = Holding(2)
+    script.add(supervisor=["One **two** three four", "Hello."])
+    async with door() as one:
+        world.says(ANN, "count")
+        await world.until(lambda: gate.holds)
+        world.says(ANN, "stop that, say hello")
+        await world.until(lambda: len(world.texts(ANN)) == 1)
+        gate.set()
+        assert await world.until_sent(ANN, 2) == ["One two three", "Hello."]
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        assert await script_lines(one.assistant, THREAD) == [
+            "user: count",
+            "supervisor: One **two** three ^C",
+            "user: stop that, say hello",
+            "supervisor: Hello.",
+        ]
+        line = (await one.assistant.history(THREAD))[1]
+        assert line.metadata.keys() >= {"interrupted", "interrupt_timestamp", "original"}
+
+
+async def test_memory_is_what_the_chat_shows(door: Open, world: BotApi, script: Script) -> None:
+    """After a stop memory and chat are equal, character for character, wherever the answer was cut.
+
+    Of an answer with marks the chat shows what the same marks make of the text in memory.
+    """
+    plain = "Well,  here\nit  is:  (a) 😀 b\n\nünd, so… on and_on  "
+    marked = "Well, **here it is**: [a](https://example.org/a) `b` and *so on* and on"
+    async with door() as one:
+        for passes in range(4, 9):
+            answer = plain if passes % 2 == 0 else marked
+            script.gates["supervisor"] = gate = Holding(passes)
+            script.add(supervisor=[answer])
+            world.says(ANN, f"number {passes}")
+            await world.until(partial(lambda gate: gate.holds, gate))
+            script.gates["supervisor"] = gate = Holding(0)
+            world.says(ANN, "/stop")
+            await world.until(partial(lambda passes: len(world.texts(ANN)) == 2 * (passes - 3), passes))
+            await world.until(lambda: not one.chats.is_busy(ANN))
+            line = (await one.assistant.history(THREAD))[-1]
+            assert line.metadata["interrupted"]
+            assert line.metadata["original"].startswith(line.text)
+            assert pages(line.text)[0].text == world.texts(ANN)[-2]
+            assert line.text == world.texts(ANN)[-2] or answer == marked
+
+
+async def test_a_message_may_wait(door: Open, world: BotApi, script: Script) -> None:
+    """/busy offers what there is; with "queue" nothing is interrupted."""
+    script.gates["supervisor"] = gate = Holding(1)
+    script.add(supervisor=["One two", "Hello."])
+    async with door():
+        world.says(ANN, "/busy")
+        assert await world.until_sent(ANN, 1) == [
+            "While you are being answered, a new message ends the answer and is answered at once."
+        ]
+        assert labels(world.sent[0]) == [["⏹ End the answer", "⏳ Wait", "↪ Come in"]]
+        world.taps(world.sent[0], "⏳ Wait")
+        assert "waits until the answer is complete" in (await world.until_sent(ANN, 2))[1]
+        world.says(ANN, "count")
+        await world.until(lambda: gate.holds)
+        world.says(ANN, "say hello")
+        gate.set()
+        assert (await world.until_sent(ANN, 4))[2:] == ["One two", "Hello."]
+
+
+async def test_a_message_may_come_in_after_the_tools(door: Open, world: BotApi, script: Script) -> None:
+    """With "steer" the tools that run come to their end, and the model hears what they gave and the new message."""
+    script.gates["planner"] = gate = Holding(0)
+    script.add(supervisor=[PLAN], planner=[Call("list_todos")])
+    async with door() as one:
+        world.says(ANN, "/busy steer")
+        await world.until_sent(ANN, 1)
+        world.says(ANN, "something for the week")
+        await world.until(lambda: gate.holds)
+        world.says(ANN, "only the short ones")
+        await world.until(lambda: one.answers[ANN].screen.is_followed)
+        script.add(planner=["Here are the short ones."], observer=["stay"])
+        gate.set()
+        assert (await world.until_sent(ANN, 2))[1] == "Here are the short ones."
+        heard = script.asked[-1].messages
+        assert [message.status for message in heard if isinstance(message, ToolMessage)] == ["success"]
+        assert heard[-1].text.endswith("only the short ones")
+        assert len(world.texts(ANN)) == 2
+
+
+async def test_nobody_ends_the_answer_of_another(door: Open, world: BotApi, script: Script) -> None:
+    """In a group a message of somebody else waits for its turn."""
+    script.gates["supervisor"] = gate = Holding(1)
+    script.add(supervisor=["One two three", "Hello Bob."])
+    async with door():
+        world.says(GROUP, "@sue_bot count", user=ANN)
+        await world.until(lambda: gate.holds)
+        world.says(GROUP, "@sue_bot hello", user=BOB)
+        gate.set()
+        assert await world.until_sent(GROUP, 2) == ["One two three", "Hello Bob."]
+
+
+@pytest.mark.usefixtures("window")
+async def test_parts_of_a_message_are_one_turn(door: Open, world: BotApi) -> None:
+    """Two quick messages, a long text in two parts, a comment with what it forwards: one turn each, one answer."""
+    people: dict[int, tuple[list[tuple[str, dict[str, Any]]], str]] = {
+        ANN: ([("remind me", {}), ("to buy milk", {})], "remind me\n\nto buy milk"),
+        BOB: ([("a" * 4096, {}), ("and its end", {})], f"{'a' * 4096}\nand its end"),
+        CAROL: ([("is this true?", {}), ("It is flat.", {"forward_origin": ORIGIN})], "is this true?"),
+    }
+    async with door(Echo().models(ROLES)) as one:
+        for place in range(2):
+            for chat, (parts, _) in people.items():
+                text, fields = parts[place]
+                world.says(chat, text, **fields)
+        for chat in people:
+            await world.until_sent(chat, 1)
+        await world.until(lambda: not any(one.chats.is_busy(chat) for chat in people))
+        for message in [message for message in world.chats.messages.values() if not message["from"]["is_bot"]]:
+            world.bring({"message": message})
+        world.says(ANN, "/help")
+        await world.until(lambda: any("/help" in text for text in world.texts(ANN)))
+        for chat, (_, heard) in people.items():
+            lines = await one.assistant.history(f"telegram-{chat}")
+            assert [line.text for line in lines if line.role == "user"] == [heard]
+        [quoted] = lines[0].metadata["quoted"]
+        assert quoted == {"kind": "forward_beside", "by": "Sam", "text": "It is flat.", "foreign": True}
+        assert await one.assistant.memory.updates.open(f"telegram {world.chats.bot['id']}") == []
+
+
+@pytest.mark.usefixtures("window")
+async def test_parts_outlive_a_restart(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts that were put together before the process ended are answered together, once."""
+    monkeypatch.setattr("app.telegram.service.PATIENCE", 0.05)
+    script.gates["supervisor"] = Holding(0)
+    script.add(supervisor=["never finished"])
+    async with door():
+        world.says(ANN, "remind me")
+        world.says(ANN, "to buy milk")
+        await world.until(lambda: script.asked)
+    async with door(Echo().models(ROLES)) as one:
+        assert await world.until_sent(ANN, 1) == ["remind me\n\nto buy milk"]
+        await world.until(lambda: not one.chats.is_busy(ANN))
+    assert len(world.texts(ANN)) == 1
+
+
+@pytest.mark.usefixtures("window")
+async def test_a_command_ends_a_message(door: Open, world: BotApi) -> None:
+    """What comes after a command is not put before it."""
+    async with door(Echo().models(ROLES)):
+        world.says(ANN, "/busy queue")
+        await world.until_sent(ANN, 1)
+        for text in ("one", "/lang ru", "two"):
+            world.says(ANN, text)
+        texts = await world.until_sent(ANN, 4)
+    assert [texts[1], texts[3]] == ["one", "two"]

@@ -1,7 +1,10 @@
 """Sources on the web: what is asked of each service, and what is made of its answer."""
 
+import re
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from agents.web.fetcher import Fetcher
 from app.composition.search_sources import check_search, open_retrievers
 from app.settings import Settings
 from tests.support.http_service import Answer, Service
+from tests.support.places import ROOT
 from tests.support.search_servers import AIMOCK, NODE, SEARX, searx, tavily
 
 HOSTILE = {"url": "javascript:alert(1)", "title": "x", "content": "y"}
@@ -240,3 +244,20 @@ async def test_a_setting_combines_sources(tmp_path: Path, monkeypatch: pytest.Mo
     assert made["web"].reaches_out
     assert "Tavily" in made["web"].description("en")
     assert "энциклопедия" in made["web"].description("ru")
+
+
+async def test_the_source_of_the_documentation_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that `docs/search.md` shows can be copied: it asks the service, and reads its answer."""
+    [example] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "search.md").read_text("utf-8"), re.DOTALL)
+    ticket = {"title": "No sound", "body": "Turn it <i>on</i>.", "url": "https://tickets.example/7"}
+    async with Service.open(Answer({"tickets": [ticket]})) as service, Fetcher(timeout=60) as fetcher:
+        module = ModuleType("tickets")
+        monkeypatch.setitem(sys.modules, "tickets", module)
+        exec(example.replace("https://tickets.example/search", f"{service.url}/search"), module.__dict__)
+        made = module.source.make("tickets", Means(DocumentIndex(Path("unused")), fetcher))
+        found = await made.search("sound", limit=3, lang="en")
+
+    assert [(document.title, document.text, document.url) for document in found.documents] == [
+        ("No sound", "Turn it on.", "https://tickets.example/7")
+    ]
+    assert service.asked[0].target == "/search?q=sound"

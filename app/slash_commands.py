@@ -84,7 +84,8 @@ async def _help(visit: Visit, argument: str, lang: str) -> str:
 
 async def _start(visit: Visit, argument: str, lang: str) -> str:
     if await visit.state():
-        return say("reply.started_before", lang)
+        today = "" if visit.is_shared else await visit.assistant.today(visit.owner, lang, if_any=True)
+        return "\n\n".join(filter(None, [today, say("reply.started_before", lang)]))
     await visit.play(visit.turn(None))
     return ""
 
@@ -104,6 +105,12 @@ async def _go(visit: Visit, argument: str, lang: str) -> str:
     text = argument if argument and argument != visit.speaker else None
     await visit.play(visit.turn(text, source="command"))
     return ""
+
+
+async def _today(visit: Visit, argument: str, lang: str) -> str:
+    if visit.is_shared or await visit.assistant.forgetting.is_shared(visit.thread, visit.owner):
+        return say("reply.today_private", lang)
+    return await visit.assistant.today(visit.owner, lang)
 
 
 async def _undo(visit: Visit, argument: str, lang: str) -> str:
@@ -236,6 +243,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("go", _go, choices=_any_dialog),
         Command("dialogs", _dialogs),
         Command("retry", _retry),
+        Command("today", _today),
         Command("undo", _undo),
         Command("state", _state),
         Command("history", _history),

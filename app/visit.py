@@ -63,6 +63,8 @@ class Visit:
     user: str | None = None
     lang: str | None = None
     """The language to ask for; None leaves it to the thread."""
+    is_shared: bool = False
+    """Whether others read along."""
     is_open: bool = True
     speaker: str | None = None
     """The dialog in charge, as far as this visit has seen."""

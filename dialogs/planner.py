@@ -1,5 +1,6 @@
 """The user's to-dos, reminders, alarms and timers."""
 
+from agents.tools.agenda import agenda
 from agents.tools.reminders import add_reminder, change_reminder, choose_reminder, delete_reminders, list_reminders
 from agents.tools.time_zone import set_time_zone
 from agents.tools.timers import stop_timer
@@ -22,6 +23,7 @@ dialog = Dialog(
         delete_reminders,
         choose_reminder,
         stop_timer,
+        agenda,
         set_time_zone,
     ],
     resume="never",

@@ -157,6 +157,28 @@ class Player(View):
         return " ".join(part for part in (sign, self.title, "/".join(times), volume) if part)
 
 
+@dataclass(frozen=True)
+class DayEntry:
+    """Something at a time of day."""
+
+    time: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Day(View):
+    """A day, or several, in the order of time; `notes` are remarks below: what is overdue, to do, next."""
+
+    kind: ClassVar[str] = "day"
+    entries: Sequence[DayEntry] = ()
+    notes: Sequence[str] = ()
+
+    def text(self) -> str:
+        """Return the entries, each behind its time, and the remarks."""
+        entries = [f"{entry.time}  {' '.join(entry.label.split())}" for entry in self.entries]
+        return _under(self.title, [*entries, *self.notes])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Document(View):
     """A text to read or keep; `title` is its file name."""
@@ -170,7 +192,7 @@ class Document(View):
         return self.content
 
 
-KINDS: Mapping[str, type[View]] = {kind.kind: kind for kind in (CardList, Table, Notice, Link, Player, Document)}
+KINDS: Mapping[str, type[View]] = {kind.kind: kind for kind in (CardList, Table, Notice, Link, Player, Day, Document)}
 
 
 def read_view(body: Mapping[str, object]) -> View:

@@ -1,11 +1,15 @@
-"""A reminder as a row of its table."""
+"""A reminder as a row of its table: a timer, an alarm, a reminder, or the plan of the day."""
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
 from agents.schedule import Moment, Repeat
+
+Kind = Literal["reminder", "alarm", "timer", "day"]
+"""What is told: a text, that it is time to get up, that a length of time is over, or what is on that day."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
@@ -26,15 +30,16 @@ class Reminder:
     rung_ms: int | None
     added_by: str = ""
     """The id of the call that added it, which is its key."""
+    kind: Kind = "reminder"
 
     @property
     def moment(self) -> Moment:
         """When it comes, or came, in its time zone."""
         zone = ZoneInfo(self.zone)
         at = datetime.fromtimestamp(self.at_ms / 1000, zone)
-        if self.rule is None or self.start is None:
-            return Moment(at)
-        start = datetime.fromisoformat(self.start)
+        start = datetime.fromisoformat(self.start) if self.start else at
+        if self.rule is None:
+            return Moment(at, begun=start if self.kind == "timer" and start < at else None)
         wall = start.replace(tzinfo=zone, fold=0)
         if wall.utcoffset() != start.utcoffset():
             wall = wall.replace(fold=1)
@@ -42,17 +47,17 @@ class Reminder:
 
     def values(self) -> dict[str, Any]:
         """Return what is kept of it, so that it can be put back."""
-        names = ("number", "text", "lang", "zone", "rule", "start", "at_ms", "due_ms", "rung_ms")
+        names = ("number", "text", "lang", "zone", "rule", "start", "at_ms", "due_ms", "rung_ms", "kind")
         return {name: getattr(self, name) for name in names}
 
 
 def columns(moment: Moment) -> dict[str, str | int | None]:
     """Return what a row holds of a moment."""
-    repeat = moment.repeat
+    repeat, begun = moment.repeat, moment.begun
     return {
         "zone": str(moment.at.tzinfo),
         "rule": repeat.rule if repeat else None,
-        "start": repeat.start.isoformat() if repeat else None,
+        "start": repeat.start.isoformat() if repeat else begun.isoformat() if begun else None,
         "at_ms": unix_ms(moment.at),
     }
 

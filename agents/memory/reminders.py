@@ -13,19 +13,27 @@ from agents.errors import UsageError
 from agents.memory.connection import Connection, T, Work
 from agents.memory.inbox import clean
 from agents.memory.rare_table import RareTable, Values
-from agents.memory.reminder_row import Reminder, columns, unix_ms
+from agents.memory.reminder_row import Kind, Reminder, columns, unix_ms
 from agents.schedule import Moment
+from prompts import languages, phrase
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS reminders (
     id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, thread TEXT NOT NULL, added_by TEXT NOT NULL,
     number INTEGER NOT NULL, text TEXT NOT NULL, lang TEXT NOT NULL, zone TEXT NOT NULL,
     rule TEXT, start TEXT, at_ms INTEGER NOT NULL, due_ms INTEGER, rung_ms INTEGER,
-    changed_by TEXT NOT NULL DEFAULT '', UNIQUE (user, added_by))""",
+    changed_by TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL DEFAULT 'reminder', UNIQUE (user, added_by))""",
     "CREATE INDEX IF NOT EXISTS reminders_due ON reminders (due_ms) WHERE due_ms IS NOT NULL",
 )
+GROW = (
+    "ALTER TABLE reminders ADD COLUMN kind TEXT NOT NULL DEFAULT 'reminder'",
+    # Before, what had no text of its own was an alarm or a timer; only the latter began within a minute.
+    f"""UPDATE reminders SET kind = CASE WHEN rule IS NULL AND at_ms % 60000 <> 0 THEN 'timer' ELSE 'alarm' END
+    WHERE text IN ({", ".join(f"'{phrase('reminder_time_is_up', lang)}'" for lang in languages())})""",
+)
 REMINDERS = (
-    "SELECT id, user, thread, number, text, lang, zone, rule, start, at_ms, due_ms, rung_ms, added_by FROM reminders "
+    "SELECT id, user, thread, number, text, lang, zone, rule, start, at_ms, due_ms, rung_ms, added_by, kind "
+    "FROM reminders "
 )
 LIVE = f"{REMINDERS} WHERE user = ? AND (due_ms IS NOT NULL OR rung_ms > ?) ORDER BY number"
 OF_CALL = f"{REMINDERS} WHERE user = ? AND added_by = ?"
@@ -34,11 +42,13 @@ DUE = f"""
 ORDER BY due_ms, id
 """
 ADD = """
-INSERT INTO reminders (user, thread, added_by, number, text, lang, zone, rule, start, at_ms, due_ms)
-VALUES (:user, :thread, :added_by, :number, :text, :lang, :zone, :rule, :start, :at_ms, :at_ms)
+INSERT INTO reminders (user, thread, added_by, number, text, lang, zone, rule, start, at_ms, due_ms, kind)
+VALUES (:user, :thread, :added_by, :number, :text, :lang, :zone, :rule, :start, :at_ms, :at_ms, :kind)
 """
 CHANGE = "UPDATE reminders SET text = :text, changed_by = :call%s WHERE id = :id AND changed_by <> :call"
 MOVE = ", zone = :zone, rule = :rule, start = :start, at_ms = :at_ms, due_ms = :at_ms"
+OF_CALLS = f"""{REMINDERS} WHERE user = ?1 AND (due_ms IS NOT NULL OR rung_ms > ?2)
+AND EXISTS (SELECT 1 FROM json_each(?3) WHERE value IN (added_by, changed_by)) ORDER BY number"""
 OF_KEYS = f"{REMINDERS} WHERE user = ? AND added_by IN (SELECT value FROM json_each(?))"
 PUT_BACK = """
 UPDATE reminders SET text = :text, zone = :zone, rule = :rule, start = :start, at_ms = :at_ms, due_ms = :due_ms,
@@ -65,17 +75,21 @@ class Reminders:
     """
 
     def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
-        self._table, self.now = RareTable(connection, "reminders", TABLES), now
+        self._table, self.now = RareTable(connection, "reminders", TABLES, {"kind": GROW}), now
         self.changed = asyncio.Event()
         """Set whenever a reminder was added or changed through this object."""
 
-    async def add(self, user: str, thread: str, call: str, *, text: str, lang: str, moment: Moment) -> Reminder:
+    async def add(
+        self, user: str, thread: str, call: str, *, text: str, lang: str, moment: Moment, kind: Kind = "reminder"
+    ) -> Reminder:
         """Add a reminder; a call that has done so before is given what it added.
 
         Raises:
             UsageError: the user has too many.
         """
-        values = dict(user=user, thread=thread, added_by=call, text=clean(text), lang=lang, **columns(moment))
+        values = dict(
+            user=user, thread=thread, added_by=call, text=clean(text), lang=lang, kind=kind, **columns(moment)
+        )
 
         def insert(connection: sqlite3.Connection) -> Reminder:
             if row := connection.execute(OF_CALL, (user, call)).fetchone():
@@ -92,6 +106,10 @@ class Reminders:
     async def live(self, user: str) -> list[Reminder]:
         """Return the user's reminders to come, and those that have just rung, by number."""
         return await self._reminders(LIVE, (user, self._since()))
+
+    async def of_calls(self, user: str, calls: Sequence[str]) -> list[Reminder]:
+        """Return those of the user's live reminders that one of these calls has added, or was the last to change."""
+        return await self._reminders(OF_CALLS, (user, self._since(), json.dumps([*calls])))
 
     async def change(self, reminder: Reminder, call: str, *, text: str, moment: Moment | None) -> None:
         """Give a reminder another text and, with `moment`, another time; do nothing if this call has done so."""

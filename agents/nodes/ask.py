@@ -4,7 +4,7 @@ The node that ran the tool shows the question; the node `ask` is where the graph
 again, whenever the answer comes and in whatever process.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,7 +30,7 @@ from agents.questions.options import chosen, misses
 from agents.questions.returned import PAGE, returned
 from agents.speaker import Speakers
 from agents.state import State, holder_of
-from agents.talk import Pending
+from agents.talk import Json, Pending
 from agents.text.phrases import is_said, says
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.result import Option, schema_of, taken, written
@@ -149,7 +149,13 @@ def _agreeing(state: State, heard: Heard) -> Change | None:
 def _going_on(state: State, heard: Heard, speakers: Speakers) -> Change | None:
     """Run the tool that interrupted itself again, with what the user says as the answer."""
     pending, text = state["pending"][0], (heard["text"] or "").strip()
-    if not text or (heard["source"] != CHOICE and is_elsewhere(text, state, speakers)):
+    if pending["options"]:
+        options = called(pending) if heard["source"] == CHOICE else offered(pending)
+        place = chosen(text, options, state["lang"])
+        if place is None:
+            return _which(state, heard, options)
+        text = str(pending["options"][place]["value"])
+    elif not text or (heard["source"] != CHOICE and is_elsewhere(text, state, speakers)):
         return None
     answers = [*pending.get("answers", []), text]
     agreed_to: Pending = {**pending, "answers": answers}
@@ -166,9 +172,15 @@ def _choosing(state: State, heard: Heard, traits: Traits) -> Change | None:
         option = pending["options"][place]
         value = taken(Option(option["label"], option["value"], id=option["id"]))
         return sequence(state, *_given(pending, value, heard, traits))
-    if not is_sure and misses(text, options, lang):
-        return _again(state, {**pending, "prompt": phrase("choice_which", lang, count=len(options))})
-    return None
+    return _which(state, heard, options)
+
+
+def _which(state: State, heard: Heard, options: Sequence[Json]) -> Change | None:
+    """Ask again where the message is a number that no option has; None if it is no answer."""
+    lang, pending = state["lang"], state["pending"][0]
+    if heard["source"] == CHOICE or not misses(heard["text"] or "", options, lang):
+        return None
+    return _again(state, {**pending, "prompt": phrase("choice_which", lang, count=len(options))})
 
 
 def _filling(state: State, heard: Heard, traits: Traits, speakers: Speakers) -> Change | None:

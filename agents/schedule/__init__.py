@@ -4,7 +4,7 @@ Wall-clock times stay the same over a change of daylight saving time. A time tha
 as the clock jumps; of a time that comes twice the first is taken.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -57,6 +57,8 @@ class Moment:
 
     at: datetime
     repeat: Repeat | None = None
+    begun: datetime | None = field(default=None, compare=False)
+    """The instant from which a length of time was counted ("10 minutes"); None for a time on the clock."""
 
     def following(self, after: datetime) -> datetime | None:
         """Return the first instant later than `after`; None when it was the last."""

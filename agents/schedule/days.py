@@ -8,6 +8,7 @@ from agents.schedule.lexicon import Amount, Values
 
 KINDS = ("day", "next_weekday", "next", "monthday", "date", "weekday")
 """The kinds of pieces that name a day; a weekday may stand beside another one."""
+LONGEST_MONTH, LEAP = 31, 2028
 FAR = 24
 """Months, and years, within which a day must come."""
 
@@ -35,6 +36,17 @@ def days_of(kind: str, values: Values, today: date) -> Iterator[date]:
             month, day = int(values.get("month") or values["month_number"]), int(values["monthday"])
             dates = (_day_of(date(year, month, 1), day) for year in years)
             yield from (dated for dated in dates if dated and dated >= today)
+
+
+def exists(kind: str, values: Values) -> bool:
+    """Tell whether there is such a day in any year: no 31 February, no 42nd."""
+    if kind == "monthday":
+        return -1 <= int(values.get("nth") or values["monthday"]) <= LONGEST_MONTH
+    if kind != "date":
+        return True
+    month, day = int(values.get("month") or values["month_number"]), int(values["monthday"])
+    years = [int(values["year"])] if "year" in values else [LEAP]
+    return any(_day_of(date(year, month, 1), day) for year in years)
 
 
 def after(day: date, amount: Amount) -> date:

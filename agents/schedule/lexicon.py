@@ -55,7 +55,7 @@ class Words:
             "minutes": f"(?:{DIGITS}|{spelled})",
             "nth": nth,
             # "полдевятого" is one word, so this one may stand right behind letters.
-            "hour_nth": self._any("nth").removeprefix(ALONE),
+            "hour_nth": self._any("hour_nth").removeprefix(ALONE),
             "monthday": f"(?:{nth}|{DIGITS}(?!:))",
             "month_number": r"(?:0?[1-9]|1[0-2])(?!\d)",
             "year": r"20\d\d(?!\d)",
@@ -84,6 +84,11 @@ class Words:
         if name in ("unit", "adverb", "half", "part", "parts"):
             return self._key(name, text)
         return self._number(text, "nth" if name in ("nth", "monthday", "hour_nth") else name)
+
+    def number(self, text: str) -> int | None:
+        """Return the number that a text is and says nothing else ("15", "fifteen"); None if it is none."""
+        spelled = re.fullmatch(rf"{self._places['hour']}", text.strip(" ,.;:!?").lower())
+        return None if spelled is None else int(self._number(spelled[0], "number"))
 
     def figured(self, text: str) -> str:
         """Return a text, given in lower case, with its number words above ten written in figures: "the 21 one"."""

@@ -45,6 +45,14 @@ def first(rule: str, clock: Clock, now: datetime) -> Moment:
     return Moment(at, Repeat(rule, wall.replace(year=at.year, month=at.month, day=at.day)))
 
 
+def daily(moment: Moment, now: datetime) -> Moment:
+    """Return a moment that comes once as one of each day; one that repeats as it is."""
+    if moment.repeat is not None:
+        return moment
+    clock = Clock(moment.at.hour, moment.at.minute)
+    return first("FREQ=DAILY;INTERVAL=1", clock, now.astimezone(moment.at.tzinfo))
+
+
 def _period(pieces: Pieces) -> Amount:
     if "every" in pieces:
         values = pieces["every"]

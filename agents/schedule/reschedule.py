@@ -1,16 +1,17 @@
 """Move a moment as people say it: "ten minutes later", "at ten instead", "на пятницу"."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from agents.schedule import STEPS, Moment, Repeat, later, on_the_clock, recurrence
 from agents.schedule.days import KINDS as DAYS
 from agents.schedule.days import after
-from agents.schedule.grammar import read
-from agents.schedule.lexicon import Amount, Pieces, Values
-from agents.schedule.parser import meant, moment
+from agents.schedule.grammar import Reading, read
+from agents.schedule.lexicon import Amount, Pieces, words
+from agents.schedule.parser import amount_of, meant, moment
 from agents.schedule.time_of_day import KINDS as TIMES
-from agents.schedule.time_of_day import clock_of
+from agents.schedule.time_of_day import clock_of, halved
 
 
 def moved(text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment) -> Moment | None:
@@ -18,14 +19,18 @@ def moved(text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment) -
 
     Returns None when the text names no moment to come.
     """
-    reading = read(text, lang)
-    if reading is None or reading.rest:
-        return moment(text, lang, now, zone)
-    pieces, now = dict(reading.pieces), now.astimezone(zone)
-    former = Moment(former.at.astimezone(zone), former.repeat)
+    reading, now = read(text, lang), now.astimezone(zone)
+    former = replace(former, at=former.at.astimezone(zone))
     try:
-        if "shift" in pieces:
-            return _shifted(_amount(pieces["shift"]), former, now, zone) if len(pieces) == 1 else None
+        if reading is None and (number := words(lang).number(text)) is not None:
+            reading = Reading({"clock": {"hour": number}}, "", ())
+        if reading is None or reading.rest:
+            return moment(text, lang, now, zone)
+        if former.begun is not None and (longer := _of_another_length(reading.pieces, former, now)):
+            return longer
+        pieces = dict(_in_the_same_half(reading.pieces, former))
+        if pieces.keys() <= {"shift", "length"}:
+            return _shifted(amount_of(*pieces.values()), former, now, zone) if len(pieces) == 1 else None
         if pieces.keys() <= TIMES - {"daily"}:
             return _at_another_time(pieces, former, now, zone)
     except (ValueError, OverflowError):
@@ -35,6 +40,31 @@ def moved(text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment) -
         if pieces.keys() == {"weekday", "clock"} and former.repeat and "BYDAY" in former.repeat.parts:
             pieces["weekly"] = {"weekday_list": [int(pieces.pop("weekday")["weekday"])]}
     return meant(pieces, now, zone)
+
+
+def _in_the_same_half(pieces: Pieces, former: Moment) -> Pieces:
+    """Let a time that may be meant twice a day ("at 8") be in that half of the day in which the former one lies."""
+    clock = clock_of(pieces)
+    is_vague = clock is not None and clock.is_vague
+    return halved(pieces, "am" if former.at.hour < 12 else "pm") if is_vague else pieces
+
+
+def _of_another_length(pieces: Pieces, former: Moment, now: datetime) -> Moment | None:
+    """Return what was set for a length of time with another one: "15 minutes", or in the former unit "15"."""
+    assert former.begun is not None  # the caller asked
+    if pieces.keys() == {"length"}:
+        return Moment(later(now, seconds=amount_of(pieces["length"]).seconds), begun=now)
+    if pieces.keys() != {"clock"} or pieces["clock"].keys() != {"hour"}:
+        return None
+    length = round((former.at - former.begun).total_seconds())
+    unit = next(seconds for seconds in (3600, 60, 1) if length % seconds == 0)
+    return Moment(later(now, seconds=int(pieces["clock"]["hour"]) * unit), begun=now)
+
+
+def is_shift(text: str, lang: str) -> bool:
+    """Tell whether a text moves a moment by a length of time, whatever it is ("ten minutes later")."""
+    reading = read(text, lang)
+    return reading is not None and not reading.rest and reading.pieces.keys() == {"shift"}
 
 
 def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
@@ -52,18 +82,13 @@ def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
     return Moment(repeat.following(now) if at > now else at, repeat)
 
 
-def _amount(shift: Values) -> Amount:
-    amount: Amount = shift.get("amount") or recurrence.UNITS[shift["unit"]]
-    return amount.times(int(shift["direction"]))
-
-
 def _shifted(amount: Amount, former: Moment, now: datetime, zone: ZoneInfo) -> Moment | None:
     # One that has rung is put off from now on.
     base = max(former.at, now, key=datetime.timestamp)
     day = on_the_clock(datetime.combine(after(base.date(), amount), base.time()), zone)
     at = later(day, seconds=amount.seconds)
     if former.repeat is None:
-        return Moment(at) if at > now.astimezone(UTC) else None
+        return replace(former, at=at) if at > now.astimezone(UTC) else None
     if former.repeat.parts["FREQ"] in STEPS:
         return Moment(at, Repeat(former.repeat.rule, at))
     start = former.repeat.start + timedelta(seconds=amount.seconds)
@@ -80,7 +105,10 @@ def _at_another_time(pieces: Pieces, former: Moment, now: datetime, zone: ZoneIn
     if former.repeat is not None and former.repeat.parts["FREQ"] not in STEPS:
         return recurrence.first(former.repeat.rule, clock, now)
     at = clock.on(former.at.date(), zone)
-    return Moment(at) if at > now.astimezone(UTC) and former.repeat is None else meant(pieces, now, zone)
+    if former.repeat is None and (at > now.astimezone(UTC) or former.at > now.astimezone(UTC)):
+        # Of a day that is still to come an hour that is past is no hour of the next day.
+        return Moment(at) if at > now.astimezone(UTC) else None
+    return meant(pieces, now, zone)
 
 
 def _goes_by_days(pieces: Pieces) -> bool:

@@ -10,7 +10,9 @@ from agents.schedule.lexicon import Pieces, Values
 PARTS = {"morning": 9, "afternoon": 15, "evening": 19, "night": 22}
 """The hour at which a part of the day is meant when no hour is named."""
 MORNING = PARTS["morning"]
-KINDS = {"clock", "past", "to", "into", "part", "daily"}
+NAMED = ("clock", "past", "to", "into")
+"""The kinds of pieces that name an hour."""
+KINDS = {*NAMED, "part", "daily"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def clock_of(pieces: Pieces) -> Clock | None:
     """
     part = pieces.get("part", {}).get("part") or pieces.get("daily", {}).get("part")
     part = part or pieces.get("daily", {}).get("parts")
-    named = [kind for kind in ("clock", "past", "to", "into") if kind in pieces]
+    named = [kind for kind in NAMED if kind in pieces]
     if len(named) > 1:
         raise ValueError("two times of day")
     if not named:
@@ -54,6 +56,11 @@ def clock_of(pieces: Pieces) -> Clock | None:
     if part:
         return Clock(_in_part(hour, part), minute)
     return Clock(hour, minute, is_vague=1 <= hour <= 11)
+
+
+def halved(pieces: Pieces, half: str) -> Pieces:
+    """Return the pieces with the half of the day ("am", "pm") in which their hour is meant."""
+    return {kind: {**values, "half": half} if kind in NAMED else values for kind, values in pieces.items()}
 
 
 def _hour_and_minute(kind: str, values: Values) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from langgraph.types import Command, Send
 
 from agents.questions.agreement import agreed, yes_or_no
 from agents.questions.interruption import INTERRUPT
-from agents.toolkit.result import Question, ToolResult, in_json, plain
+from agents.toolkit.result import Option, Question, ToolResult, in_json, plain
 
 LONGEST_PROMPT = 1_000
 """Characters of a question that the user is shown."""
@@ -92,7 +92,8 @@ def asked_by(interrupted: GraphInterrupt, answers: Answers, call: ToolCall) -> T
     if answers.taken <= len(answers.values):
         return None
     [interrupts] = interrupted.args
-    question = Question(_prompt(interrupts[0].value if interrupts else ""), kind=INTERRUPT)
+    value = interrupts[0].value if interrupts else ""
+    question = Question(_prompt(value), _options(value), kind=INTERRUPT)
     return ToolMessage("", tool_call_id=call["id"], name=call["name"], artifact=ToolResult(question=question))
 
 
@@ -102,6 +103,14 @@ def handed_off(command: Command[Any], call: ToolCall) -> ToolMessage:
     names = [target.node if isinstance(target, Send) else str(target) for target in targets]
     goto = next(filter(None, names), "?")
     return ToolMessage(f"-> {goto}", tool_call_id=call["id"], name=call["name"], artifact=ToolResult(goto=goto))
+
+
+def _options(value: object) -> list[Option]:
+    """Return what a tool lets the user choose from by its `options`: for each answer the words for the user."""
+    named = value.get("options") if isinstance(value, Mapping) else None
+    if not isinstance(named, Mapping) or not all(isinstance(text, str) for pair in named.items() for text in pair):
+        return []
+    return [Option(label, answer) for answer, label in named.items()]
 
 
 def _prompt(value: object) -> str:

@@ -15,6 +15,8 @@ from prompts import phrase
 
 Schema = Json
 """A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
+LEAST = {"minLength": 1, "minItems": 1, "minimum": 1}
+MOST = {"maxLength": 200, "maxItems": 50}
 
 
 class Schemas:
@@ -49,7 +51,10 @@ def _described(parameters: Schema) -> Schema:
     One that may be left out is no required one; that it may also be null says nothing more.
     """
     properties = {
-        name: {"description": name.replace("_", " ").strip().capitalize() + ".", **_without_null(schema)}
+        name: {
+            "description": name.replace("_", " ").strip().capitalize() + ".",
+            **_bare(_without_null(schema)),
+        }
         for name, schema in parameters.get("properties", {}).items()
     }
     return {**parameters, "properties": properties}
@@ -62,3 +67,11 @@ def _without_null(schema: Schema) -> Schema:
         return schema
     kind = next(each for each in kinds if each != {"type": "null"})
     return {**{key: value for key, value in schema.items() if key not in ("anyOf", "default")}, **kind}
+
+
+def _bare(schema: Schema) -> Schema:
+    """Return a parameter's schema without bounds that a model hardly meets; one that does is told of them."""
+    unmet = [name for name, bound in LEAST.items() if schema.get(name) == bound]
+    unmet += [name for name, bound in MOST.items() if schema.get(name, 0) >= bound]
+    kept = {key: value for key, value in schema.items() if key not in unmet}
+    return {**kept, "items": _bare(kept["items"])} if isinstance(kept.get("items"), dict) else kept

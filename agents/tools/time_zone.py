@@ -6,9 +6,9 @@ from langchain_core.tools import tool
 
 from agents.memory.preferences import Preferences
 from agents.schedule.reschedule import rezoned
-from agents.schedule.wording import worded_instant
+from agents.schedule.wording import clock
 from agents.toolkit import Runtime, traits
-from agents.tools.reminders import REMINDERS, listed, move, present
+from agents.tools.kept_reminders import REMINDERS, listed, move, present
 from agents.tools.user_settings import SETTINGS, enter_setting
 from prompts import phrase
 
@@ -16,10 +16,7 @@ from prompts import phrase
 @traits(effect="write", repeatable=True, volatile=True, undo=(SETTINGS, REMINDERS))
 @tool
 async def set_time_zone(zone: str, runtime: Runtime) -> str:
-    """Set the user's time zone, when they tell where they live or which zone they are in.
-
-    zone: its name in the IANA data base, such as Europe/Berlin.
-    """
+    """Set the user's time zone when they tell it or where they live. zone: its IANA name, as Europe/Berlin."""
     lang = runtime.state["lang"]
     zones = {name.lower(): name for name in available_timezones()}
     name = zones.get(zone.strip().replace(" ", "_").lower())
@@ -28,7 +25,7 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
     await enter_setting(runtime, "zone", {"zone": name})
     await Preferences(zone=ZoneInfo(name)).save(runtime.store, runtime.context.user)
     now = present(runtime).astimezone(ZoneInfo(name))
-    answer = phrase("zone_set", lang, zone=name, time=worded_instant(now.replace(second=0), lang))
+    answer = phrase("zone_set", lang, zone=name, time=clock(now.replace(second=0), lang))
     if not await _taken_along(runtime, ZoneInfo(name)):
         return answer
     return f"{answer} {phrase('zone_reminders', lang)}\n{await listed(runtime)}"

@@ -1,27 +1,26 @@
-"""Timers: reminders of nothing but that their time is up, which people stop without saying which."""
+"""Timers and alarms as people stop them: by their kind, without saying which."""
+
+from typing import Literal
 
 from langchain_core.tools import tool
 
-from agents.memory.reminder_row import Reminder
-from agents.schedule.wording import worded
 from agents.toolkit import Runtime, traits
-from agents.tools.reminders import REMINDERS, delete, reminders_of
+from agents.toolkit.undo import begun
+from agents.tools.kept_reminders import REMINDERS, chosen_of, delete, line_of, live_of
 from prompts import phrase
+
+Stopped = Literal["timer", "alarm"]
 
 
 @traits(effect="write", repeatable=True, volatile=True, shortcut=True, undo=REMINDERS)
 @tool
-async def stop_timer(runtime: Runtime) -> str:
-    """Stop the timer that is running; of several the user is told which there are."""
-    lang, reminders = runtime.state["lang"], reminders_of(runtime)
-    running = [timer for timer in await reminders.live(runtime.context.user) if _is_timer(timer)]
-    if len(running) <= 1 and await delete(running, runtime):
-        return phrase("timer_stopped", lang)
-    # A timer has no text of its own, so that it may be named where others read along.
-    lines = "\n".join(f"{timer.number}. {timer.text}: {worded(timer.moment, lang)}" for timer in running)
-    return phrase("timers_several", lang, list=lines) if running else phrase("timers_none", lang)
-
-
-def _is_timer(reminder: Reminder) -> bool:
-    is_bare = reminder.text == phrase("reminder_time_is_up", reminder.lang)
-    return is_bare and reminder.rule is None and reminder.due_ms is not None
+async def stop_timer(runtime: Runtime, which: Stopped = "timer") -> str:
+    """Stop the timer or the alarm that is set; of several the user chooses one."""
+    lang, before = runtime.state["lang"], await begun(runtime, REMINDERS)
+    running = [it for it in await live_of(runtime) if it.kind == which and it.due_ms is not None]
+    if not before and not running:
+        return phrase(f"{which}s_none", lang)
+    # What an earlier try of this call was about to stop is settled.
+    chosen = [it for it in running if it.added_by in before] if before else [chosen_of(running, runtime)]
+    stopped = [line_of(it, runtime, hidden=runtime.context.is_shared) for it in await delete(chosen, runtime)]
+    return phrase("stopped", lang, items="; ".join(stopped))

@@ -103,7 +103,7 @@ async def list_todos(runtime: Runtime, page: Page = 1) -> Answer:
 @traits(kind="selector", private=True)
 @tool(response_format="content_and_artifact")
 async def choose_todo(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
-    """Let the user choose one of their to-dos, when it is unclear which. numbers: those in question; else all."""
+    """Let the user choose one of their to-dos. numbers: those in question; else all."""
     items = [item for item in await _stored(runtime) if numbers is None or item.value["number"] in numbers]
     options = [Option(_worded(item, runtime), _plain(item), id=str(item.value["number"])) for item in items]
     return choice(phrase("which_todo", runtime.state["lang"]), options)

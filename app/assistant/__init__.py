@@ -20,6 +20,7 @@ from agents.questions import ask, fits
 from agents.replay.record import Record, read_record
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR, State
+from agents.tools.agenda import today_of
 from app.assistant.closing import FAILURE, TERMINAL
 from app.assistant.forgetter import Forgetter
 from app.assistant.reminder_clock import Deliver, ringing
@@ -182,6 +183,10 @@ class Assistant:
     async def speak(self, user: str, lang: str) -> None:
         """Speak a language with a user from now on, as if they had asked for it in words."""
         await Preferences(lang=lang).save(self.memory.store, user)
+
+    async def today(self, user: str, lang: str, *, if_any: bool = False) -> str:
+        """Return what is on today for a user; empty if that is nothing and only something is wanted (`if_any`)."""
+        return await today_of(self.memory.reminders, self.memory.store, user, lang, if_any=if_any)
 
     def reminding(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
         """Let the reminders of one user, or of all, ring during a block."""

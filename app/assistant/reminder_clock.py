@@ -11,6 +11,7 @@ from functools import partial
 from agents.memory import Memory
 from agents.memory.reminder_row import Reminder
 from agents.schedule.wording import worded_instant
+from agents.tools.agenda import today_of
 from app.tasks import cancel, running
 from prompts import phrase
 
@@ -139,10 +140,19 @@ class Clock:
             if reminder is None:
                 return
             late = self._now() * 1000 - reminder.at_ms > GRACE_MS
-            await self._deliver(_ring_of(reminder, late=late))
-            moment = reminder.moment
             after = datetime.fromtimestamp(self._now(), UTC)
+            await self._deliver(await self._ring_of(reminder, after, late=late))
+            moment = reminder.moment
             await self._memory.reminders.rang(reminder, moment.following(after) if moment.repeat else None)
+
+    async def _ring_of(self, reminder: Reminder, now: datetime, *, late: bool) -> Ring:
+        lang, at = reminder.lang, reminder.moment.at
+        text = phrase("reminder_rings", lang, text=reminder.text)
+        if reminder.kind == "day":
+            text = await today_of(self._memory.reminders, self._memory.store, reminder.user, lang)
+        elif late:
+            text = phrase("reminder_missed", lang, text=reminder.text, when=worded_instant(at, lang, now))
+        return Ring(f"reminder-{reminder.id}-{reminder.due_ms}", reminder.thread, reminder.user, text)
 
 
 @asynccontextmanager
@@ -159,11 +169,3 @@ async def ringing(
     clock = Clock(memory, deliver, user=user, threads=threads, without=without, away=away)
     async with running(clock.run()):
         yield clock
-
-
-def _ring_of(reminder: Reminder, *, late: bool) -> Ring:
-    lang, at = reminder.lang, reminder.moment.at
-    text = phrase("reminder_rings", lang, text=reminder.text)
-    if late:
-        text = phrase("reminder_missed", lang, text=reminder.text, when=worded_instant(at, lang))
-    return Ring(f"reminder-{reminder.id}-{reminder.due_ms}", reminder.thread, reminder.user, text)

@@ -58,6 +58,7 @@ async def run(door: TelegramDoor, place: Place, name: str, argument: str, stored
     visit = Visit(
         door.assistant, CommandDoor(door, place, place.lang if is_new else None, stored), place.thread, place.user
     )
+    visit.is_shared = place.is_group
     await visit.state()
     lang = await door.lang(place)
     answer = await slash_commands.run(name, argument, visit, lang)

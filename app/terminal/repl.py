@@ -63,6 +63,7 @@ class Repl:
         state = await self._visit.state()
         # A Ctrl-C between an answer and the prompt comes too late for the one and too early for the other.
         with on_signal(signal.SIGINT, lambda: None):
+            await self._show_today()
             if not state:
                 await self._play(None)
             elif self._visit.question:
@@ -83,6 +84,11 @@ class Repl:
         self._rung.append(await self._visit.assistant.tell(ring.thread, ring.text, ring.id, ring.user))
         if self._is_prompting:
             self._show_rung()
+
+    async def _show_today(self) -> None:
+        """Begin with what is on today, if anything is."""
+        if today := await self._visit.assistant.today(self._visit.owner, self.lang, if_any=True):
+            self._console.print(Text(f"{clean(today)}\n"))
 
     async def _prompt(self) -> str:
         self._show_rung()

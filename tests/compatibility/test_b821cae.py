@@ -162,7 +162,7 @@ async def test_todos_and_the_time_zone_are_kept(old: Chat) -> None:
     old.expects(planner=[calls, "Done."], observer=["stay"])
     trace = await old.says("Well, then Bob is done with", thread="reminders")
     assert "planner.delete_todos(numbers=[1]) = Deleted: 1. call Bob (done)." in trace
-    assert "tea: Fri, 2026-11-20, 10:20" in trace
+    assert "tea: in 20 minutes, at 10:20 am" in trace
 
 
 async def test_a_form_is_filled_to_its_end(old: Chat) -> None:

@@ -57,6 +57,10 @@ class StandIn:
         """Return it as what the doors take it for."""
         return cast(Assistant, self)
 
+    async def today(self, user: str, lang: str, *, if_any: bool = False) -> str:
+        """Return an empty day."""
+        return ""
+
     async def play(self, turn: Turn) -> AsyncIterator[Event]:
         """Yield the next turn's events, numbered; nothing but a message is left when it is stopped."""
         self.heard.append(turn)

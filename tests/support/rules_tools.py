@@ -9,6 +9,7 @@ from langchain_core.tools import BaseTool, tool
 
 SHARED = ("hand_back", "assistant_help")
 """The tools that every dialog has."""
+Kind = Literal["reminder", "alarm", "timer", "day"]
 
 
 @dataclass
@@ -134,9 +135,9 @@ def _reminding() -> list[BaseTool]:
         return "\n".join(lines) or "There are no reminders."
 
     @tool
-    def add_reminder(when: str, text: str | None = None) -> str:
+    def add_reminder(when: str, text: str | None = None, kind: Kind | None = None) -> str:
         """Set a reminder."""
-        _Seat.things.reminders.append([text or "Time is up", when])
+        _Seat.things.reminders.append([text or kind or "Time is up", when])
         return f"Set: {listed().splitlines()[-1]}."
 
     @tool
@@ -145,8 +146,9 @@ def _reminding() -> list[BaseTool]:
         return listed()
 
     @tool
-    def change_reminder(number: int, text: str | None = None, when: str | None = None) -> str:
+    def change_reminder(number: int | None = None, text: str | None = None, when: str | None = None) -> str:
         """Change a reminder."""
+        number = number or len(_Seat.things.reminders)
         old = _Seat.things.reminders[number - 1]
         _Seat.things.reminders[number - 1] = [text or old[0], when or old[1]]
         return f"Set: {listed().splitlines()[number - 1]}."
@@ -159,11 +161,17 @@ def _reminding() -> list[BaseTool]:
         return listed()
 
     @tool
+    def stop_timer(which: Literal["timer", "alarm"] = "timer") -> str:
+        """Stop a timer."""
+        _Seat.things.reminders[:] = [entry for entry in _Seat.things.reminders if entry[0] != which]
+        return "Stopped."
+
+    @tool
     def set_time_zone(zone: str) -> str:
         """Set the time zone."""
         return f"The time zone is {zone} now."
 
-    return [add_reminder, list_reminders, change_reminder, delete_reminders, set_time_zone]
+    return [add_reminder, list_reminders, change_reminder, delete_reminders, stop_timer, set_time_zone]
 
 
 def _ways_out() -> list[BaseTool]:

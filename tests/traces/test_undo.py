@@ -47,7 +47,7 @@ CASES: dict[str, list[Case]] = {
         Case(Call("delete_todos", {"numbers": [2]}), (MILK,), "Back again: 2. bread."),
         Case(Call("delete_todos", {"numbers": [1, 2]}), (MILK,), "Back again: 1. milk; 2. bread.", asks=True),
     ],
-    "add_reminder": [Case(MUM, (), "Gone again: 1. call mum"), Case(TIMER, (), "Gone again: 1. Time is up")],
+    "add_reminder": [Case(MUM, (), "Gone again: 1. call mum"), Case(TIMER, (), "Gone again: 1. timer: in 20 minutes")],
     "change_reminder": [
         Case(Call("change_reminder", {"number": 1, "when": "an hour later"}), (MUM,), "As it was: 1. call mum"),
         Case(Call("change_reminder", {"number": 1, "text": "call aunt"}), (DAD,), "As it was: 1. call dad"),
@@ -56,7 +56,7 @@ CASES: dict[str, list[Case]] = {
         Case(Call("delete_reminders", {"numbers": [1]}), (DAD,), "Back again: 1. call dad"),
         Case(Call("delete_reminders", {"numbers": [1, 2]}), (MUM, DAD), "Back again: 1. call mum", asks=True),
     ],
-    "stop_timer": [Case(Call("stop_timer"), (TIMER,), "Back again: 1. Time is up")],
+    "stop_timer": [Case(Call("stop_timer"), (TIMER,), "Back again: 1. timer: in 20 minutes")],
     "set_time_zone": [
         Case(Call("set_time_zone", {"zone": "Asia/Tokyo"}), (MUM, DAD), "Gone again: time zone Asia/Tokyo."),
         Case(

@@ -111,7 +111,7 @@ class Filler:
 
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
         points = parameter.kind in ("number", "numbers") and self.now.words.means(raw, "references.it")
-        return points or vague(raw, self.now.words)
+        return points or (parameter.kind != "choice" and vague(raw, self.now.words))
 
     def _pointed_at(self, tool: str, parameter: Parameter, *, is_vague: bool) -> list[int] | None:
         """Return the one entry that "the alarm" can mean, or let the user choose; None if no entry is meant at all."""

@@ -123,7 +123,12 @@ class Pattern:
         slots = self._found(spoken(named[1], text.lang))
         # Words from both sides of a time are no one thing to do.
         whole = slots is not None and all(value in text.text for value in slots.values())
-        return {**slots, WHEN: named[0]} if slots is not None and whole else None
+        return {**slots, WHEN: self._when(named[0], text.lang)} if slots is not None and whole else None
+
+    def _when(self, raw: str, lang: str) -> str:
+        """Return the words of a time; beside "snooze" a length of time is how much later it shall be."""
+        is_postponed = self.literals & vocabulary(self.lang).listed("edits.postpone")
+        return later(raw, vocabulary(lang)) if is_postponed else raw
 
     def _found(self, text: Spoken) -> dict[str, str] | None:
         if (fit := self.regex.fullmatch(text.line)) is None:
@@ -131,8 +136,8 @@ class Pattern:
         slots = {slot: text.piece(*fit.span(slot)) for slot in fit.groupdict()}
         if WHEN in slots and time_in(slots[WHEN], vocabulary(text.lang)) is None:
             return None
-        if WHEN in slots and self.literals & vocabulary(self.lang).listed("edits.postpone"):
-            slots[WHEN] = later(slots[WHEN], vocabulary(text.lang))
+        if WHEN in slots:
+            slots[WHEN] = self._when(slots[WHEN], text.lang)
         closed = ((slot, values_of(slot, text.lang)) for slot in slots)
         return slots if all(not values or tuple(words(slots[slot])) in values for slot, values in closed) else None
 

@@ -7,6 +7,8 @@ from zoneinfo import ZoneInfo
 
 from agents.schedule.grammar import Reading, pieces_in, read
 from agents.schedule.parser import meant
+from agents.schedule.period import period
+from agents.schedule.problem import problem_of
 from agents.text.vocabulary import Vocabulary
 
 _CLOCK = re.compile(r"\d[:.]\d\d")
@@ -31,6 +33,8 @@ def parted(text: str, lang: str) -> tuple[str, str] | None:
 
 def time_in(raw: str, words: Vocabulary) -> str | None:
     """Return words that name a time or a change of time and nothing else, as tools understand them."""
+    if period(raw, words.lang, _SOME_DAY, ZoneInfo("UTC")) is not None:
+        return raw.strip(" ,.;:!?")
     for form in ("{}", *words.phrases("times")):
         phrase = form.format(raw.strip(" ,.;:!?"))
         reading = read(phrase, words.lang)
@@ -53,4 +57,7 @@ def names_time(text: str, lang: str) -> bool:
 
 
 def _names_a_moment(reading: Reading) -> bool:
-    return meant(reading.pieces, _SOME_DAY, ZoneInfo("UTC")) is not None
+    zone = ZoneInfo("UTC")
+    is_real = meant(reading.pieces, _SOME_DAY, zone) is not None
+    # The tool says what is wrong with a time that is past, or that there is not ("at 25:00").
+    return is_real or problem_of(reading.pieces, _SOME_DAY, zone).reason != "unclear"

@@ -1,6 +1,7 @@
 """The part of a dialog that works with tools only: act, show the outcome, give back what is not its own."""
 
 from dataclasses import replace
+from typing import Any
 
 from agents.models.rules.arguments import NeedsChoice, NeedsListing, Plan
 from agents.models.rules.lists import choosers, readings
@@ -10,6 +11,7 @@ from agents.models.rules.replies import examples as show_examples
 from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.types import HAND_BACK, HELP, PROTOCOL, Call, Move
+from agents.models.rules.values import WHEN
 
 
 def speak(now: Situation) -> Move:
@@ -75,11 +77,20 @@ def _answer(now: Situation, plan: Plan) -> Move:
     text = joined(shown, *plan.remarks, by="\n")
     if plan.foreign:
         return hand_back(". ".join(match.text for match in plan.foreign), text)
-    if plan.asks:
-        return Move(text, notes={"asks": plan.asks})
+    if asks := plan.asks or _refused_time(now):
+        return Move(text, notes={"asks": asks})
     if not text:
         return _at_a_loss(now, plan)
     return hand_back("", text) if now.scene.get("wishes") else Move(text)
+
+
+def _refused_time(now: Situation) -> dict[str, Any] | None:
+    """Return the question for another time, when a tool has refused the one it was given."""
+    for result in now.results:
+        if result.failed and not result.broken and WHEN in result.call.args:
+            known = {name: value for name, value in result.call.args.items() if name != WHEN}
+            return {"tool": result.call.name, "slot": WHEN, "args": known}
+    return None
 
 
 def _at_a_loss(now: Situation, plan: Plan) -> Move:

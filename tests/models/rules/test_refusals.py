@@ -65,8 +65,8 @@ UNCERTAIN: Mapping[str, Mapping[Lang, list[str]]] = {
         ],
     },
     "reminders set": {
-        "en": ["make it ten minutes later", "move it to ten", "snooze 5 minutes", "no, at 8", "not at 9 but at 8"],
-        "ru": ["перенеси его на десять минут позже", "отложи на 5 минут", "нет, в 8", "нет, лучше в пятницу"],
+        "en": ["make it nice", "not at 9 but at 8"],
+        "ru": ["сделай красиво", "не в 9, а в 8"],
     },
     "a question of the list": {"en": ["what?", "I don't want to say"], "ru": ["что?", "не скажу тебе"]},
 }

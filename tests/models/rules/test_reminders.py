@@ -14,19 +14,22 @@ REMINDERS: list[tuple[Lang, str, dict[str, str]]] = [
     ("en", "at 6 p.m. remind me to feed the cat", {"when": "at 6 p.m", "text": "feed the cat"}),
     ("en", "remind me every Monday and Friday at 9 to run", {"when": "every Monday and Friday at 9", "text": "run"}),
     ("en", "remind me about the meeting on Friday at 10:30", {"when": "on Friday at 10:30", "text": "meeting"}),
-    ("en", "set a timer for 10 minutes", {"when": "10 minutes"}),
+    ("en", "set a timer for 10 minutes", {"when": "10 minutes", "kind": "timer"}),
     ("en", "set a 10 minute timer", {"when": "10 minute"}),
-    ("en", "wake me up at 7", {"when": "at 7"}),
-    ("en", "set an alarm for 7", {"when": "at 7"}),
-    ("en", "set an alarm for 6:30 every weekday", {"when": "6:30 every weekday"}),
+    ("en", "wake me up at 7", {"when": "at 7", "kind": "alarm"}),
+    ("en", "set an alarm for 7", {"when": "at 7", "kind": "alarm"}),
+    ("en", "set a timer for 10 minutes for the pasta", {"when": "10 minutes", "text": "pasta", "kind": "timer"}),
+    ("en", "greet me every morning at 7:30", {"when": "every morning at 7:30", "kind": "day"}),
+    ("en", "set an alarm for 6:30 every weekday", {"when": "6:30 every weekday", "kind": "alarm"}),
     ("ru", "напомни завтра в 9 позвонить маме", {"when": "завтра в 9", "text": "позвонить маме"}),
     ("ru", "напомни мне позвонить маме завтра в 9", {"when": "завтра в 9", "text": "позвонить маме"}),
     ("ru", "Через 20 минут напомни выключить духовку", {"when": "Через 20 минут", "text": "выключить духовку"}),
     ("ru", "напомни через час, что надо ехать", {"when": "через час", "text": "ехать"}),
     ("ru", "каждый понедельник в 9 напомни про встречу", {"when": "каждый понедельник в 9", "text": "встречу"}),
-    ("ru", "поставь таймер на 10 минут", {"when": "на 10 минут"}),
-    ("ru", "разбуди меня в 7", {"when": "в 7"}),
-    ("ru", "поставь будильник на 6:30 по будням", {"when": "на 6:30 по будням"}),
+    ("ru", "поставь таймер на 10 минут", {"when": "10 минут", "kind": "timer"}),
+    ("ru", "разбуди меня в 7", {"when": "в 7", "kind": "alarm"}),
+    ("ru", "присылай план дня каждое утро в 7:30", {"when": "каждое утро в 7:30", "kind": "day"}),
+    ("ru", "поставь будильник на 6:30 по будням", {"when": "6:30 по будням", "kind": "alarm"}),
 ]
 
 
@@ -104,14 +107,18 @@ SEVERAL: list[tuple[Lang, str, list[dict[str, str]]]] = [
     (
         "en",
         "set a timer for 10 minutes and wake me up at 7",
-        [{"when": "10 minutes"}, {"when": "at 7"}],
+        [{"when": "10 minutes", "kind": "timer"}, {"when": "at 7", "kind": "alarm"}],
     ),
     (
         "en",
         "remind me at 9 to call mom and dad",
         [{"when": "at 9", "text": "call mom and dad"}],
     ),
-    ("ru", "поставь таймер на 10 минут и будильник на 7", [{"when": "на 10 минут"}, {"when": "на 7"}]),
+    (
+        "ru",
+        "поставь таймер на 10 минут и будильник на 7",
+        [{"when": "10 минут", "kind": "timer"}, {"when": "в 7", "kind": "alarm"}],
+    ),
     ("ru", "каждый понедельник в 9 напоминай бегать", [{"when": "каждый понедельник в 9", "text": "бегать"}]),
 ]
 
@@ -127,16 +134,16 @@ def test_several_reminders_in_one_message(lang: Lang, text: str, args: list[dict
 @pytest.mark.parametrize(
     ("lang", "lines", "args"),
     [
-        ("en", ["set a timer", "an hour"], {"when": "an hour"}),
+        ("en", ["set a timer", "an hour"], {"kind": "timer", "when": "an hour"}),
         (
             "en",
             [
                 "set a reminder",
                 "tomorrow",
             ],
-            {"when": "tomorrow"},
+            {"kind": "reminder", "when": "tomorrow"},
         ),
-        ("ru", ["поставь таймер", "10 минут"], {"when": "10 минут"}),
+        ("ru", ["поставь таймер", "10 минут"], {"kind": "timer", "when": "10 минут"}),
     ],
 )
 def test_a_missing_time_is_asked_for(lang: Lang, lines: list[str], args: dict[str, str]) -> None:
@@ -158,3 +165,25 @@ def test_the_only_alarm_needs_no_name(lang: Lang, lines: list[str]) -> None:
     for line in lines:
         room.says(line)
     assert room.reminders == []
+
+
+@pytest.mark.parametrize(
+    ("lang", "said", "when"),
+    [
+        ("en", "make it ten minutes later", "ten minutes later"),
+        ("en", "move it to ten", "at ten"),
+        ("en", "snooze 5 minutes", "5 minutes later"),
+        ("en", "no, at 8", "at 8"),
+        ("en", "snooze it by a day", "a day later"),
+        ("ru", "отложи на 5 минут", "на 5 минут позже"),
+        ("ru", "нет, в 8", "в 8"),
+        ("ru", "нет, лучше в пятницу", "в пятницу"),
+    ],
+)
+def test_a_correction_leaves_it_to_the_tool_which_one_was_just_set(lang: Lang, said: str, when: str) -> None:
+    """Only the tool knows what was set in the turn before."""
+    room = Room(lang)
+    for line in SET[lang]:
+        room.says(line)
+    room.says(said)
+    assert acted(room) == [call("planner.change_reminder", when=when)]

@@ -14,7 +14,8 @@ from agents.memory.preferences import zone_of_user
 from agents.memory.reminder_row import Reminder
 from agents.memory.undo_log import ToolWrite
 from agents.schedule.wording import worded
-from agents.tools.reminders import REMINDERS, add_reminder
+from agents.tools.kept_reminders import REMINDERS
+from agents.tools.reminders import add_reminder
 from app.calendar_file import OURS, Found, entries, uid_of
 from app.cli.stdout import print_result
 from app.composition import open_assistant

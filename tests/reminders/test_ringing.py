@@ -26,7 +26,7 @@ async def test_a_missed_reminder_is_told_as_missed(room: Room) -> None:
     room.at = FRIDAY + timedelta(hours=3)
     async with room.open():
         pass
-    assert texts(room) == ["⏰ tea (late: it was due today at 10:20 am)"]
+    assert texts(room) == ["⏰ tea (missed: it was due today at 10:20 am)"]
 
 
 async def test_a_repetition_rings_every_time_and_goes_on_after_a_gap(room: Room) -> None:
@@ -38,7 +38,7 @@ async def test_a_repetition_rings_every_time_and_goes_on_after_a_gap(room: Room)
     room.at = FRIDAY + timedelta(hours=5, minutes=10)
     async with room.open() as memory:
         await room.until(memory, FRIDAY + timedelta(hours=5, minutes=31))
-    assert ["late" in text for text in texts(room)] == [False, False, True, False]
+    assert ["missed" in text for text in texts(room)] == [False, False, True, False]
     assert len({ring.id for ring in room.rings}) == 4
 
 

@@ -94,7 +94,7 @@ async def test_home_interrupts_whoever_speaks(chat: Chat, text: str, lang: str, 
 
 
 async def test_stop_the_timer(chat: Chat) -> None:
-    """The one timer that runs is stopped; of two the user is told both; without one they are told so."""
+    """The one timer that runs is stopped; of two the user chooses; without one they are told so."""
     chat.expects(
         supervisor=[Call("plan_things", {"brief": "timers"})],
         planner=[
@@ -104,11 +104,11 @@ async def test_stop_the_timer(chat: Chat) -> None:
     )
     await chat.says("Two timers please, twenty and thirty minutes")
 
-    assert "Several timers are running. Which one shall be stopped?\n1. Time is up" in await chat.says("stop the timer")
-    chat.expects(planner=[Call("delete_reminders", {"numbers": [1]}), "Gone."])
-    await chat.says("1")
-    assert "Таймер остановлен." in await chat.says("останови таймер", lang="ru")
-    assert "Ни один таймер не запущен." in await chat.says("останови таймер", lang="ru")
+    chat.expects(planner=[Call("stop_timer"), "Gone."])
+    assert "interrupt: Which one do you mean? [timer: on " in await chat.says("stop the timer")
+    assert "planner.stop_timer() = Stopped: 1. timer: in " in await chat.says("the first one")
+    assert "Остановлено: 2. таймер: через " in await chat.says("останови таймер", lang="ru")
+    assert "Ни один таймер не запущен; ничего не остановлено." in await chat.says("останови таймер", lang="ru")
 
 
 @pytest.mark.parametrize("begin", [False, True])

@@ -29,7 +29,7 @@ async def test_a_reminder_is_shown_and_written_down(bus: str, tmp_path: Path, ca
         await until(lambda: "tray" in capsys.readouterr().err)
     titles, texts = zip(*sorted(server.calls), strict=True)
     assert titles == ("Reminder", "Reminder")
-    assert texts[0].startswith("⏰ call &lt;b&gt;Ann&lt;/b&gt; &amp; co (missed: it was due on ")
+    assert texts[0].startswith("⏰ call &lt;b&gt;Ann&lt;/b&gt; &amp; co (missed: it was due ")
     assert texts[1] == "⏰ tea"
     lines = await told(path)
     assert "⏰ tea" in lines

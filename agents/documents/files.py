@@ -11,6 +11,7 @@ from agents.text.clean import clean
 
 LARGEST = 50_000_000
 """Bytes of a file."""
+LONGEST_ANCHOR = 200
 
 
 class Unreadable(Exception):
@@ -49,10 +50,14 @@ def sections_of(file: Path) -> list[Section]:
     except OSError as fault:
         raise Unreadable(f"{file.name}: {fault.strerror}") from None
     return [
-        Section(clean(section.title) or file.stem, text, section.anchor)
+        Section(" ".join(clean(section.title).split()) or file.stem, text, _anchor(section.anchor))
         for section in sections
         if (text := clean(section.text).strip())
     ]
+
+
+def _anchor(text: str) -> str:
+    return "".join(char for char in clean(text) if not char.isspace())[:LONGEST_ANCHOR]
 
 
 def _markdown(body: bytes) -> list[Section]:

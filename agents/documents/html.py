@@ -18,13 +18,15 @@ MOST_LINKS = 0.5
 LISTS = frozenset({"ul", "ol", "dl"})
 CELLS = frozenset({"td", "th"})
 _SPACES = re.compile(r"\s+")
+# The parser gives up at such a mark if it does not know its word.
+_SECTION_MARK = re.compile(r"<!\[[^>]*>?")
 _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
 def html_sections(markup: str) -> list[Section]:
     """Return the sections of a page; a page without headings has the title of its head."""
     reader = _Reader()
-    reader.feed(markup)
+    reader.feed(_SECTION_MARK.sub("", markup))
     reader.close()
     reader.end_section()
     return reader.sections

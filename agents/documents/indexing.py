@@ -47,7 +47,8 @@ def index_folder(index: DocumentIndex, place: Path, url: str, tell: Tell) -> Rep
         tell(number, len(files), name)
         try:
             _index_file(index, folder, file, name, report)
-        except (Unreadable, OSError) as fault:
+        except (Unreadable, OSError, UnicodeError) as fault:
+            # A name that is no text cannot be stored.
             report.unreadable.append(str(fault))
     tell(len(files), len(files), "")
     report.removed = index.keep_files(folder, [file.relative_to(root).as_posix() for file in files])

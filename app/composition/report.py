@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agents import retrievers
 from agents.errors import ConfigError, ContractError
 from agents.speaker import Speaker, Speakers
 from agents.toolkit.card_texts import texts_of
@@ -9,6 +10,7 @@ from agents.toolkit.lint import faults
 from agents.toolkit.missing_texts import warnings
 from app.composition import discover
 from app.composition.help_chain import check_help
+from app.composition.search_sources import check_search
 from app.settings import Settings
 from prompts import PromptError, languages, translated
 
@@ -26,14 +28,15 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
     except ConfigError as wrong:
         problems.append(str(wrong))
-    try:
-        check_help(settings)
-    except ConfigError as wrong:
-        problems.append(str(wrong))
+    for check in (check_help, check_search):
+        try:
+            check(settings)
+        except (ConfigError, ContractError, PromptError) as wrong:
+            problems.append(str(wrong))
     try:
         discovered, observers = discover()
     except (ContractError, PromptError) as broken:
-        nothing: dict[str, Any] = {"dialogs": [], "observers": [], "tools": []}
+        nothing: dict[str, Any] = {"dialogs": [], "observers": [], "tools": [], "sources": []}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
     speakers = speakers or discovered
     problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)
@@ -56,10 +59,24 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
             }
             for tool in tools.values()
         ],
+        "sources": _sources(settings),
         "models": models,
         "faults": problems,
         "warnings": warnings(speakers, languages()),
     }
+
+
+def _sources(settings: Settings) -> list[dict[str, object]]:
+    """Return what can be searched, by the name under which it is searched; none for what is only there."""
+    try:
+        sources = retrievers.discover()
+    except (ContractError, PromptError):
+        return []
+    used = {name: plan.name for plan in settings.search_sources for name in plan.sources}
+    return [
+        {"name": name, "searched_as": used.get(name), "needs": [setting.upper() for setting in source.needs]}
+        for name, source in sources.items()
+    ]
 
 
 def _dialog(dialog: Speaker) -> dict[str, object]:

@@ -1,6 +1,8 @@
 """Documents of one's own: read as sections, indexed step by step, found by the retriever and shown by the command."""
 
 import json
+import os
+import random
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -93,6 +95,32 @@ def test_html_is_text_and_its_navigation_is_left_out() -> None:
     assert (cost.title, cost.anchor, cost.text) == ("Доставка › Цена", "cost", "Двести рублей.\n\na\n  b")
 
 
+def test_any_markup_is_read() -> None:
+    """Whatever is broken in a page, some text comes out, and no error."""
+    pieces = [
+        "<![if",
+        "<![CDATA[",
+        "<!",
+        "<!--",
+        "-->",
+        "<h1>",
+        "</h1>",
+        "<h2",
+        "'>",
+        "<script>",
+        "</script",
+        "&#xd800;",
+        "<ul>",
+        "</ul>",
+        "<?php",
+    ]
+    chance = random.Random(1)
+
+    for _ in range(2_000):
+        html_sections("".join(chance.choice(pieces) for _ in range(12)))
+    assert html_sections("<p><![if !supportLists]>1.<![endif]> One</p>")[0].text == "1. One"
+
+
 def test_a_long_section_is_cut_between_paragraphs() -> None:
     """No passage is longer than it may be, and nothing is lost, be it one word without an end."""
     text = "\n\n".join(f"Paragraph {number} says a little." for number in range(50)) + "\n\n" + "x" * 950
@@ -139,6 +167,15 @@ def test_a_damaged_file_is_named_and_the_rest_is_read(index: DocumentIndex, manu
     assert found(index, "warranty") == ["more/warranty.pdf#page=1"]
     with pytest.raises(Unreadable, match="is not read"):
         sections_of(manual / "data.bin")
+
+
+def test_a_name_that_is_no_text_is_told(index: DocumentIndex, manual: Path) -> None:
+    """Some file systems have names in other encodings."""
+    Path(os.fsdecode(os.fsencode(manual) + b"/\xff.md")).write_text("warranty", "utf-8")
+
+    report = index_folder(index, manual, "", silent)
+
+    assert (report.added, len(report.unreadable)) == (4, 1)
 
 
 def test_what_overlaps_is_refused_and_what_was_added_can_be_removed(index: DocumentIndex, manual: Path) -> None:

@@ -1,5 +1,6 @@
 """Sources on the web: what is asked of each service, and what is made of its answer."""
 
+import json
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ from agents.errors import ConfigError
 from agents.memory import open_memory
 from agents.retrievers import Image, Means, Retriever, SearchFailed
 from agents.web.fetcher import Fetcher
+from app.cli import command_line
 from app.composition.search_sources import check_search, open_retrievers
 from app.settings import Settings
 from tests.support.http_service import Answer, Service
@@ -261,3 +263,18 @@ async def test_the_source_of_the_documentation_works(monkeypatch: pytest.MonkeyP
         ("No sound", "Turn it on.", "https://tickets.example/7")
     ]
     assert service.asked[0].target == "/search?q=sound"
+
+
+def test_check_lists_the_sources_and_what_they_need(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An operator sees which there are, which are used, and a wrong setting among the faults."""
+    monkeypatch.setenv("SEARCH_SOURCES", "documents, web: searxng > wikipedia")
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+
+    assert command_line.main(["check", "--json"]) == 2
+    report = json.loads(capsys.readouterr().out)
+
+    assert {"name": "wikipedia", "searched_as": "web", "needs": []} in report["sources"]
+    assert {"name": "tavily", "searched_as": None, "needs": ["TAVILY_API_KEY"]} in report["sources"]
+    assert any("searxng needs SEARXNG_URL" in fault for fault in report["faults"])

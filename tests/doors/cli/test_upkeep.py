@@ -46,7 +46,15 @@ def test_check_tells_faults(
 ) -> None:
     """`check` lists what was discovered and fails when something is wrong with it."""
     dialog = {"name": "profile", "tools": ["a", "b"], "form": None}
-    found = {"dialogs": [dialog], "observers": [], "tools": [], "models": {"x": "m"}, "faults": faults, "warnings": []}
+    found = {
+        "dialogs": [dialog],
+        "observers": [],
+        "tools": [],
+        "sources": [],
+        "models": {"x": "m"},
+        "faults": faults,
+        "warnings": [],
+    }
     stage()
     monkeypatch.setattr("app.cli.inspect.report", lambda *_, **__: found)
     assert command_line.main(["check"]) == code

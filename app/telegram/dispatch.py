@@ -13,7 +13,7 @@ from agents.memory.inbox_updates import StoredUpdate
 from agents.person import FORWARDED, Quoted
 from agents.questions.returned import PAGE, leads_to
 from app.slash_commands import parse
-from app.telegram import slash_commands
+from app.telegram import edits, slash_commands
 from app.telegram.answers import Answer, give
 from app.telegram.buttons import OF, Tap
 from app.telegram.door import TelegramDoor
@@ -50,7 +50,9 @@ class Dispatch:
             self._incoming.seal(place)
         if query := update.callback_query:
             await self._tap(place, query, stored)
-        elif isinstance(message := update.message, Message) and text is not None:
+        elif text is not None and (message := update.edited_message):
+            await edits.take(self._door, self._incoming, place, message, text, stored, self._bot)
+        elif text is not None and (message := update.message):
             await self._read(place, message, text, stored)
 
     async def _is_resumed(self, place: Place, update: Update, stored: StoredUpdate) -> bool:
@@ -99,6 +101,12 @@ class Dispatch:
         if asked != place.owner and (asked or place.is_group):
             # In a group anybody can tap; a button of an older version does not say whose it is.
             self._beside(answer(query, sentence("telegram", "not_yours", await self._door.lang(place))), stored)
+        elif data == edits.ANEW:
+            is_there = await edits.answer_anew(self._door, self._incoming, query, query.from_user, stored, self._bot)
+            late = None if is_there else sentence("telegram", "too_late", await self._door.lang(place))
+            self._door.chats.start(settle(query, late))
+            if not is_there:
+                await self._close(stored)
         elif call := parse(data):
             self._door.chats.start(settle(query))
             self._command(place, *call, stored)

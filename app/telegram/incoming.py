@@ -44,6 +44,8 @@ class Incoming:
     def __init__(self, door: TelegramDoor) -> None:
         self._door = door
         self._gathered: dict[tuple[str, str], Gathering] = {}
+        self._waiting: dict[str, Gathering] = {}
+        """The messages whose turns have not begun, by their ids."""
 
     async def take(self, place: Place, turn: Turn, updates: Sequence[int]) -> bool:
         """Store a message and have it answered, or make it a part of the one before; False if it was answered before.
@@ -56,10 +58,26 @@ class Incoming:
         if not await self._door.assistant.receive(turn, updates):
             return False
         gathering = Gathering(turn, _now() + await self._window(turn), turn.text or "", [*updates])
-        self._gathered[turn.thread, turn.owner] = gathering
+        self._gathered[turn.thread, turn.owner] = self._waiting[turn.id] = gathering
         await self._make_room(place, turn)
         self._door.attend(place, partial(self._play, place, gathering))
         return True
+
+    async def revise(self, turn: Turn) -> bool:
+        """Replace a message whose turn has not begun; False if there is none, or it was put together from parts.
+
+        Raises:
+            sqlite3.Error: it could not be stored.
+        """
+        gathering = self._waiting.get(turn.id)
+        if gathering is None or len(gathering.updates) > 1:
+            return False
+        async with gathering.lock:
+            whole = replace(gathering.turn, text=turn.text, quoted=turn.quoted)
+            if not gathering.is_open or not await self._door.assistant.extend(whole):
+                return False
+            gathering.turn, gathering.last = whole, turn.text or ""
+            return True
 
     def seal(self, place: Place) -> None:
         """Let nothing be added to a user's message: something else came after it."""
@@ -113,6 +131,7 @@ class Incoming:
                 await asyncio.sleep(seconds)
             async with gathering.lock:
                 gathering.is_open = False
+            self._waiting.pop(gathering.turn.id, None)
             key = gathering.turn.thread, gathering.turn.owner
             if self._gathered.get(key) is gathering:
                 del self._gathered[key]

@@ -34,6 +34,8 @@ class Place:
     """The thread; left out, it is named after the chat."""
     prefix: str = PREFIX
     """Begins the ids of the bot's messages."""
+    refers: bool = False
+    """Whether an answer refers to the message in a private chat, too."""
 
     def __post_init__(self) -> None:
         if not self.thread:
@@ -57,7 +59,7 @@ class Place:
     def address(self, *, replies: bool = True) -> dict[str, Any]:
         """Return where to send, as Telegram's methods take it; in a group an answer refers to the asker's message."""
         topic = {"message_thread_id": self.topic} if self.topic else {}
-        is_reply = replies and self.is_group and self.message
+        is_reply = replies and (self.is_group or self.refers) and self.message
         reply = ReplyParameters(self.message, allow_sending_without_reply=True) if is_reply else None
         return {**topic, **({"reply_parameters": reply} if reply else {})}
 

@@ -1,7 +1,4 @@
-"""Updates from Telegram: refuse strangers, store each update before it is acknowledged, have it done.
-
-Edited messages are not asked for: what was answered stays answered, and Telegram also reports edits nobody made.
-"""
+"""Updates from Telegram: refuse strangers, store each update before it is acknowledged, have it done."""
 
 import asyncio
 import json
@@ -27,7 +24,7 @@ from app.telegram.thread_names import door_of, move
 LOG = logging.getLogger(__name__)
 STOPPED = "stopped_message_generation"
 """The update of a draft's stop button, which is newer than the library."""
-WANTED = (Update.MESSAGE, Update.CALLBACK_QUERY, STOPPED)
+WANTED = (Update.MESSAGE, Update.EDITED_MESSAGE, Update.CALLBACK_QUERY, STOPPED)
 REFUSE_EVERY = 3600.0
 
 
@@ -122,7 +119,7 @@ class Inbox(asyncio.Queue[object]):
     def _addressee(self, update: Update) -> tuple[Place, str | None] | None:
         """Return where an update comes from and what of it is addressed to the bot; None if it is not for the bot."""
         query, user = update.callback_query, update.effective_user
-        message = query.message if query else update.message
+        message = query.message if query else update.message or update.edited_message
         if message is None or user is None:
             return None
         place = place_of(message, user, self._door.names)
@@ -163,4 +160,8 @@ def key_of(update: Update) -> str:
         return f"tap {query.id}"
     if message := update.message:
         return f"message {message.chat.id} {message.message_id}"
+    if message := update.edited_message:
+        # Two changes within a second have the same time.
+        words = message.text or message.caption
+        return f"edit {message.chat.id} {message.message_id} {message.edit_date} {words}"
     return f"update {update.update_id}"

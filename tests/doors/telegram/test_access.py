@@ -76,9 +76,6 @@ async def test_what_is_no_text_is_told(door: Open, world: BotApi) -> None:
         world.bring({"edited_message": world.says(ANN, "hello")})
         texts = await world.until_sent(ANN, 3)
     assert texts == ["I can only read text so far. Please put it into words.", "look", "hello"]
-    assert (
-        "edited_message" not in next(call for method, call in world.calls if method == "getUpdates")["allowed_updates"]
-    )
 
 
 async def test_in_a_group_it_answers_when_it_is_meant(door: Open, world: BotApi) -> None:

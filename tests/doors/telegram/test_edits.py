@@ -1,0 +1,64 @@
+"""Messages that their writers change: one that waits is replaced, one that was answered can be answered anew."""
+
+import pytest
+
+from agents.models.script import Script
+from tests.support.scripted_assistant import ROLES, Gate
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, queue_up, until_stored
+from tests.support.telegram_server import BotApi
+
+
+async def test_a_waiting_message_is_replaced(door: Open, world: BotApi, script: Script) -> None:
+    """The model hears the message as it is when its turn begins; nothing is said of the change."""
+    script.gates["supervisor"] = gate = Gate(0)
+    script.add(supervisor=["First.", "Second."])
+    async with door() as one:
+        await queue_up(one, ANN)
+        world.says(ANN, "one")
+        await world.until(lambda: script.asked)
+        message = world.says(ANN, "twoo")
+        await until_stored(one, f"telegram-{ANN}", 2)
+        world.edits(message, "two")
+        await world.until(lambda: world.offset > message["message_id"] + 1)
+        gate.set()
+        assert await world.until_sent(ANN, 2) == ["First.", "Second."]
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        lines = await one.assistant.history(f"telegram-{ANN}")
+    assert [line.text for line in lines if line.role == "user"] == ["one", "two"]
+
+
+@pytest.mark.parametrize("chat", [ANN, GROUP])
+async def test_an_answered_message_can_be_answered_anew(door: Open, world: BotApi, chat: int) -> None:
+    """The offer refers to the message; a tap has it answered as it is then, once. A change of nothing is no change."""
+    async with door(Echo().models(ROLES)) as one:
+        message = world.says(chat, "@sue_bot twoo", user=ANN)
+        await world.until_sent(chat, 1)
+        await world.until(lambda: not one.chats.is_busy(chat))
+        world.edits(message, "@sue_bot twoo")
+        world.edits(message, "@sue_bot two")
+        assert "You changed your message" in (await world.until_sent(chat, 2))[1]
+        offer = world.sent[1]
+        assert offer["reply_to_message"]["message_id"] == message["message_id"]
+        if chat == GROUP:
+            world.taps(offer, "🔄 Answer it anew", user=BOB)
+            await world.until(lambda: "answerCallbackQuery" in world.methods())
+        world.taps(offer, "🔄 Answer it anew", user=ANN)
+        world.taps(offer, "🔄 Answer it anew", user=ANN)
+        assert (await world.until_sent(chat, 3))[2].endswith("two")
+        await world.until(lambda: world.methods().count("answerCallbackQuery") == 2 + (chat == GROUP))
+        await world.until(lambda: not one.chats.is_busy(chat))
+    assert len(world.texts(chat)) == 3
+
+
+async def test_a_change_of_what_was_no_message_to_the_bot(door: Open, world: BotApi) -> None:
+    """Commands are not run again, and talk among people stays that."""
+    async with door(Echo().models(ROLES)) as one:
+        command = world.says(ANN, "/lang en")
+        talk = world.says(GROUP, "hello all", user=BOB)
+        await world.until_sent(ANN, 1)
+        world.edits(command, "/lang ru")
+        world.edits(talk, "hello @sue_bot")
+        world.says(BOB, "hello")
+        assert await world.until_sent(BOB, 1) == ["hello"]
+        await world.until(lambda: not one.chats.is_busy(ANN))
+    assert (len(world.texts(ANN)), world.texts(GROUP)) == (1, [])

@@ -24,6 +24,7 @@ from agents.memory.undo_log import UndoLog
 from agents.models import Models
 from agents.person import Heard
 from agents.retrievers import Retriever
+from agents.search.source_book import SourceBook
 from agents.talk import Json
 from agents.verdict import Ballot
 
@@ -67,8 +68,6 @@ class Context:
     """The user's time zone when the turn began."""
     intent: str = ""
     """What the user is after professionally; only the supervisor's prompt is given it."""
-    about: Mapping[str, str] = field(default_factory=dict)
-    """What the user has told of name and home; only the supervisor's prompt is given it."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
     is_shared: bool = False
@@ -155,6 +154,8 @@ class ToolState(TypedDict, total=False):
     """The small numbers that stand for identifiers."""
     talk: list[AnyMessage]
     """The history of the speaker that called the tool."""
+    sources: SourceBook
+    """The numbers of the documents that searches find."""
     dialogs: Mapping[str, str]
     """What each dialog is used for, by its name."""
     labels: Mapping[str, str]

@@ -109,7 +109,7 @@ def form_of(state: State, name: str) -> Json:
 def sources_of(state: State) -> Sequence[Source]:
     """Return the sources that an answer may cite; the place of each is its number."""
     stored = state.get("sources")
-    return stored["sources"] if stored else []
+    return [Source(title=source["title"], url=source["url"]) for source in stored["sources"]] if stored else []
 
 
 def with_talk(state: State, name: str, talk: Talk) -> State:

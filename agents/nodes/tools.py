@@ -29,6 +29,7 @@ from agents.notes import notes_of
 from agents.person import Wish
 from agents.questions.agreement import CONFIRM
 from agents.questions.form_fields import stored_fields
+from agents.search.source_book import SourceBook
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, form_of, messages_of
 from agents.talk import Json, Pending, TalkUpdate
@@ -105,12 +106,15 @@ class Acting:
         """Run ordinary tools; return what they change, and the speaker that one of them hands off to (else empty)."""
         form, agreed = dict(form_of(state, self.speaker.name)), state.get("agreed")
         aliases = Aliases(state.get("aliases"), state.get("labels"))
+        citing = [call["id"] or "" for call in calls if self._cites(call["name"])]
+        sources = SourceBook(state.get("sources"), state.get("turn", 0), citing)
         visible: ToolState = {
             "messages": [AIMessage("", tool_calls=list(calls))],
             "form": form,
             "lang": state["lang"],
             "heard": state["heard"],
             "aliases": aliases,
+            "sources": sources,
             "talk": state["talks"][self.speaker.name]["messages"],
             "dialogs": uses(self.speakers, state["lang"]),
             "labels": aliases.labels,
@@ -121,7 +125,8 @@ class Acting:
             "declined": state.get("declined", []),
         }
         results = await self.node.ainvoke(visible)
-        update: Update = {"view": None, "pending": [*state.get("pending", [])], "agreed": None}
+        pending = [*state.get("pending", [])]
+        update: Update = {"view": None, "pending": pending, "agreed": None, "sources": sources.stored}
         answers: list[AnyMessage] = []
         goto = ""
         for result in results if isinstance(results, list) else [results]:
@@ -153,6 +158,10 @@ class Acting:
         if self.speaker.form:
             talk["form"] = form
         return {**update, "talks": {self.speaker.name: talk}}, goto
+
+    def _cites(self, name: str) -> bool:
+        """Tell whether a tool gives documents with numbers."""
+        return name in self.tools and traits_of(self.tools[name]).cited
 
     def _target(self, goto: str) -> str:
         """Return the speaker that a hand-off of another library means; empty if there is none but this one."""

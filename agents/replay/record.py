@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from agents.events import CUT, RETRY, Error, Event, Message, PrivateMessage, ToolEnd
 from agents.events import models as model_events
 from agents.events.models import ModelStart
+from agents.events.search import Images, Sources
 from agents.events.trace import trace
 from agents.events.views import Document, View, read_view
 from agents.help import ASKING
 from agents.replay.steps import Answered, Failed, Lost, Replied, Step, Told, Traced, Viewed, read_step, stored
+from agents.talk import Json
 
 LARGEST = 16_000
 """Characters a turn's record may have; of a larger one is only kept that it was too large."""
@@ -29,6 +31,8 @@ class Recording:
         self._steps: list[Step] = []
         self._asked: dict[str, int] = {}
         """By speaker, the place of the step of an ask that still waits for its reply."""
+        self._findings: dict[str, Json] = {}
+        """By the id of a call, the sources and images that it has found."""
         self._replies: dict[str, int] = {}
         """By speaker, the place of the step of its last reply."""
 
@@ -38,6 +42,8 @@ class Recording:
 
     def note(self, event: Event) -> None:
         """Take one event down."""
+        if _is_unrecorded(event):
+            return
         match event:
             case ModelStart(speaker=speaker):
                 # The answer of the tool that asks for help has the words of help's own model.
@@ -50,15 +56,13 @@ class Recording:
             case Message():
                 self._said(event)
             case ToolEnd(speaker=speaker, tool=tool, args=args, ok=ok):
-                self._steps.append(Answered(speaker, tool, dict(args), ok, event.object))
+                findings = self._findings.pop(event.id, {})
+                self._steps.append(Answered(speaker, tool, dict(args), ok, event.object, findings))
             case View():
                 self._steps.append(_view(event))
-            case PrivateMessage():
-                pass
-            case Error(code=code) if code in (RETRY, *CUT):
-                # Only the reply that counted is played again, and a script does not cut it.
-                pass
             case _:
+                if isinstance(event, Sources | Images):
+                    self._findings.setdefault(event.id, {}).update(_without_id(event))
                 if line := trace([event]):
                     self._steps.append(Traced(line))
 
@@ -147,6 +151,18 @@ def _with_texts(steps: Sequence[Step], messages: Sequence[tuple[str, str]]) -> l
     return complete
 
 
+def _is_unrecorded(event: Event) -> bool:
+    """Tell whether an event is no part of what is played again.
+
+    Only the reply that counted is played again, and a script does not cut it.
+    """
+    return isinstance(event, PrivateMessage) or (isinstance(event, Error) and event.code in (RETRY, *CUT))
+
+
+def _without_id(event: Sources | Images) -> Json:
+    return {name: value for name, value in event.body().items() if name != "id"}
+
+
 def _view(view: View) -> Step:
     """Return the step of a view; only the line of a large one, which then cannot be given again."""
     body = view.body() | ({"content": ""} if isinstance(view, Document) else {})
@@ -157,7 +173,7 @@ def _line(step: Step) -> str | None:
     match step:
         case Told(False, speaker, text):
             return str(Message(speaker=speaker, text=text))
-        case Answered(speaker, tool, args, ok, answer):
+        case Answered(speaker, tool, args, ok, answer, _):
             return str(ToolEnd(speaker=speaker, tool=tool, args=args, ok=ok, object=answer))
         case Viewed(body):
             return str(read_view(body))

@@ -6,13 +6,16 @@ from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool
 
+from agents.context import emitter
+from agents.events.search import Images, Sources
 from agents.events.views import read_view
 from agents.speaker import Speaker, Speakers
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.result import ToolResult
+from agents.toolkit.runtime import Runtime
 
-Answer = str | tuple[str, Mapping[str, Any]]
-"""What a tool answered, with the view it gave, if any, as plain data."""
+Answer = str | tuple[str, Mapping[str, Any]] | tuple[str, Mapping[str, Any], Mapping[str, Any]]
+"""What a tool answered, with the view that it gave and the `sources` and `images` that it found, as plain data."""
 
 
 def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[Answer]]) -> Speakers:
@@ -59,11 +62,13 @@ def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
     """Return a tool that looks the same to the model and gives these answers, one a call; then it raises."""
     left = list(answers)
 
-    async def answer(**_: object) -> str | tuple[str, ToolResult | None]:
+    async def answer(**given: Any) -> str | tuple[str, ToolResult | None]:
         if not left:
             raise LookupError(f"{tool.name} was called once more than it was when this was recorded")
         recording = left.pop(0)
-        text, view = recording if isinstance(recording, tuple) else (recording, None)
+        text, view, findings = (recording, {}, {}) if isinstance(recording, str) else (*recording, {})[:3]
+        if findings:
+            await _tell(findings, given["runtime"])
         outcome = ToolResult(view=read_view(view)) if view else None
         return (text, outcome) if tool.response_format == "content_and_artifact" else text
 
@@ -77,3 +82,12 @@ def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
         metadata=tool.metadata,
         tags=tool.tags,
     )
+
+
+async def _tell(findings: Mapping[str, Any], runtime: Runtime) -> None:
+    """Tell what a search found, and let the answer cite it under the same numbers."""
+    call, emit = runtime.tool_call_id or "", emitter(runtime)
+    await runtime.state["sources"].enter(call, {int(number): source for number, source in findings["sources"].items()})
+    emit(Sources(id=call, sources=findings["sources"]))
+    if images := findings.get("images"):
+        emit(Images(id=call, images=images))

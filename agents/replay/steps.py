@@ -1,7 +1,7 @@
 """The steps of a recorded turn, and the short JSON lists in which they are stored."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agents.errors import Trouble
 from agents.talk import Json
@@ -45,13 +45,15 @@ class Told:
 
 @dataclass(frozen=True)
 class Answered:
-    """A tool's result: `["tool", speaker, tool, args, ok, object]`."""
+    """A tool's result: `["tool", speaker, tool, args, ok, object]`, and what it found as a last entry, if anything."""
 
     speaker: str
     tool: str
     args: Json
     ok: bool
     object: str
+    findings: Json = field(default_factory=dict)
+    """The `sources` by their numbers, and the `images`."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ def stored(step: Step) -> list[object]:
             return ["trouble", role, trouble]
         case Told(shown):
             return ["shown" if shown else "said"]
-        case Answered(speaker, tool, args, ok, object):
-            return ["tool", speaker, tool, dict(args), ok, object]
+        case Answered(speaker, tool, args, ok, object, findings):
+            return ["tool", speaker, tool, dict(args), ok, object, *([findings] if findings else [])]
         case Viewed(body):
             return ["view", body]
         case Traced(line):
@@ -108,6 +110,8 @@ def read_step(row: Sequence[object]) -> Step:
             return Told(kind == "shown")
         case ["tool", str(speaker), str(tool), Mapping() as args, bool(ok), answer]:
             return Answered(speaker, tool, dict(args), ok, str(answer))
+        case ["tool", str(speaker), str(tool), Mapping() as args, bool(ok), answer, Mapping() as findings]:
+            return Answered(speaker, tool, dict(args), ok, str(answer), dict(findings))
         case ["view", Mapping() as body]:
             return Viewed(dict(body))
         case ["line", str(line)]:

@@ -4,8 +4,9 @@ import asyncio
 import sqlite3
 from dataclasses import dataclass, field
 
-from agents.documents.indexing import index_help
+from agents.documents.indexing import HELP, index_help
 from agents.retrievers import Base, Document, Results, SearchFailed, Source
+from prompts import translated
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,13 @@ class Documents(Base):
 
     def _search(self, query: str, limit: int, lang: str) -> Results:
         index_help(self.means.index)
-        passages = self.means.index.search(query, limit, lang)
-        return Results([Document(passage.text, passage.title, passage.url, self.name) for passage in passages])
+        # The help pages say the same in every language; whoever asks in one reads that one.
+        others = tuple(
+            f"{HELP}/{other}" for other in translated("help") if other != lang and lang in translated("help")
+        )
+        passages = self.means.index.search(query, limit * (len(others) + 1), lang)
+        own = [passage for passage in passages if not passage.url.startswith(others)]
+        return Results([Document(passage.text, passage.title, passage.url, self.name) for passage in own[:limit]])
 
 
 source = Source(make=Documents)

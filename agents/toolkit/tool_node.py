@@ -55,7 +55,11 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         facts = call_facts(speaker.name, call)
         emit(ToolStart(**facts))
         begun = time.perf_counter()
-        answer = await _answer(request, execute, by_name)
+        try:
+            answer = await _answer(request, execute, by_name)
+        finally:
+            if sources := request.state.get("sources"):
+                sources.pass_by(call["id"] or "")
         message = _message(answer, call["id"])
         if private := _kept_private(message, by_name.get(call["name"]), request):
             emit(private)

@@ -120,6 +120,8 @@ class Traits:
     """Whether it returns text that others wrote: pages, documents, messages, answers of services."""
     egress: bool | Callable[[Context], bool] = False
     """Whether a read carries its arguments to somebody outside, which counts as sending."""
+    cited: bool = False
+    """Whether it gives documents with numbers of `runtime.state["sources"]`, which the answer may cite."""
     undo: Items | Sequence[Items] | Inverse | None = None
     """How its write is taken back: what kinds of items it enters in the undo log, or a function that does it."""
     irreversible: bool = False

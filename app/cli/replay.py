@@ -132,7 +132,9 @@ def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[Answer]
         views = _views(turn.steps)
         for place, step in enumerate(turn.steps):
             if isinstance(step, Answered) and step.ok and step.tool in tools:
-                answers[step.tool].append((step.object, views[place]) if place in views else step.object)
+                view = views.get(place, {})
+                answer: Answer = (step.object, view, step.findings) if step.findings else (step.object, view)
+                answers[step.tool].append(answer if view or step.findings else step.object)
     return dict(answers)
 
 

@@ -10,6 +10,7 @@ from rich.tree import Tree
 from agents.events import Error, Event, Interrupt, Message, ToolEnd, ToolStart, TurnEnd, TurnStart
 from agents.events.handover import DialogChanged, Handover, Observed
 from agents.events.models import ModelEnd, ModelStart, ModelThinking
+from agents.events.search import Images, SearchStep, Sources
 from agents.events.views import View
 from agents.text.clean import clean
 from app.visit import FREE
@@ -55,6 +56,8 @@ class TraceTree:
                 self._start(f"{who} {call or tool}", who, f"calls {tool} …")
             case ToolEnd(speaker=who, tool=tool, id=call):
                 self._finish(f"{who} {call or tool}", who, _tool_call(event))
+            case SearchStep():
+                self._search(event)
             case Observed(observer=who, by=by):
                 # Its model calls go by this name, too: an observer may be called like a speaker.
                 self._leaf(f"{who} observer" if by == "observer" else who, _verdict(event))
@@ -68,7 +71,7 @@ class TraceTree:
 
     def _trunk(self, event: Event) -> None:
         match event:
-            case TurnStart() | DialogChanged() | Interrupt() | View():
+            case TurnStart() | DialogChanged() | Interrupt() | View() | Sources() | Images():
                 self._node(str(event))
             case Message(speaker=who):
                 self._leaf(who, f"says: {event.text}{' ^C' if event.interrupted else ''}")
@@ -79,6 +82,15 @@ class TraceTree:
                 self._node(str(event), "red")
             case TurnEnd():
                 self._close_turn(event)
+
+    def _search(self, event: SearchStep) -> None:
+        """Put a step of a search below its call."""
+        text = f"{event.step}: {event.detail} · {event.ms} ms"
+        key = f"{event.speaker} {event.id}"
+        if key in self._running:
+            self._running[key][0].add(self._line(text))
+        else:
+            self._leaf(event.speaker, text)
 
     def _leaf(self, who: str, text: str, at: float | None = None) -> Tree:
         if who not in self._branches:

@@ -29,6 +29,7 @@ def test_the_supervisors_tools_and_dialogs_can_be_inspected() -> None:
     assert {name: dialog.tool for name, dialog in speakers.dialogs.items()} == {
         "planner": "plan_things",
         "profile": "get_acquainted",
+        "research": "look_things_up",
     }
     assert sorted(observers) == ["finished", "intent", "supervisor"]
 

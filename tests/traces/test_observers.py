@@ -57,7 +57,7 @@ async def test_post_checks_do_not_delay_the_answer(chat: Chat) -> None:
     chat.expects(
         supervisor=[BEGIN],
         profile=["What do you do?", "A fine plan."],
-        observer=['{"intent": "a job as a nurse"}'],
+        observer=["stay", '{"intent": "a job as a nurse"}'],
     )
     await chat.says("Hi", "Looking for a job")
 
@@ -70,7 +70,7 @@ async def test_the_professional_intent_is_remembered(chat: Chat) -> None:
     chat.expects(
         supervisor=[BEGIN],
         profile=["What do you do?", "A fine plan."],
-        observer=['{"intent": "a job as a nurse"}'],
+        observer=["stay", '{"intent": "a job as a nurse"}'],
     )
     await chat.says("Hi", "Looking for a job")
 
@@ -83,7 +83,7 @@ async def test_the_professional_intent_is_remembered(chat: Chat) -> None:
 async def test_a_garbled_intent_is_no_intent(chat: Chat) -> None:
     """An observer's model that does not answer as asked changes nothing."""
     chat.expects(
-        supervisor=[BEGIN], profile=["What do you do?", "A fine plan."], observer=["They want a job, I think."]
+        supervisor=[BEGIN], profile=["What do you do?", "A fine plan."], observer=["stay", "They want a job, I think."]
     )
     await chat.says("Hi", "Looking for a job")
 
@@ -96,7 +96,7 @@ async def test_the_professional_intent_stands_in_the_profile(chat: Chat) -> None
     chat.expects(
         supervisor=[BEGIN],
         profile=["What do you do?", "A fine plan.", Call("export_profile", {"format": "json"}), "There it is."],
-        observer=['{"intent": "a job as a nurse"}'],
+        observer=["stay", '{"intent": "a job as a nurse"}'],
     )
     await chat.says("Hi", "Looking for a job", "show my profile")
     assert "- **professional goal**: a job as a nurse" in "".join(str(event) for event in chat.events)
@@ -110,7 +110,7 @@ async def test_the_supervisor_is_told_the_professional_intent(chat: Chat) -> Non
     chat.expects(
         supervisor=[BEGIN, "Hello again."],
         profile=["What do you do?", "A fine plan."],
-        observer=['{"intent": "a job as a nurse"}'],
+        observer=["stay", '{"intent": "a job as a nurse"}'],
     )
     await chat.says("Hi", "Looking for a job")
     await chat.says("Hello", thread="another", user="ann")

@@ -110,6 +110,9 @@ class Filler:
         return items(raw, words) if parameter.kind == "texts" else clean(raw, words)
 
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
+        if parameter.name == "queries":
+            # "Reminders" is no to-do, but may well be looked up.
+            return not set(self.now.words.stems(raw)) - self.now.words.stop
         points = parameter.kind in ("number", "numbers") and self.now.words.means(raw, "references.it")
         return points or (parameter.kind != "choice" and vague(raw, self.now.words))
 

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 
 from agents.models.rules.lists import only_entries
 from agents.models.rules.phrasebook import showpiece
+from agents.models.rules.quotations import quotations
 from agents.models.rules.readable_json import readable
 from agents.models.rules.sentences import sentence
 from agents.models.rules.situation import Situation
-from agents.models.rules.types import HELP, PROTOCOL, Call, Move, Result
+from agents.models.rules.types import HELP, PROTOCOL, SEARCH, Call, Move, Result
 from prompts import FALLBACK, carded
 
 _MARK = re.compile(r"^\[[^\]]*\] ")
@@ -24,7 +25,7 @@ def small_talk(now: Situation) -> str | None:
     if name == "who_are_you":
         return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
     if name == "greeting" and not (now.own and now.own.form):
-        return joined(now.greeting, sentence("greeted", now.lang), examples(now))
+        return joined(sentence("greeting", now.lang), sentence("greeted", now.lang), examples(now))
     return sentence(name, now.lang)
 
 
@@ -67,6 +68,8 @@ def told(results: Iterable[Result], lookups: Iterable[str], lang: str) -> str:
     for result in acted or made[-1:]:
         if result.broken:
             lines.append(joined(sentence("broken", lang), result.text))
+        elif result.call.name == SEARCH:
+            lines.append(sentence("nothing_found", lang) if result.failed else quotations(result.text, lang))
         elif result.failed:
             lines.append(sentence("failed", lang, reason=result.text))
         elif only_entries(result.text):

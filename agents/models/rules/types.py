@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from agents.models.rules.phrasebook import Source
 from agents.notes import notes_of
 
-HAND_BACK, FILL_FORM, HELP = "hand_back", "fill_form", "assistant_help"
+HAND_BACK, FILL_FORM, HELP, SEARCH = "hand_back", "fill_form", "assistant_help", "search"
 PROTOCOL = frozenset({HAND_BACK, HELP})
 SUPERVISOR = "supervisor"
 

@@ -93,7 +93,7 @@ def test_a_card_shows_what_a_model_sees() -> None:
 def test_everybody_has_help_and_a_way_out() -> None:
     """Tools of the protocol have cards, too: one for all who have them."""
     speakers, _ = discover()
-    assert card_of("assistant_help", speakers).owners == ["supervisor", "planner", "profile"]
+    assert card_of("assistant_help", speakers).owners == ["supervisor", "planner", "profile", "research"]
     assert card_of("hand_back", speakers).kind == "hand-over"
     assert card_of("plan_things", speakers).kind == "hand-over"
     assert list(card_of("fill_form", speakers).parameters["properties"]) == [
@@ -265,7 +265,7 @@ def test_a_name_means_one_tool(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "rule"), [
-    ({"effec": "write"}, "there is no trait effec; there are: again_after, always, check, confirm"),
+    ({"effec": "write"}, "there is no trait effec; there are: again_after, always, check, cited, confirm"),
     ({"result": int}, "a result must be a pydantic model or a JSON schema, found <class 'int'>"),
     ({"kind": "breaker", "form": dict}, "a form must be a pydantic model with fields, found <class 'dict'>"),
     ({"kind": "breaker", "form": create_model("Nothing")}, "a form must be a pydantic model with fields"),

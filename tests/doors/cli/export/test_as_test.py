@@ -8,6 +8,7 @@ import pytest
 from agents.errors import ModelUnavailable, UsageError
 from agents.events import Error, Token
 from agents.models.script import Call
+from agents.retrievers import Image
 from agents.speaker import Speakers
 from app.assistant import Turn
 from app.cli.replay import rehearse
@@ -15,6 +16,7 @@ from app.cli.trace_test import trace_test
 from app.settings import Settings
 from tests.conftest import Chat
 from tests.support.exports import MEET, Captured, exported, turns
+from tests.support.library import Library, page
 from tests.support.webhook_server import Webhook
 
 
@@ -106,8 +108,7 @@ async def test_what_another_thread_left_is_found_again(chat: Chat) -> None:
 
     [answer] = play.answers["list_todos"]
     assert isinstance(answer, tuple)
-    text, view = answer
-    assert (text, view["entries"][0]["label"]) == ("1. milk", "milk")
+    assert (answer[0], answer[1]["entries"][0]["label"]) == ("1. milk", "milk")
     assert "planner.list_todos() = 1. milk" in trace_test(play)
 
 
@@ -193,4 +194,27 @@ async def test_what_a_service_answered_is_recorded(chat: Chat) -> None:
         in source
     )
     assert source.index("chat.borrows") < source.index("chat.finds") < source.index("chat.says")
+    compile(source, "exported", "exec")
+
+
+async def test_a_search_gives_its_recorded_documents(chat: Chat) -> None:
+    """An exported conversation that cites sources needs none of them: numbers, images and citations are the same."""
+    picture = Image("https://img.example/hat.png", "Hat", "", 8, 6, "image/png", "https://hats.example")
+    library = Library([page("Hats", "A hat.", image=picture), page("Wigs", "A wig.")])
+    chat.retrievers = {library.name: library}
+    searches = [Call("search", {"queries": [query]}) for query in ("hat", "wig")]
+    chat.expects(
+        supervisor=[Call("look_things_up", {"brief": "hats"})],
+        research=[searches, "Hats [source=[0]], wigs [source=[1]]."],
+    )
+    trace = await chat.says("What do people wear?")
+
+    play = await rehearse(await turns(chat))
+
+    assert len(play.turns) == 1
+    assert "research: Hats [1], wigs [2]." in trace
+    assert {name: len(answers) for name, answers in play.answers.items()} == {"search": 2}
+    source = trace_test(play)
+    assert "sources: 0 Hats" in source
+    assert "images: Hat" in source
     compile(source, "exported", "exec")

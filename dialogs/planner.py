@@ -1,6 +1,7 @@
 """The user's to-dos, reminders, alarms and timers."""
 
 from agents.tools.agenda import agenda
+from agents.tools.plan_day import plan_day
 from agents.tools.reminders import add_reminder, change_reminder, choose_reminder, delete_reminders, list_reminders
 from agents.tools.time_zone import set_time_zone
 from agents.tools.timers import stop_timer
@@ -24,6 +25,7 @@ dialog = Dialog(
         choose_reminder,
         stop_timer,
         agenda,
+        plan_day,
         set_time_zone,
     ],
     resume="never",

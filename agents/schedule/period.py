@@ -69,6 +69,11 @@ def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None
     return None if ahead is None else Period("days", _midnight(now, ahead), _midnight(now, ahead + 1))
 
 
+def day_of(at: datetime) -> Period:
+    """Return the day in which an instant lies."""
+    return Period("days", _midnight(at, 0), _midnight(at, 1))
+
+
 def _midnight(now: datetime, days: int) -> datetime:
     assert isinstance(now.tzinfo, ZoneInfo)
     return on_the_clock(datetime.combine(now.date() + timedelta(days=days), time()), now.tzinfo)

@@ -58,7 +58,7 @@ async def deletion(args: Json, runtime: Runtime) -> str | None:
 async def add_reminder(when: When, runtime: Runtime, text: Text | None = None, kind: Kind | None = None) -> str:
     """Set a reminder, alarm or timer, one call for each.
 
-    when: the user's words ("in 20 minutes", "every Monday at 9"). text: what of, if anything.
+    when: the user's words ("every Monday at 9"). text: what of, if anything.
     kind: as the user calls it; day tells the plan of each day.
     """
     added = await noted(when, runtime, text=text, kind=kind)

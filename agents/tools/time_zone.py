@@ -16,7 +16,7 @@ from prompts import phrase
 @traits(effect="write", repeatable=True, volatile=True, undo=(SETTINGS, REMINDERS))
 @tool
 async def set_time_zone(zone: str, runtime: Runtime) -> str:
-    """Set the user's time zone when they tell it or where they live. zone: its IANA name, as Europe/Berlin."""
+    """Set the user's time zone. zone: its IANA name, as Europe/Berlin."""
     lang = runtime.state["lang"]
     zones = {name.lower(): name for name in available_timezones()}
     name = zones.get(zone.strip().replace(" ", "_").lower())

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from agents.memory.store import namespace_of
 from agents.talk import Json
-from agents.toolkit import Answer, Entry, Option, Runtime, choice, result, traits
+from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result, traits
 from agents.toolkit.traits import Confirm
 from agents.toolkit.undo import begun, entered
 from agents.tools.paging import Page, page_of
@@ -74,12 +74,22 @@ async def deletion(args: Json, runtime: Runtime) -> str | None:
 @traits(effect="write", repeatable=True, undo=TODOS)
 @tool
 async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=50)], runtime: Runtime) -> str:
-    """Put to-dos on the user's list. items: each to-do in the user's words, one entry each."""
+    """Put to-dos on the user's list, each in the user's words."""
+    keys = await put_on_list(items, runtime)
+    return await _listed(runtime, keys)
+
+
+async def put_on_list(items: Sequence[str], runtime: Runtime) -> Sequence[str]:
+    """Put to-dos on the user's list, so that they can be taken back; return their keys.
+
+    Raises:
+        Refused: the list is full.
+    """
     async with _alone(runtime):
         stored = {item.key: item for item in await _stored(runtime)}
         keys = [f"{runtime.tool_call_id}-{place}" for place in range(len(items))]
         if len(stored.keys() | keys) > MOST:
-            return phrase("todos_full", runtime.state["lang"], most=MOST)
+            raise Refused(phrase("todos_full", runtime.state["lang"], most=MOST))
         highest = max((item.value["number"] for item in stored.values()), default=0)
         new = [(key, text) for key, text in zip(keys, items, strict=True) if key not in stored]
         values = {
@@ -88,7 +98,7 @@ async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=
         await entered(runtime, TODOS, {key: (None, value) for key, value in values.items()})
         for key, value in values.items():
             await _store(runtime).aput(_place(runtime), key, value)
-        return await _listed(runtime, keys)
+        return keys
 
 
 @traits(view="cards", shortcut=True, private=True)

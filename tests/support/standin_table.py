@@ -41,6 +41,8 @@ HELD: dict[str, tuple[tuple[str, ...], ...]] = {
         ("let's get acquainted",),
         ("let's get acquainted", "nurse", "Python and SQL"),
         ("show my reminders", "delete a reminder"),
+        ("help me plan my day",),
+        ("set a timer for 10 minutes",),
     ),
     "ru": (
         (),
@@ -49,6 +51,8 @@ HELD: dict[str, tuple[tuple[str, ...], ...]] = {
         ("давай познакомимся",),
         ("давай познакомимся", "медсестра", "Python и SQL"),
         ("покажи напоминания", "удали напоминание"),
+        ("помоги спланировать день",),
+        ("поставь таймер на 10 минут",),
     ),
 }
 """What is said before each text of the table `nothing`: nobody holds the conversation, or a dialog has asked."""

@@ -13,6 +13,9 @@ from agents.models.rules.situation import Situation
 from agents.models.rules.types import HAND_BACK, HELP, PROTOCOL, Call, Move
 from agents.models.rules.values import WHEN
 
+PLAN = "plan_day"
+"""The tool that takes a whole day in one sentence."""
+
 
 def speak(now: Situation) -> Move:
     """Return the dialog's next move."""
@@ -97,6 +100,9 @@ def _at_a_loss(now: Situation, plan: Plan) -> Move:
     """Begin with what can be said here; later ask again what was asked, or say that this was not understood."""
     if now.own and not (set(now.tools) - PROTOCOL):
         return Move(sentence("talk_only", now.lang, title=now.own.title))
+    if PLAN in now.tools and (plan.begun or now.begun) and now.words.means(now.heard, "day_plans"):
+        [slot] = now.tools[PLAN]
+        return Move(asking(slot, now.lang), notes={"asks": {"tool": PLAN, "slot": slot, "args": {}}})
     if plan.begun or now.begun:
         return Move(joined(sentence("greeted", now.lang), show_examples(now)))
     if HELP in now.tools and now.words.asks(now.heard):

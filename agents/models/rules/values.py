@@ -158,8 +158,10 @@ def is_answer(text: str, words: RulesVocabulary, *, errands: bool = False) -> bo
     begins = _words("answers.orders", words) | (frozenset() if errands else _words("answers.errands", words))
     first = words_of(flat)[:1]
     # "Call mom" is a to-do, for all that "mom" is no answer to anything else.
-    is_errand = errands and not _words("answers.chores", words).isdisjoint(first)
-    return begins.isdisjoint(first) and is_plain(flat, "", words, of_form=not is_errand)
+    chores = _words("answers.chores", words) if errands else frozenset()
+    others = [name for name in items(flat, words) if chores.isdisjoint(words_of(name)[:1])]
+    is_chat = any(words_of(name) and is_chatter(name, words) for name in others)
+    return begins.isdisjoint(first) and not is_chat and is_plain(flat, "", words)
 
 
 def is_order(text: str, words: RulesVocabulary) -> bool:

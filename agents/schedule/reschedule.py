@@ -28,6 +28,9 @@ def moved(text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment) -
             return moment(text, lang, now, zone)
         if former.begun is not None and (longer := _of_another_length(reading.pieces, former, now)):
             return longer
+        if former.begun is not None and reading.pieces.keys() <= {*DAYS, *recurrence.KINDS}:
+            # A timer has another length, and no other day.
+            return None
         pieces = dict(_in_the_same_half(reading.pieces, former))
         if pieces.keys() <= {"shift", "length"}:
             return _shifted(amount_of(*pieces.values()), former, now, zone) if len(pieces) == 1 else None

@@ -117,7 +117,7 @@ def chosen_of(reminders: Sequence[Reminder], runtime: Runtime) -> Reminder:
     if len(reminders) == 1:
         return reminders[0]
     lang, hidden = runtime.state["lang"], runtime.context.is_shared
-    # In words that do not change until the answer comes.
+    # In words that do not change until the answer comes, and that no farewell has ("see you tomorrow").
     options = {str(it.number): described(it, lang, hidden=hidden) for it in reminders}
     number = interrupt({"question": phrase("which_reminder", lang), "options": options})
     return next(reminder for reminder in reminders if str(reminder.number) == str(number))

@@ -95,10 +95,12 @@ async def list_reminders(runtime: Runtime, page: Page = 1) -> Answer:
 @tool(response_format="content_and_artifact")
 async def choose_reminder(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
     """Let the user choose one of their reminders. numbers: those in question; else all."""
-    lang, now = runtime.state["lang"], present(runtime)
+    lang = runtime.state["lang"]
     chosen = [reminder for reminder in await live_of(runtime) if numbers is None or reminder.number in numbers]
     options = [
-        Option(described(it, lang, now), {"number": it.number, "text": it.text}, id=str(it.number)) for it in chosen
+        # With the date: "see you tomorrow" must choose nothing.
+        Option(described(it, lang), {"number": it.number, "text": it.text}, id=str(it.number))
+        for it in chosen
     ]
     return choice(phrase("which_reminder", lang), options)
 

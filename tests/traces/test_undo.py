@@ -60,7 +60,11 @@ CASES: dict[str, list[Case]] = {
     ],
     "stop_timer": [Case(Call("stop_timer"), (TIMER,), "Back again: 1. timer: in 20 minutes")],
     "plan_day": [
-        Case(Call("plan_day", {"plan": "tomorrow: dentist at 10, groceries"}), (), "Gone again: 1. groceries; 1. dentist: tomorrow"),
+        Case(
+            Call("plan_day", {"plan": "tomorrow: dentist at 10, groceries"}),
+            (),
+            "Gone again: 1. groceries; 1. dentist: tomorrow",
+        ),
     ],
     "set_time_zone": [
         Case(Call("set_time_zone", {"zone": "Asia/Tokyo"}), (MUM, DAD), "Gone again: time zone Asia/Tokyo."),

@@ -17,6 +17,8 @@ from agents.conversation.persons import name_of
 from agents.conversation.scene import Scenes, described
 from agents.conversation.screen import worded
 from agents.notes import notes
+from agents.search import SEARCH
+from agents.search.choice import listed
 from agents.speaker import Speaker, Speakers
 from agents.state import State, form_of, messages_of, talk_of
 from agents.toolkit.bound_tools import bound_tools
@@ -24,7 +26,7 @@ from agents.toolkit.card_texts import texts_of
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schema, Schemas
 from agents.toolkit.shelf import Shelf, at_hand
-from prompts import phrase, prompt
+from prompts import phrase, prompt, sentence
 
 ENOUGH = 6
 """Supersteps for another round of tools and the answer to it, with observers behind it."""
@@ -120,6 +122,8 @@ class Prompting:
             gaps = ", ".join(missing(speaker.form, values)) or "-"
             filled = json.dumps(values, ensure_ascii=False, sort_keys=True)
             parts.append(phrase("form_so_far", lang, known=filled, missing=gaps))
+        if len(context.retrievers) > 1 and any(tool.name == SEARCH for tool in speaker.tools):
+            parts.append(sentence("search", "sources", lang, sources=listed(context.retrievers, lang)))
         if screen := state.get("screen"):
             parts.append(phrase("on_screen", lang, screen=worded(screen)))
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):

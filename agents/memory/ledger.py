@@ -10,8 +10,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+import aiosqlite
+
 from agents.errors import ContractError
-from agents.memory.connection import Connection
 from agents.memory.ledger_table import LedgerTable, Write
 from agents.memory.locks import ThreadLocks
 
@@ -66,7 +67,7 @@ class Ledger:
             return outcome
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Connection]:
+    async def transaction(self) -> AsyncIterator[aiosqlite.Connection]:
         """Give a tool that is a transaction the connection to write by; do not commit, the ledger does.
 
         What is written and the tool's answer are committed together when the tool returns; if it raises, both are

@@ -210,6 +210,8 @@ async def test_a_source_is_chosen_by_the_words_of_the_query(chat: Chat, library:
     )
     await chat.says("What's new with hats?")
     assert (news.asked, library.asked) == (["latest news about hats"], ["corners"])
+    prompt = next(asked for asked in chat.script.asked if asked.role == "research").messages[-1].text
+    assert "Sources of `search`:\n- library: library (en)\n- news: news (en)" in prompt
 
 
 @pytest.mark.usefixtures("library")

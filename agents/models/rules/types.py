@@ -61,8 +61,6 @@ class Result:
     failed: bool
     broken: bool = False
     """Whether the tool itself failed; the text is then only what help said of it."""
-    declined: bool = False
-    """Whether the user was asked before it ran, and said no."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +92,7 @@ def _result(call: Call, message: ToolMessage) -> Result:
     if notes_of(message).get("trouble") in ("failed", "arguments", "unknown"):
         # The words that came back say what a model is to do, which is nothing to read out.
         return Result(call, notes_of(message).get("rescued") or "", failed=True, broken=True)
-    declined = notes_of(message).get("trouble") == "declined"
-    return Result(call, text_of(message), message.status == "error", declined=declined)
+    return Result(call, text_of(message), message.status == "error")
 
 
 def text_of(message: BaseMessage) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console
 from agents.events import Error, Event, Message, Token, ToolEnd, ToolStart, TurnEnd, TurnStart
 from agents.events.handover import Handover, Observed
 from agents.events.models import ModelEnd, ModelStart, ModelThinking
+from agents.events.search import SearchStep, Sources
 from app.terminal.trace_tree import TraceTree
 
 
@@ -72,6 +73,33 @@ def test_thinking_is_a_leaf_of_who_thinks() -> None:
     asked = ModelStart(speaker="supervisor", model="m")
     shown = tree([TurnStart(turn=1, text="hi"), asked, ModelThinking(speaker="supervisor", model="m")], closed=True)
     assert "+0.30 s  thinks" in shown
+
+
+def test_the_steps_of_a_search_stand_below_its_call() -> None:
+    """Each with what came of it and its time, also where calls run side by side."""
+    shown = tree(
+        [
+            TurnStart(turn=1, text="hats"),
+            ToolStart(speaker="research", tool="search", id="1"),
+            ToolStart(speaker="research", tool="search", id="2"),
+            SearchStep(speaker="research", id="1", step="choose", detail="documents", ms=0),
+            SearchStep(speaker="research", id="1", step="collect", detail="4 documents for 1 queries", ms=12),
+            Sources(id="1", sources={"0": {"title": "Hats", "url": "help/en#hats"}}),
+            ToolEnd(speaker="research", tool="search", id="1", object="{}", ms=13),
+        ],
+        closed=True,
+    )
+    assert (
+        """\
+├── research
+│   ├── +0.20 s  search() = {} · 13 ms
+│   │   ├── +0.40 s  choose: documents · 0 ms
+│   │   └── +0.50 s  collect: 4 documents for 1 queries · 12 ms
+│   └── +0.30 s  calls search …
+└── +0.60 s  sources: 0 Hats
+"""
+        in shown
+    )
 
 
 def test_a_turn_without_end_is_shown_as_far_as_it_came() -> None:

@@ -17,6 +17,8 @@ MOST_CHARACTERS = 200_000
 """Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
 LONGEST = 600.0
 """Seconds a reply may take in all: some streams never end, and a provider's timeout only counts silence."""
+RETRIED_FOR = 25.0
+"""Seconds within which tries are made again. The user waits for the first words meanwhile."""
 HEADLESS = re.compile(r"(?<![a-z0-9])(r1|qwq|thinking)(?![a-z0-9])", re.IGNORECASE)
 """Names of models whose chat template opens the thinking, so that their text begins inside it."""
 
@@ -40,6 +42,8 @@ class Model:
     caching: Caching = "none"
     reply_length: int = MOST_CHARACTERS
     reply_seconds: float = LONGEST
+    first_seconds: float = LONGEST
+    """Seconds until the first piece of a reply, with all that the provider's client tries again."""
     habits: Habits = field(default_factory=Habits, compare=False, repr=False)
 
     @property

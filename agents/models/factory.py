@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
 from agents.errors import ConfigError
-from agents.models import LONGEST, MOST_CHARACTERS, Model, Models
+from agents.models import LONGEST, MOST_CHARACTERS, RETRIED_FOR, Model, Models
 from agents.models.caching import Caching
 from agents.models.parameters import Parameters
 from agents.models.providers import make_chat
@@ -63,6 +63,7 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         caching=caching,
         reply_length=endpoint.reply_length,
         reply_seconds=endpoint.reply_seconds,
+        first_seconds=max(endpoint.timeout, RETRIED_FOR),
     )
 
 

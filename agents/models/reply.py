@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 from agents.errors import BrokenReply, ModelUnavailable, Trouble, UselessReply
 from agents.events import Error, Event
 from agents.events.models import ModelEnd, ModelStart, ModelThinking, Replied
-from agents.models import Model
+from agents.models import RETRIED_FOR, Model
 from agents.models.caching import cache_key
 from agents.models.failures import broke, cause_of, diagnose, is_failure
 from agents.models.message_order import in_order
@@ -51,8 +51,8 @@ async def reply(
 ) -> AIMessage:
     """Return the first sound reply of the models in `chain`.
 
-    A broken reply is asked for again, up to 3 times in all; a provider's failure (its client has retried by
-    then, heeding Retry-After) passes on to the next model.
+    A broken reply is asked for again, up to 3 times in all and within `RETRIED_FOR` seconds; a provider's failure
+    (its client has retried by then, heeding Retry-After) passes on to the next model.
 
     Raises:
         ModelUnavailable: no model of the chain answered.
@@ -79,6 +79,7 @@ async def _first_sound(
     troubles: list[Trouble] = []
     causes: list[str] = []
     for model in chain:
+        begun = time.perf_counter()
         for attempt in range(TRIES):
             if troubles:
                 listener.emit(Error(code="model_retry", text=""))
@@ -88,6 +89,8 @@ async def _first_sound(
                 LOG.warning("%s sent a broken reply (attempt %d): %s", model.name, attempt + 1, broken)
                 troubles.append("busy")
                 causes.append(f"{model.place}: the reply broke off ({cause_of(broken.__cause__ or broken)})")
+                if time.perf_counter() - begun > RETRIED_FOR:
+                    break
             except UselessReply as useless:
                 LOG.warning("%s: %s", model.name, useless)
                 troubles.append(useless.trouble)
@@ -112,7 +115,7 @@ async def ask(
 
     Raises:
         BrokenReply: the reply is not sound. What the provider raised, if there was none.
-        UselessReply: the model refuses, or does not come to an end.
+        UselessReply: the model refuses, says nothing, or does not come to an end.
     """
     runnable = model.bound(tools, listener.cache_key)
     prompt = list(messages) if model.wants_facts else model.marked(in_order(messages, model.name))
@@ -122,34 +125,46 @@ async def ask(
     chunks, is_thinking_told = 0, False
     task = asyncio.current_task()
     cancelled = task.cancelling() if task else 0
+    silence = asyncio.timeout(model.first_seconds)
     try:
-        async for chunk in runnable.astream(prompt):
-            if not isinstance(chunk, AIMessageChunk):
-                raise BrokenReply(f"unexpected {type(chunk).__name__}")
-            chunks += 1
-            _hear(streamed, chunk, listener)
-            if streamed.has_thoughts and not is_thinking_told:
-                is_thinking_told = True
-                listener.emit(ModelThinking(speaker=listener.speaker, model=model.name))
-            if time.perf_counter() - begun > model.reply_seconds:
-                raise UselessReply("unavailable", "the reply does not end")
-            if chunks % BREATH == 0:
-                # A stream that always has the next chunk ready would hold up timers, signals and all other chats.
-                await asyncio.sleep(0)
-            if task and task.cancelling() > cancelled:
-                # Python 3.11's `wait_for`, inside the client, swallows a cancellation when the next chunk is there.
-                raise asyncio.CancelledError
+        async with silence:
+            async for chunk in runnable.astream(prompt):
+                silence.reschedule(None)
+                if not isinstance(chunk, AIMessageChunk):
+                    raise BrokenReply(f"unexpected {type(chunk).__name__}")
+                chunks += 1
+                _hear(streamed, chunk, listener)
+                if streamed.has_thoughts and not is_thinking_told:
+                    is_thinking_told = True
+                    listener.emit(ModelThinking(speaker=listener.speaker, model=model.name))
+                if time.perf_counter() - begun > model.reply_seconds:
+                    raise UselessReply("unavailable", "the reply does not end")
+                if chunks % BREATH == 0:
+                    # A stream that always has the next chunk ready would hold up timers, signals and all other chats.
+                    await asyncio.sleep(0)
+                if task and task.cancelling() > cancelled:
+                    # Python 3.11's `wait_for`, inside the client, swallows a cancellation when the next chunk is there.
+                    raise asyncio.CancelledError
         if rest := streamed.end():
             listener.hear(rest)
         message = streamed.message(model.name)
         model.learn(streamed.text)
     except (Exception, asyncio.CancelledError) as failure:
         listener.emit(_ended(model, listener, begun, None))
-        if isinstance(failure, Exception) and broke(failure, begun=bool(chunks)):
-            raise BrokenReply(type(failure).__name__) from failure
+        if judged := _judged(failure, begun=bool(chunks), is_silent=silence.expired()):
+            raise judged from failure
         raise
     listener.emit(_ended(model, listener, begun, message))
     return message
+
+
+def _judged(failure: BaseException, *, begun: bool, is_silent: bool) -> Exception | None:
+    """Return what a failed reply counts as: one that may be asked for again, or not; None if it says so itself."""
+    if is_silent:
+        return UselessReply("busy", "it says nothing")
+    if isinstance(failure, Exception) and broke(failure, begun=begun):
+        return BrokenReply(type(failure).__name__)
+    return None
 
 
 def _hear(streamed: StreamedReply, chunk: AIMessageChunk, listener: Listener) -> None:

@@ -23,7 +23,7 @@ from prompts import sentence
 LOG = logging.getLogger(__name__)
 DRAFT_EVERY = 1.0
 """Seconds between two frames of a draft."""
-DRAFT_LASTS = 20.0
+DRAFT_LASTS = 10.0
 """Seconds after which a draft is shown again though nothing has changed: Telegram hides it after thirty."""
 GROWS_AFTER = 2.0
 """Seconds that an answer may take before a message that grows is sent; one that comes sooner needs none."""

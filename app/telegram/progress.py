@@ -1,5 +1,7 @@
 """How far an answer has come: the tools at work and the text so far, as one page that is shown before the message."""
 
+import asyncio
+
 from telegram import MessageEntity
 
 from agents.events import REBUILT, RETRY, Error, Event, Message, PrivateMessage, Token, ToolEnd, ToolStart
@@ -7,11 +9,13 @@ from agents.events.models import ModelStart
 from agents.events.views import View
 from agents.text.clean import clean
 from app.telegram.pages import LIMIT, Page, pages, utf16_length
-from prompts import table
+from prompts import sentence, table
 
 MOST_STEPS = 3
 """Calls of tools that are shown, the latest."""
 AT_WORK, DONE, FAILED = "⏳", "✓", "✗"
+SLOW_AFTER = 20.0
+"""Seconds without anything new after which the user is told that it takes longer."""
 
 
 class Progress:
@@ -21,9 +25,12 @@ class Progress:
         self.text = ""
         self._steps: dict[str, tuple[str, str]] = {}
         self._is_answered = False
+        self._news_at = _now()
 
     def note(self, event: Event) -> None:
         """Take the next event. What was said in full is no longer in progress."""
+        if isinstance(event, Token | ToolStart | ToolEnd | Message):
+            self._news_at = _now()
         match event:
             case Token(text=text):
                 self.text += text
@@ -60,7 +67,14 @@ class Progress:
         return both if utf16_length(both.text) <= LIMIT else shown
 
     def _lines(self, lang: str) -> str:
-        return "\n".join(f"{sign} {_title(tool, lang)}" for sign, tool in [*self._steps.values()][-MOST_STEPS:])
+        lines = [f"{sign} {_title(tool, lang)}" for sign, tool in [*self._steps.values()][-MOST_STEPS:]]
+        if lang and _now() - self._news_at >= SLOW_AFTER:
+            lines.append(sentence("telegram", "slow", lang))
+        return "\n".join(lines)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _title(tool: str, lang: str) -> str:

@@ -15,6 +15,7 @@ from agents.events import Error, Event, Message
 from agents.models.reply import Listener, reply
 from app.terminal.screens import JsonLines
 from tests.support.endpoint_talk import TEXT, endpoint_model, errors, talk, tools, turn
+from tests.support.loopback import listening
 from tests.support.odd_provider import Chunk, Provider, call, delta, end, usage, words
 from tests.support.scripted_assistant import said, todos
 
@@ -157,6 +158,21 @@ async def test_a_reply_that_takes_too_long_is_ended() -> None:
         model = replace(endpoint_model(server.url), reply_seconds=0.0)
         with pytest.raises(ModelUnavailable, match="unavailable"):
             await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
+
+
+async def test_a_model_that_says_nothing_is_given_up() -> None:
+    """All tries together may take so long until the first piece; then the user is told, instead of waiting on."""
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(65536):
+            pass
+        writer.close()
+
+    async with listening(say_nothing) as address:
+        model = replace(endpoint_model(f"{address}/v1"), first_seconds=0.05)
+        with pytest.raises(ModelUnavailable, match="busy") as given_up:
+            await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
+    assert "it says nothing" in given_up.value.cause
 
 
 async def test_a_flood_holds_nothing_up() -> None:

@@ -132,6 +132,21 @@ def test_tools_are_shown_at_work() -> None:
     ]
 
 
+def test_a_silence_is_told() -> None:
+    """After twenty silent seconds the draft says that it takes longer; Telegram's button to stop is below it."""
+    bot = PacedBot()
+
+    async def talk() -> None:
+        door, _ = paced_door(bot, [(50, Message(speaker="supervisor", text="At last."))])
+        await door.play(Place(ANN), Turn(thread=f"telegram-{ANN}", text="hi"))
+
+    simulated(talk())
+    frames = [(round(at - bot.made[0][0]), text) for at, kind, _, text in bot.made if kind == "draft"]
+    assert frames[:2] == [(0, ""), (10, "")]
+    assert frames[2][0] == 20
+    assert frames[2][1].startswith("It takes longer than usual.")
+
+
 async def test_a_chat_without_drafts_gets_a_growing_message(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,16 +163,21 @@ async def test_a_reply_that_takes_too_long_is_ended() -> None:
 async def test_a_model_that_says_nothing_is_given_up() -> None:
     """All tries together may take so long until the first piece; then the user is told, instead of waiting on."""
 
+    given_up, closed = asyncio.Event(), asyncio.Event()
+
     async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while await reader.read(65536):
-            pass
+        await given_up.wait()
         writer.close()
+        closed.set()
 
     async with listening(say_nothing) as address:
         model = replace(endpoint_model(f"{address}/v1"), first_seconds=0.05)
-        with pytest.raises(ModelUnavailable, match="busy") as given_up:
+        with pytest.raises(ModelUnavailable, match="busy") as failure:
             await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
-    assert "it says nothing" in given_up.value.cause
+        given_up.set()
+        await closed.wait()
+        await asyncio.sleep(0.05)
+    assert "it says nothing" in failure.value.cause
 
 
 async def test_a_flood_holds_nothing_up() -> None:

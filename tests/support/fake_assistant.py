@@ -83,7 +83,7 @@ class StandIn:
         """Ring nothing."""
         return nullcontext()
 
-    async def stop(self, thread: str, user: str | None = None) -> bool:
+    async def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
         """Stop the turn that is played."""
         self._stopped.set()
         return True

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from agents.composites.bounded import Bounded
+from agents.composites.first_of import FirstOf
+from agents.composites.together import Together
 from agents.events import Message, Token, ToolEnd
 from agents.events.search import Images, SearchStep, Sources
 from agents.models.script import Call
@@ -200,6 +203,22 @@ async def test_a_source_that_fails_is_named_and_the_others_answer(chat: Chat, li
     assert "broken failed: it answers with 503" in steps[1].detail
 
 
+async def test_a_slow_source_is_cut_off_and_an_empty_one_replaced(chat: Chat, library: Library) -> None:
+    """The others of a composite answer; what was cut off is named, and one that finds nothing counts as failing."""
+    stuck = Library([HATS], name="stuck", gates={"city": asyncio.Event()})
+    both = Together("both", [Bounded(stuck, 0.05), library])
+    instead = FirstOf("instead", [Library(name="empty"), library])
+    chat.retrievers = {both.name: both, instead.name: instead}
+    chat.expects(
+        supervisor=[Call("look_things_up")],
+        research=[search("city"), search("city", sources=["instead"]), "Peter [source=[0]]."],
+    )
+    await chat.says("Who built it?")
+    steps = [event.detail for event in chat.events if isinstance(event, SearchStep)]
+    assert steps[:2] == ["both", "1 documents for 1 queries; stuck failed: stuck: no answer within 0.05 seconds"]
+    assert numbers(chat) == [[0], [0]]
+
+
 async def test_a_source_is_chosen_by_the_words_of_the_query(chat: Chat, library: Library) -> None:
     """Where the model names none; the first one answers what no other is for."""
     news = Library([page("Today", "The news of the day about hats.")], name="news")
@@ -285,3 +304,22 @@ async def test_more_text_than_a_model_is_given_is_cut_between_documents(chat: Ch
     assert first == [*range(10)]
     assert len(second) == 10
     assert set(second) <= {*range(20)}
+
+
+@pytest.mark.usefixtures("library")
+async def test_an_answer_that_is_stopped_keeps_the_citations_that_were_shown(chat: Chat) -> None:
+    """The transcript has the numbers and their sources as far as the user saw them."""
+    long = f"Peter [source=[0]] {'and so on ' * 400}[source=[0]]"
+    chat.expects(supervisor=[Call("look_things_up")], research=[search("city"), long])
+    async with chat.assistant() as assistant:
+        events = []
+        async for event in assistant.play(Turn(thread="ann", text="Who built it?")):
+            events.append(event)
+            if isinstance(event, Token) and event.citations:
+                await assistant.stop("ann")
+        [_, line] = await assistant.history("ann")
+    [message] = [event for event in events if isinstance(event, Message)]
+    assert message.interrupted
+    assert message.text.startswith("Peter [1]")
+    assert [each["start"] for each in message.citations] == [6]
+    assert line.metadata["citations"] == [*message.citations]

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage
 
-from agents.memory.store import namespace_of
 from agents.models.script import Call, Line, Script
 from app.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import Gate
@@ -45,11 +44,6 @@ async def until_stored(door: TelegramDoor, thread: str, number: int) -> None:
             return
         await asyncio.sleep(0.01)
     raise TimeoutError
-
-
-async def queue_up(door: TelegramDoor, user: int) -> None:
-    """Let a user's messages wait for the answer before them, instead of ending it."""
-    await door.assistant.memory.store.aput(namespace_of(f"telegram-{user}", "settings"), "busy", {"mode": "queue"})
 
 
 def labels(message: dict[str, Any]) -> list[list[str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.models.script import Script
 from agents.speaker import Speakers
@@ -39,9 +40,10 @@ def script() -> Script:
 def door(tmp_path: Path, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch) -> Open:
     """Open the door on a database file that stays; `allowed` are the ids of those who may talk, None: everybody.
 
-    `api` is the server of another bot. Messages are not waited for to be put together.
+    `api` is the server of another bot. Messages are not put together, and wait for the answer before them.
     """
     monkeypatch.setattr(incoming, "WINDOW", 0)
+    monkeypatch.setattr(Preferences, "busy", "queue")
 
     def unchanged(speakers: Speakers) -> Speakers:
         return speakers

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import ToolMessage
 
+from agents.memory.preferences import Preferences
 from agents.models.script import Call, Script
 from app.telegram import incoming
 from app.telegram.pages import pages
@@ -16,6 +17,12 @@ from tests.support.telegram_server import BotApi
 THREAD = f"telegram-{ANN}"
 CAROL = 33
 ORIGIN = {"type": "hidden_user", "sender_user_name": "Sam", "date": 1_790_000_000}
+
+
+@pytest.fixture(autouse=True)
+def default(door: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a new message do to the answer before it what it does where nothing is set."""
+    monkeypatch.setattr(Preferences, "busy", Preferences().busy)
 
 
 @pytest.fixture

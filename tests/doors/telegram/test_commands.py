@@ -2,7 +2,7 @@
 
 from agents.models.script import Script
 from tests.support.scripted_assistant import ROLES
-from tests.support.telegram_people import ANN, Echo, Holding, Open, queue_up
+from tests.support.telegram_people import ANN, Echo, Holding, Open
 from tests.support.telegram_server import BotApi
 
 
@@ -11,7 +11,6 @@ async def test_stop_ends_the_answer_and_nothing_else(door: Open, world: BotApi, 
     script.gates["supervisor"] = gate = Holding(1)
     script.add(supervisor=["One two three", "Fine."])
     async with door() as one:
-        await queue_up(one, ANN)
         world.says(ANN, "count")
         await world.until(lambda: gate.holds)
         world.says(ANN, "and now?")

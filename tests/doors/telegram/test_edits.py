@@ -4,7 +4,7 @@ import pytest
 
 from agents.models.script import Script
 from tests.support.scripted_assistant import ROLES, Gate
-from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, queue_up, until_stored
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, until_stored
 from tests.support.telegram_server import BotApi
 
 
@@ -13,7 +13,6 @@ async def test_a_waiting_message_is_replaced(door: Open, world: BotApi, script: 
     script.gates["supervisor"] = gate = Gate(0)
     script.add(supervisor=["First.", "Second."])
     async with door() as one:
-        await queue_up(one, ANN)
         world.says(ANN, "one")
         await world.until(lambda: script.asked)
         message = world.says(ANN, "twoo")

@@ -14,7 +14,7 @@ from app.telegram.answers import Answer, give
 from app.telegram.bot import ServiceBot
 from app.telegram.place import Place
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
-from tests.support.telegram_people import ANN, PLAN, Echo, Open, queue_up, until_stored
+from tests.support.telegram_people import ANN, PLAN, Echo, Open, until_stored
 from tests.support.telegram_server import TOKEN, BotApi
 
 
@@ -26,7 +26,6 @@ async def test_a_restart_answers_what_was_left_once(
     script.add(supervisor=["never finished"])
     monkeypatch.setattr(service, "PATIENCE", 0.05)
     async with door() as one:
-        await queue_up(one, ANN)
         first = world.says(ANN, "one")
         world.says(ANN, "two")
         await world.until(lambda: script.asked)
@@ -43,7 +42,6 @@ async def test_a_restart_answers_what_was_left_once(
 async def test_an_answer_in_the_making_is_still_sent_at_the_end(door: Open, world: BotApi) -> None:
     """A door that closes waits for the answers that are being made, and begins no others."""
     async with door(Echo(delays={"supervisor": 0.2}).models(ROLES)) as one:
-        await queue_up(one, ANN)
         world.says(ANN, "one")
         world.says(ANN, "two")
         await until_stored(one, f"telegram-{ANN}", 2)
@@ -120,7 +118,6 @@ async def test_commands_taps_and_hints_outlive_a_restart(
         world.says(ANN, "/forget")
         await world.until_sent(ANN, 1)
     async with door() as one:
-        await queue_up(one, ANN)
         waiting = [world.says(ANN, "one"), world.says(ANN, voice=voice), world.says(ANN, "/lang ru")]
         world.taps(world.sent[0], "Yes, do it")
         waiting += [world.says(ANN, "two")]

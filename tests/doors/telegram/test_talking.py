@@ -6,7 +6,7 @@ from agents.models.script import Call, Script
 from tests.doors.telegram.test_pages import KINDS
 from tests.support.scripted_assistant import ROLES, Gate
 from tests.support.telegram_http import Upload
-from tests.support.telegram_people import ANN, BOB, MEET, PLAN, Echo, Open, queue_up
+from tests.support.telegram_people import ANN, BOB, MEET, PLAN, Echo, Open
 from tests.support.telegram_server import BotApi
 
 
@@ -94,7 +94,6 @@ async def test_two_chats_do_not_wait_for_each_other(door: Open, world: BotApi, s
 async def test_messages_of_a_chat_are_answered_in_order(door: Open, world: BotApi) -> None:
     """What comes while an answer is made is answered after it, each in a turn of its own."""
     async with door(Echo(delays={"supervisor": 0.02}).models(ROLES)) as one:
-        await queue_up(one, ANN)
         for text in ("one", "two", "three"):
             world.says(ANN, text)
         assert await world.until_sent(ANN, 3) == ["one", "two", "three"]

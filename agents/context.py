@@ -68,6 +68,8 @@ class Context:
     """The user's time zone when the turn began."""
     intent: str = ""
     """What the user is after professionally; only the supervisor's prompt is given it."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    """What the user has told of name and home; only the supervisor's prompt is given it."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
     is_shared: bool = False

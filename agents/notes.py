@@ -39,6 +39,8 @@ class Facts(TypedDict, total=False):
     """The names of the form's fields."""
     missing: Sequence[str]
     """The fields that have no value yet."""
+    name: str
+    """What to call the user; empty if it is not known."""
     opening: bool
     """Whether the assistant speaks first."""
     undone: bool

@@ -8,8 +8,8 @@ from agents.citations import Source
 from agents.identifiers import NumberedIds
 from agents.talk import Pending, Talk
 
-Forgettable = Literal["profile", "me"]
-"""What a user can have forgotten in words: the profile, or all that is known of them."""
+Forgettable = Literal["profile", "me", "name", "home", "experience", "skills", "interests", "work", "zone", "language"]
+"""What a user can have forgotten in words: the profile, all that is known of them, or one thing."""
 FORWARDED = "forwarded"
 """The source of a message that the user passes on and somebody else wrote."""
 

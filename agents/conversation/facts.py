@@ -34,14 +34,15 @@ class FactSource:
             "missing": list(scene.missing),
         }
 
-    def for_speaker(self, speaker: Speaker, state: State) -> Facts:
-        """Return the facts of a speaker's prompt."""
+    def for_speaker(self, speaker: Speaker, state: State, name: str) -> Facts:
+        """Return the facts of a speaker's prompt; `name` is what to call the user, empty if it is not known."""
         values = form_of(state, speaker.name)
         shelf = self.shelves.get(speaker.name)
         offered = sorted(shown_in(messages_of(state, speaker.name)) & shelf.tools.keys()) if shelf else []
         return {
             **self._of_everyone(state["lang"]),
             "role": speaker.name,
+            "name": name,
             "form": values if speaker.form else None,
             "fields": list(speaker.form.model_fields) if speaker.form else [],
             "missing": missing(speaker.form, values) if speaker.form else [],

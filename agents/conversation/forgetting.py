@@ -9,7 +9,10 @@ from agents.person import Forgettable
 from agents.state import State, holder_of
 from agents.text.phrases import is_said
 from agents.text.vocabulary import listening, vocabulary
-from prompts import phrase
+from prompts import phrase, table
+
+WHOLE = ("profile", "me")
+"""What is asked for in phrases of its own."""
 
 
 def heard(state: State) -> Change | None:
@@ -22,10 +25,19 @@ def heard(state: State) -> Change | None:
             spoken, events = say(speaker, phrase("forget_not", lang))
             return {**spoken, "listener": None}, events
     if what := _asked_for(text, listening(text, lang)):
-        question = f"{phrase(f'forget_{what}', lang)} {phrase('forget_sure', lang)}"
+        question = f"{worded('forget', what, lang)} {phrase('forget_sure', lang)}"
         spoken, events = say(speaker, question)
         return {**spoken, "listener": None, "forgetting": what}, events
     return None
+
+
+def worded(key: str, what: str, lang: str) -> str:
+    """Return the sentence on what is, or was ("forgotten"), deleted; one serves for all single things."""
+    if what in WHOLE:
+        return phrase(f"{key}_{what}", lang)
+    named = table("texts", lang).get(f"setting_{what}")
+    field = named or table("forms/profile", lang).get(what, {}).get("label", what)
+    return phrase(f"{key}_field", lang, field=field)
 
 
 def _asked_for(text: str, lang: str) -> Forgettable | None:
@@ -34,7 +46,18 @@ def _asked_for(text: str, lang: str) -> Forgettable | None:
     key = words.key(text)
     begun = next((start for start in _keys("openings", lang) if key[: len(start)] == start), ())
     kinds: tuple[Forgettable, ...] = get_args(Forgettable)
-    return next((what for what in kinds if {key, key[len(begun) :]} & _keys(what, lang)), None)
+    return next((what for what in kinds if {key, key[len(begun) :]} & _wishes(what, lang)), None)
+
+
+@cache
+def _wishes(what: Forgettable, lang: str) -> frozenset[tuple[str, ...]]:
+    """Return how people ask to forget something; of one thing every verb may be said, with the profile or without."""
+    if what in WHOLE:
+        return _keys(what, lang)
+    ends = {(), *_keys("from", lang)}
+    return frozenset(
+        (*verb, *name, *end) for verb in _keys("verbs", lang) for name in _keys(f"field.{what}", lang) for end in ends
+    )
 
 
 @cache

@@ -5,7 +5,7 @@ identifiers. Of the others the speakers are told what was said aloud, as data.
 """
 
 from collections.abc import Collection, Mapping
-from typing import cast
+from typing import Any, cast
 
 from langchain_core.messages import AnyMessage
 
@@ -93,10 +93,13 @@ def without(state: State, user: str) -> Update:
     return cast(Update, {**BLANK, "talks": {}, "writer": "", "persons": persons, "beside": []})
 
 
-def without_forms(state: State, user: str, dialogs: Collection[str]) -> Update:
-    """Return what empties a person's forms in these dialogs. `talks` are whole: they replace those of the state."""
+def without_forms(state: State, user: str, dialogs: Collection[str], field: str | None = None) -> Update:
+    """Return what empties a person's forms in these dialogs, or one field of them.
+
+    `talks` are whole: they replace those of the state.
+    """
     emptied = {
-        name: cast(Talk, {**talk, "form": {}}) if name in dialogs else talk
+        name: cast(Talk, {**talk, "form": left_of(talk.get("form", {}), field)}) if name in dialogs else talk
         for name, talk in seen_by(state, user).get("talks", {}).items()
     }
     if state.get("writer", user) == user:
@@ -104,6 +107,11 @@ def without_forms(state: State, user: str, dialogs: Collection[str]) -> Update:
     person = cast(Person, {**_person(state, user), "talks": emptied})
     persons = {**state.get("persons", {}), user: person}
     return {"persons": persons, "talks": cast("dict[str, TalkUpdate]", state.get("talks", {}))}
+
+
+def left_of(form: Mapping[str, Any], field: str | None) -> dict[str, Any]:
+    """Return what is left of a form without a field, or (None) without all of them."""
+    return {} if field is None else {name: value for name, value in form.items() if name != field}
 
 
 def _untold(talks: Mapping[str, Talk]) -> dict[str, Talk]:

@@ -26,7 +26,7 @@ from agents.toolkit.card_texts import texts_of
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schema, Schemas
 from agents.toolkit.shelf import Shelf, at_hand
-from prompts import phrase, prompt, sentence
+from prompts import phrase, prompt, sentence, table
 
 ENOUGH = 6
 """Supersteps for another round of tools and the answer to it, with observers behind it."""
@@ -54,7 +54,7 @@ class Prompting:
         if state.get("remaining_steps", ENOUGH) < ENOUGH:
             messages.append(SystemMessage(phrase("last_reply", lang)))
         if context.models.want_facts(speaker.name):
-            facts = self.facts.for_speaker(speaker, state)
+            facts = self.facts.for_speaker(speaker, state, context.about.get("name", ""))
             messages.append(SystemMessage("", additional_kwargs=notes(scene=facts)))
         return messages
 
@@ -117,6 +117,10 @@ class Prompting:
             parts.append(phrase("summed_up", lang, summary=summary))
         if context.intent and speaker.is_supervisor:
             parts.append(phrase("goal_noted", lang, intent=context.intent))
+        if context.about and speaker.is_supervisor:
+            labels = table("forms/profile", lang)
+            known = "; ".join(f"{labels.get(name, {}).get('label', name)}: {it}" for name, it in context.about.items())
+            parts.append(phrase("user_known", lang, known=known))
         if speaker.form:
             values = form_of(state, speaker.name)
             gaps = ", ".join(missing(speaker.form, values)) or "-"

@@ -112,11 +112,27 @@ class Memory:
         await self.undo.erase("", {user})
         await self._scrub()
 
-    async def forget_profile(self, user: str) -> None:
-        """Remove a user's forms and what was noted of their goals. Raises the same as `forget`."""
-        for kind in ("forms", "facts"):
-            await self.store.erase(namespace_of(user, kind))
+    async def forget_profile(self, user: str, field: str | None = None) -> None:
+        """Remove a user's forms and what was noted of their goals, or one field of the forms.
+
+        Raises the same as `forget`.
+        """
+        if field is None:
+            for kind in ("forms", "facts"):
+                await self.store.erase(namespace_of(user, kind))
+        else:
+            place = namespace_of(user, "forms")
+            for item in await self.store.asearch(place):
+                if field in item.value:
+                    left = {name: value for name, value in item.value.items() if name != field}
+                    await self.store.aput(place, item.key, left)
         await self.undo.erase_profile(user)
+        await self._scrub()
+
+    async def forget_setting(self, user: str, name: str) -> None:
+        """Remove a user's setting: "zone" or "language". Raises the same as `forget`."""
+        await self.store.adelete(namespace_of(user, "settings"), name)
+        await self.undo.erase_settings(user)
         await self._scrub()
 
     async def _scrub(self) -> None:

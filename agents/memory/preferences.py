@@ -61,6 +61,17 @@ async def intent_of_user(store: BaseStore | None, user: str) -> str:
     return str(item.value["text"]) if item else ""
 
 
+async def told_of_user(store: BaseStore | None, user: str) -> dict[str, str]:
+    """Return the name and the home that a user has told, as far as they are known."""
+    items = await store.asearch(namespace_of(user, "forms")) if store else []
+    return {
+        name: value
+        for item in items
+        for name, value in item.value.items()
+        if name in ("name", "home") and isinstance(value, str) and value
+    }
+
+
 def machine_zone() -> ZoneInfo:
     """Return the machine's time zone, UTC if it does not say which."""
     zones = _zones()

@@ -45,6 +45,7 @@ OF_PROFILE = """
 DELETE FROM undo_log WHERE user = ?
 AND (json_type(record, '$.items.form') IS NOT NULL OR json_type(record, '$.items.facts') IS NOT NULL)
 """
+OF_SETTINGS = "DELETE FROM undo_log WHERE user = ? AND json_type(record, '$.items.settings') IS NOT NULL"
 DAY_MS = 24 * 3600 * 1000
 
 
@@ -134,6 +135,10 @@ class UndoLog:
     async def erase_profile(self, user: str) -> None:
         """Delete what was written in a user's forms, and what was remembered of them."""
         await self._delete(OF_PROFILE, (clean(user),))
+
+    async def erase_settings(self, user: str) -> None:
+        """Delete what was written in a user's settings."""
+        await self._delete(OF_SETTINGS, (clean(user),))
 
     async def _delete(self, sql: str, values: tuple[str, ...]) -> None:
         if await self._table.rows("SELECT 1 FROM undo_log LIMIT 1"):

@@ -19,7 +19,7 @@ from agents.errors import ModelUnavailable
 from agents.events import RETRY, Error
 from agents.events.views import View, stored_view
 from agents.history import cut_harder
-from agents.memory.preferences import intent_of_user
+from agents.memory.preferences import intent_of_user, told_of_user
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
@@ -52,7 +52,8 @@ class Speaking:
         view = stored_view(body) if (body := state.get("view")) else None
         held = waiting or view is not None
         draft = Draft(self.speaker.name, emitter(runtime), held=held, sources=sources_of(state))
-        news = self.prompting.news(self.speaker, state, await self._context(runtime))
+        runtime = replace(runtime, context=await self._context(runtime))
+        news = self.prompting.news(self.speaker, state, runtime.context)
         task = asyncio.create_task(self._reply(self._with_messages(state, added=news), runtime, draft))
         try:
             verdict = await self._verdict(state, runtime) if waiting else STAY
@@ -132,11 +133,12 @@ class Speaking:
         return tool == HAND_BACK or self.prompting.speakers.by_tool(tool) is not None
 
     async def _context(self, runtime: Runtime[Context]) -> Context:
-        """Return what the turn is given; for the supervisor with what the user is after, if nobody reads along."""
+        """Return what the turn is given; for the supervisor with what it knows of the user, if nobody reads along."""
         context = runtime.context
         if not self.speaker.is_supervisor or context.is_shared:
             return context
-        return replace(context, intent=await intent_of_user(runtime.store, context.user))
+        intent = await intent_of_user(runtime.store, context.user)
+        return replace(context, intent=intent, about=await told_of_user(runtime.store, context.user))
 
     async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
         """Begin with the values of the form that long-term memory has; where others read along, with none."""

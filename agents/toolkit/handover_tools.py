@@ -12,6 +12,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
 
 from agents.questions.form_fields import size_of
 from agents.toolkit.form_values import FORM, form_changes
@@ -91,8 +92,14 @@ def check_sizes(values: Mapping[str, object], most: int, lang: str) -> None:
 
 
 def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:
-    """Return the fields that have no value yet, in the form's order."""
-    return [name for name in form.model_fields if values.get(name) in (None, "", [], {})]
+    """Return the fields to ask for that have no value yet, in the form's order."""
+    asked = (name for name, field in form.model_fields.items() if _is_asked(field))
+    return [name for name in asked if values.get(name) in (None, "", [], {})]
+
+
+def _is_asked(field: FieldInfo) -> bool:
+    extra = field.json_schema_extra
+    return not isinstance(extra, dict) or extra.get("asked") is not False
 
 
 def revise(form: type[BaseModel], values: Mapping[str, object]) -> dict[str, object]:

@@ -6,20 +6,25 @@ from typing import Literal
 
 from langchain_core.tools import tool
 
-from agents.memory.preferences import intent_of_user
+from agents.memory.preferences import Preferences, intent_of_user
 from agents.memory.store import namespace_of
 from agents.toolkit import Answer, Document, Runtime, result, traits
-from prompts import phrase, table
+from prompts import language, phrase, table
 
 
 @traits(shortcut=True, private=True)
 @tool
 async def show_profile(runtime: Runtime) -> str:
     """Show what is known of the user so far."""
-    lang = runtime.state["lang"]
-    return _markdown(await _form(runtime), await intent_of_user(runtime.store, runtime.context.user), lang) or phrase(
-        "profile_empty", lang
-    )
+    lang, user, form = runtime.state["lang"], runtime.context.user, await _form(runtime)
+    settings = await Preferences.of(runtime.store, user)
+    shown = [_markdown(form, await intent_of_user(runtime.store, user), lang), _settings(settings, lang)]
+    if not any(shown):
+        return phrase("profile_empty", lang)
+    labels = table("forms/profile", lang)
+    unknown = [str(entry["label"]) for name, entry in labels.items() if not form.get(name)]
+    rest = phrase("profile_unknown", lang, fields=", ".join(unknown)) if unknown else ""
+    return "\n".join(part for part in (*shown, rest) if part)
 
 
 @traits(private=True)
@@ -43,9 +48,12 @@ async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) 
 
 
 async def _form(runtime: Runtime) -> Mapping[str, object]:
-    """Return the user's profile; where others read along the dialog has only what was said there."""
+    """Return the user's profile.
+
+    Until the dialog begins in a thread its state has none; where others read along it has only what was said there.
+    """
     form = runtime.state["form"]
-    if not runtime.context.is_shared or runtime.store is None:
+    if (form and not runtime.context.is_shared) or runtime.store is None:
         return form
     item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), "profile")
     return {**(item.value if item else {}), **form}
@@ -53,11 +61,18 @@ async def _form(runtime: Runtime) -> Mapping[str, object]:
 
 def _markdown(form: Mapping[str, object], intent: str, lang: str) -> str:
     labels = table("forms/profile", lang)
-    titles = {name: labels.get(name, {}).get("label", name) for name in form}
-    lines = [f"- **{titles[name]}**: {_worded(value)}" for name, value in form.items() if value]
+    titles = {name: labels.get(name, {}).get("label", name) for name in (*labels, *form)}
+    lines = [f"- **{title}**: {_worded(form[name])}" for name, title in titles.items() if form.get(name)]
     if intent:
         lines.append(f"- **{phrase('professional_intent', lang)}**: {intent}")
     return "\n".join(lines)
+
+
+def _settings(settings: Preferences, lang: str) -> str:
+    """Return what the user has set, line by line."""
+    spoken = settings.lang and (language(settings.lang).names or (settings.lang,))[0]
+    values = {"zone": settings.zone and settings.zone.key, "language": spoken}
+    return "\n".join(f"- **{phrase(f'setting_{name}', lang)}**: {value}" for name, value in values.items() if value)
 
 
 def _worded(value: object) -> str:

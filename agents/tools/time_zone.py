@@ -7,10 +7,11 @@ from langchain_core.tools import tool
 from agents.memory.preferences import Preferences
 from agents.schedule.reschedule import rezoned
 from agents.schedule.wording import clock
+from agents.text.vocabulary import vocabulary
 from agents.toolkit import Runtime, traits
 from agents.tools.kept_reminders import REMINDERS, listed, move, present
 from agents.tools.user_settings import SETTINGS, enter_setting
-from prompts import phrase
+from prompts import phrase, table
 
 
 @traits(effect="write", repeatable=True, volatile=True, undo=(SETTINGS, REMINDERS))
@@ -18,8 +19,7 @@ from prompts import phrase
 async def set_time_zone(zone: str, runtime: Runtime) -> str:
     """Set the user's time zone. zone: its IANA name, as Europe/Berlin."""
     lang = runtime.state["lang"]
-    zones = {name.lower(): name for name in available_timezones()}
-    name = zones.get(zone.strip().replace(" ", "_").lower())
+    name = _named(zone, lang)
     if name is None:
         return phrase("zone_unknown", lang, zone=zone)
     await enter_setting(runtime, "zone", {"zone": name})
@@ -29,6 +29,18 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
     if not await _taken_along(runtime, ZoneInfo(name)):
         return answer
     return f"{answer} {phrase('zone_reminders', lang)}\n{await listed(runtime)}"
+
+
+def _named(said: str, lang: str) -> str | None:
+    """Return the zone of a name of the data base, of its city, or of a city as a language calls it; else None."""
+    names = sorted(available_timezones())
+    wanted = said.strip().replace(" ", "_").casefold()
+    cities = {name.rpartition("/")[2].casefold(): name for name in names if "/" in name}
+    key = vocabulary(lang).key(said)
+    named = table("zones", lang).items()
+    called = (zone for zone, names in named if key in map(vocabulary(lang).key, names))
+    whole = {name.casefold(): name for name in names}
+    return whole.get(wanted) or cities.get(wanted) or next(called, None)
 
 
 async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from agents.conversation.forgetting import worded
 from agents.conversation.persons import name_of, seen_by
 from agents.conversation.prompt import Prompting
 from agents.errors import UsageError
@@ -121,7 +122,7 @@ class Assistant:
             with suppress(UsageError):
                 # All rows are gone; only their bytes wait for another reader of the file to close it.
                 await self.forgetting.forget(turn.owner, forgets.what)
-            text = phrase(f"forgotten_{forgets.what}", lang)
+            text = worded("forgotten", forgets.what, lang)
             yield stamp(Message(speaker=SUPERVISOR, text=text), end.turn)
             yield stamp(end, end.turn)
 

@@ -17,6 +17,8 @@ from app.assistant.said_aloud import UNASKED
 from app.assistant.turn_input import REMEMBERED
 from app.graph import Graph
 
+SETTINGS = ("zone", "language")
+
 
 @dataclass(frozen=True)
 class Forgetter:
@@ -76,18 +78,23 @@ class Forgetter:
         if left is not None:
             raise left
 
-    async def profile(self, user: str) -> None:
-        """Remove a user's forms that outlive a thread, and what was noted of their goals."""
+    async def profile(self, user: str, field: str | None = None) -> None:
+        """Remove a user's forms that outlive a thread, and what was noted of their goals; or one field of the forms."""
         remembered = {name for name, dialog in self.speakers.dialogs.items() if dialog.remember}
         for thread in await self.memory.transcript.threads_of(user):
             async with self.memory.locks.hold(thread):
                 if values := await self._values(thread):
-                    await self._write(thread, without_forms(values, user, remembered))
-        await self.memory.forget_profile(user)
+                    await self._write(thread, without_forms(values, user, remembered, field))
+        await self.memory.forget_profile(user, field)
 
     async def forget(self, user: str, what: str) -> None:
-        """Remove what the user has asked for in words: "profile", or "me"."""
-        await (self.profile(user) if what == "profile" else self.person(user))
+        """Remove what the user has asked for in words: "profile", "me", a field, or a setting."""
+        if what == "me":
+            await self.person(user)
+        elif what in SETTINGS:
+            await self.memory.forget_setting(user, what)
+        else:
+            await self.profile(user, None if what == "profile" else what)
 
     async def _heard(self, thread: str, values: State, user: str) -> Update:
         """Return what stands for the last message of a thread, if that was the user's: the last one that is left."""

@@ -203,7 +203,7 @@ def test_the_report_describes_a_dialog(settings: Settings) -> None:
         "tool": "get_acquainted",
         "tools": ["show_profile", "export_profile"],
         "observers": ["supervisor", "finished", "intent"],
-        "form": ["experience", "skills", "interests", "work"],
+        "form": ["name", "home", "experience", "skills", "interests", "work"],
         "resume": "ask",
         "version": 1,
         "languages": ["en", "ru"],

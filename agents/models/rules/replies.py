@@ -25,7 +25,7 @@ def small_talk(now: Situation) -> str | None:
     if name == "who_are_you":
         return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
     if name == "greeting" and not (now.own and now.own.form):
-        return joined(sentence("greeting", now.lang), sentence("greeted", now.lang), examples(now))
+        return joined(now.greeting, sentence("greeted", now.lang), examples(now))
     return sentence(name, now.lang)
 
 

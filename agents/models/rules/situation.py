@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from agents.models.rules.pattern import Match
 from agents.models.rules.phrasebook import Phrasebook, Source, phrasebook
-from agents.models.rules.sentences import RulesVocabulary, vocabulary
+from agents.models.rules.sentences import RulesVocabulary, sentence, vocabulary
 from agents.models.rules.types import HAND_BACK, SUPERVISOR, Helper, Result, results, text_of
 from agents.models.rules.values import Parameter, parameters
 from agents.models.rules.wishes import wishes
@@ -38,6 +38,12 @@ class Situation:
     def lang(self) -> str:
         """Return the language to answer in."""
         return str(self.scene.get("lang") or "en")
+
+    @property
+    def greeting(self) -> str:
+        """Return a greeting, by name if that is known."""
+        name = str(self.scene.get("name") or "")
+        return sentence("greeting_by_name", self.lang, name=name) if name else sentence("greeting", self.lang)
 
     @property
     def helpers(self) -> list[Helper]:

@@ -55,7 +55,7 @@ def _with_remarks(now: Situation, plan: Plan, text: str) -> Move:
 def _opening(now: Situation) -> Move:
     if any(isinstance(message, AIMessage | HumanMessage) for message in now.messages):
         return Move(joined(sentence("again", now.lang), abilities(now)))
-    parts = [sentence("greeting", now.lang), sentence("who", now.lang), sentence("connect", now.lang), abilities(now)]
+    parts = [now.greeting, sentence("who", now.lang), sentence("connect", now.lang), abilities(now)]
     helper = next((helper for helper in now.helpers if helper.form), next(iter(now.helpers), None))
     if helper is None:
         return Move(joined(*parts, by="\n"))

@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     _json(command("notes", inspect.notes, "list what was passed on to a person"))
     _tooling(command("tools", tools.list_, "list the tools; show one, try one, edit its card"))
     _indexing(command("index", document_index.list_, "your own documents for searches: add, list, remove"))
-    command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped")
+    _letting_in(command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped"))
     _ringing(command("ring", ring.ring, "ring reminders while no conversation is open, until stopped"))
     command("graph", inspect.graph, "draw the graph, as mermaid")
     _calibrating(command("calibrate", calibrate.calibrate, "fit the gate to the verdicts this installation has logged"))
@@ -123,6 +123,12 @@ def _demonstrating(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lang", type=_language, help="what to speak (default: APP_LANG)")
     parser.add_argument("--trace", action="store_true", help="show on stderr what happens in every turn")
     parser.add_argument("--fast", action="store_true", help="do not wait for a reader")
+
+
+def _letting_in(parser: argparse.ArgumentParser) -> None:
+    parts = parser.add_subparsers(metavar="COMMAND", parser_class=_Parser)
+    about = "print a link that lets its first opener talk to the bot, within an hour"
+    parts.add_parser("pair", help=about, description=about, allow_abbrev=False).set_defaults(run=_pair)
 
 
 def _setting_up(parser: argparse.ArgumentParser) -> None:
@@ -226,6 +232,10 @@ def _language(text: str) -> str:
 async def _telegram(options: Namespace, settings: Settings) -> int:
     # Its library takes half a second to import, which no other command should wait for.
     return int(await import_module("app.telegram.service").serve(options, settings))
+
+
+async def _pair(options: Namespace, settings: Settings) -> int:
+    return int(await import_module("app.telegram.pairing").pair(options, settings))
 
 
 async def _until_terminated(options: Namespace) -> int:

@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -86,9 +87,29 @@ async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) 
         _tell(words("unchanged"))
         return FAILED
     _write(choice.values, words)
+    if not options.yes and settings.telegram_bot_token is None:
+        await _set_up_telegram(settings, ask, words)
     if not options.yes and can_ring() and await _agreed("ring_offer", ask, words):
         await set_up_ring(settings, FILE, ask, words, _tell)
     return 0
+
+
+async def _set_up_telegram(settings: Settings, ask: Ask, words: Say) -> None:
+    """Ask for a bot's token until one works or none is given; show the link that lets the operator in."""
+    while token := (await ask(words("ask_telegram"), True)).strip():
+        # Its library takes half a second to import.
+        pairing = import_module("app.telegram.pairing")
+        try:
+            link = await pairing.new_link(settings, token)
+        except ConfigError as refused:
+            _tell(words("telegram_refused", why=refused))
+            continue
+        try:
+            write_env(FILE, {"TELEGRAM_BOT_TOKEN": token})
+        except OSError as fault:
+            raise ConfigError(f"{FILE}: {fault.strerror or fault}") from None
+        _tell(words("telegram_link", path=FILE, link=link))
+        return
 
 
 async def _only_ring(settings: Settings, ask: Ask | None, words: Say) -> int:

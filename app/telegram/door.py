@@ -6,9 +6,11 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 
+from agents.memory.locks import ThreadLocks
 from app.assistant import Assistant, Turn
 from app.assistant.reminder_clock import Ring, Unreachable
 from app.tasks import running
+from app.telegram.access import Access
 from app.telegram.buttons import go_on_buttons
 from app.telegram.draft import LiveAnswer
 from app.telegram.place import DOOR, Place, ThreadNames
@@ -34,9 +36,18 @@ class AnswerInMaking:
 class TelegramDoor:
     """Carry turns to the assistant and its answers to the chats; `lang` serves chats whose language is unknown."""
 
-    def __init__(self, assistant: Assistant, sender: Sender, *, lang: str, names: ThreadNames | None = None) -> None:
+    def __init__(
+        self,
+        assistant: Assistant,
+        sender: Sender,
+        *,
+        lang: str,
+        names: ThreadNames | None = None,
+        access: Access | None = None,
+    ) -> None:
         self.assistant, self.sender = assistant, sender
         self.names = names or ThreadNames()
+        self.access = access or Access(assistant.memory.store, ThreadLocks(None), frozenset())
         self.chats = Chats()
         self.answers: dict[int | str, AnswerInMaking] = {}
         """The answers that are being made, by the queue of their place."""

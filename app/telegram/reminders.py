@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from app.assistant import Assistant
 from app.assistant.reminder_clock import Ring, Unreachable
 from app.telegram.bot import ServiceBot, silent_libraries
+from app.telegram.connecting import connect
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place, ThreadNames
 from app.telegram.sender import Gone, Sender
-from app.telegram.service import connect
 from app.telegram.thread_names import read_names
 
 

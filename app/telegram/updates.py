@@ -7,12 +7,14 @@ import sqlite3
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from telegram import Bot, Message, Update, User
+from telegram.constants import ChatType
 from telegram.error import TelegramError
 
 from agents.memory.inbox_updates import StoredUpdate
+from app.slash_commands import parse
 from app.telegram.addressed import addressed, place_of
 from app.telegram.dispatch import Dispatch
 from app.telegram.door import TelegramDoor
@@ -29,9 +31,9 @@ REFUSE_EVERY = 3600.0
 class Inbox(asyncio.Queue[object]):
     """Take updates from the poller, which acknowledges an update only after `put` has returned."""
 
-    def __init__(self, door: TelegramDoor, bot: Bot, *, allowed: frozenset[int] | Literal["*"]) -> None:
+    def __init__(self, door: TelegramDoor, bot: Bot) -> None:
         super().__init__()
-        self._door, self._bot, self._allowed = door, bot, allowed
+        self._door, self._bot = door, bot
         self._key = door_of(bot.id)
         self._dispatch = Dispatch(door, bot.bot)
         self._in_hand: set[int] = set()
@@ -51,6 +53,7 @@ class Inbox(asyncio.Queue[object]):
             return
         try:
             await self._move(item)
+            await self._let_in(item)
             if (addressee := self._addressee(item)) is None:
                 return
             stored = await self._door.assistant.memory.updates.take(self._key, key_of(item), _body(item))
@@ -97,10 +100,20 @@ class Inbox(asyncio.Queue[object]):
             memory, names = self._door.assistant.memory, self._door.names
             await move(memory, self._bot.id, names, message.chat.id, message.migrate_to_chat_id)
 
+    async def _let_in(self, update: Update) -> None:
+        """Let somebody in who has opened a link with a code; in a group everybody would see the code."""
+        message, user, access = update.message, update.effective_user, self._door.access
+        if message is None or user is None or message.chat.type != ChatType.PRIVATE:
+            return
+        call = parse(message.text or "")
+        if call and call[0] == "start" and call[1] and (welcome := await access.enter(user.id, call[1])):
+            place = place_of(message, user, self._door.names)
+            self._door.attend(place, partial(self._door.remark, place, welcome))
+
     def _stop(self, stopped: Mapping[str, Any]) -> None:
         """Stop an answer at once. Nothing is stored: after a restart there is no such answer any more."""
         chat = stopped["chat"]["id"]
-        if self._allowed == "*" or chat in self._allowed:
+        if self._door.access.admits(chat):
             self._door.stop_draft(stopped["draft_id"])
 
     def _addressee(self, update: Update) -> tuple[Place, str | None] | None:
@@ -122,9 +135,9 @@ class Inbox(asyncio.Queue[object]):
                 # An administrator who hides behind the group is nobody in particular, and could be anybody.
                 self._once(place, message.sender_chat.id, "anonymous")
             return False
-        if self._allowed == "*" or user.id in self._allowed:
+        if self._door.access.admits(user.id):
             return True
-        self._once(place, user.id, "stranger" if self._allowed else "closed", id=user.id)
+        self._once(place, user.id, "stranger", id=user.id)
         return False
 
     def _once(self, place: Place, who: int, key: str, **variables: object) -> None:

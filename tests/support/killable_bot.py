@@ -12,21 +12,23 @@ import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from agents.memory.store import namespace_of
 from app.assistant import Turn
 from app.logs import log_on_stderr
 from app.settings import Settings
 from app.signals import cancelled_by
-from app.telegram import service
+from app.telegram import incoming, service
 from app.telegram.bot import ServiceBot
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_people import Echo
 from tests.support.telegram_server import TOKEN, BotApi
 
+USERS = (11, 22, 33, 44, 55, 66)
 THINKS = 0.02
 """Seconds that the model takes for an answer."""
 
@@ -80,15 +82,20 @@ class Bot:
 
 
 async def _serve(url: str, database: str) -> None:
-    """Answer messages until SIGTERM, as `python -m app telegram` does, with a model that repeats what it hears."""
+    """Answer messages until SIGTERM, as `python -m app telegram` does, with a model that repeats what it hears.
+
+    Every message is a turn of its own, so that each can be looked for.
+    """
     settings = Settings(_env_file=None, telegram_allowed_users="*")
+    incoming.WINDOW = 0.0
     with log_on_stderr(detailed=True, content=False, secret=TOKEN), cancelled_by(signal.SIGTERM):
         try:
             models = Echo(delays={"supervisor": THINKS}).models(ROLES)
-            async with (
-                stage(Path(database), models) as assistant,
-                service.open_door(assistant, ServiceBot(TOKEN, url), settings),
-            ):
+            async with stage(Path(database), models) as assistant, AsyncExitStack() as stack:
+                for user in USERS:
+                    settings_of = namespace_of(f"telegram-{user}", "settings")
+                    await assistant.memory.store.aput(settings_of, "busy", {"mode": "queue"})
+                await stack.enter_async_context(service.open_door(assistant, ServiceBot(TOKEN, url), settings))
                 await asyncio.Event().wait()
         except asyncio.CancelledError:
             return

@@ -21,6 +21,7 @@ from app.env_file import read_env, write_env
 from app.settings import Settings
 from tests.support.loopback import listening
 from tests.support.odd_provider import HEAD, Chunk, call, words
+from tests.support.telegram_server import TOKEN, BotApi
 
 Captured = pytest.CaptureFixture[str]
 CALLS = call("current_time", "{}")
@@ -68,13 +69,16 @@ class Server:
 class Person:
     """Gives prepared answers, and remembers what was asked, and what in secret."""
 
-    def __init__(self, *answers: str) -> None:
-        self.answers = list(answers)
+    def __init__(self, *answers: str, tokens: Sequence[str] = ()) -> None:
+        self.answers, self.tokens = list(answers), list(tokens)
         self.asked: list[str] = []
         self.secret: list[str] = []
 
     async def __call__(self, question: str, secret: bool) -> str:
-        """Answer a question."""
+        """Answer a question; that for a bot's token with the next token, or none."""
+        if "@BotFather" in question:
+            assert secret
+            return self.tokens.pop(0) if self.tokens else ""
         (self.secret if secret else self.asked).append(question)
         return self.answers.pop(0)
 
@@ -289,3 +293,18 @@ async def test_a_missing_package_is_named(home: Path) -> None:
     with pytest.raises(ConfigError, match="pip install langchain langchain-groq"):
         await run(model="groq:m", yes=True)
     assert not (home / ".env").exists()
+
+
+async def test_a_bot_is_connected(home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token that Telegram refuses is asked for again; one that works is written, and the link is shown."""
+    api = BotApi()
+    async with Server().open() as server, api.serving():
+        monkeypatch.setenv("TELEGRAM_API_URL", api.url)
+        person = Person("", "tiny", tokens=["1:wrong", TOKEN])
+        assert await run(person, base_url=server.url) == 0
+    told = capsys.readouterr().out
+    assert "Telegram does not accept it" in told
+    assert "https://t.me/sue_bot?start=" in told
+    assert TOKEN not in told
+    assert dotenv_values(home / ".env")["TELEGRAM_BOT_TOKEN"] == TOKEN
+    assert api.violations == []

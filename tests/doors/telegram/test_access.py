@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.scripted_assistant import ROLES, script_lines
-from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, queue_up
 from tests.support.telegram_server import BOT, BotApi
 
 
@@ -38,13 +38,14 @@ async def test_a_stranger_is_refused_once(door: Open, world: BotApi) -> None:
 
 
 async def test_nobody_is_let_in_unless_named(door: Open, world: BotApi) -> None:
-    """Without a list the bot is closed: it answers with the id to enter, once, and nothing is kept."""
+    """Without a list the bot is closed: whoever writes hears so in one line, once, and nothing is kept."""
     async with door(Echo().models(ROLES), allowed=[]) as one:
         world.says(ANN, "hello")
         (said,) = await world.until_sent(ANN, 1)
         world.says(ANN, "hello?")
         await world.until(lambda: not one.chats.is_busy(ANN))
-        assert f"TELEGRAM_ALLOWED_USERS={ANN}" in said
+        assert "only talks to people it was told of" in said
+        assert "TELEGRAM" not in said
         assert await one.assistant.threads() == []
 
 
@@ -66,7 +67,8 @@ async def test_what_is_no_text_is_told(door: Open, world: BotApi) -> None:
     """A voice message gets a sentence, an album's caption is read; a service message gets no answer."""
     sound = {"file_id": "1", "file_unique_id": "1", "duration": 3}
     photo = [{"file_id": "2", "file_unique_id": "2", "width": 9, "height": 9}]
-    async with door(Echo().models(ROLES)):
+    async with door(Echo().models(ROLES)) as one:
+        await queue_up(one, ANN)
         world.says(ANN, voice=sound)
         world.says(ANN, photo=photo, media_group_id="7", caption="look")
         world.says(ANN, photo=photo, media_group_id="7")

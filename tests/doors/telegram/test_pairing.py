@@ -1,0 +1,94 @@
+"""How people get in: a link with a code lets its opener in, once and for an hour."""
+
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from agents.errors import ConfigError
+from agents.models.script import Script
+from app.settings import Settings
+from app.telegram import access
+from app.telegram.pairing import pair
+from tests.support.scripted_assistant import ROLES
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
+from tests.support.telegram_server import TOKEN, BotApi
+
+CID = 33
+
+
+def code_of(link: str) -> str:
+    """Return the code in a link."""
+    assert link.startswith("https://t.me/sue_bot?start=")
+    return link.partition("=")[2]
+
+
+async def test_a_link_lets_its_opener_in(door: Open, world: BotApi, script: Script) -> None:
+    """Ann is let in and becomes administrator, also after a restart; the link is worth nothing to Bob."""
+    script.add(supervisor=["Hello Ann.", "Hello again.", "Hello Bob."])
+    async with door(allowed=[]) as one:
+        assert one.access.is_closed
+        code = code_of(await one.access.link("sue_bot"))
+        world.says(ANN, f"/start {code}")
+        texts = await world.until_sent(ANN, 2)
+        assert "you are its administrator" in texts[0]
+        assert texts[1] == "Hello Ann."
+        world.says(BOB, f"/start {code}")
+        assert "only talks to people" in (await world.until_sent(BOB, 1))[0]
+        assert (one.access.is_admin(ANN), one.access.is_admin(BOB)) == (True, False)
+    async with door(allowed=[]) as one:
+        assert not one.access.is_closed
+        world.says(ANN, "hello")
+        assert (await world.until_sent(ANN, 3))[2] == "Hello again."
+        world.says(BOB, f"/start {code_of(await one.access.link('sue_bot'))}")
+        assert await world.until_sent(BOB, 3)
+        assert "administrator" not in world.texts(BOB)[1]
+
+
+async def test_a_link_ends_after_an_hour(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who opens it later is a stranger."""
+    monkeypatch.setattr(access, "LASTS", -1)
+    async with door(Echo().models(ROLES), allowed=[]) as one:
+        world.says(ANN, f"/start {code_of(await one.access.link('sue_bot'))}")
+        assert "only talks to people" in (await world.until_sent(ANN, 1))[0]
+
+
+async def test_a_code_in_a_group_is_none(door: Open, world: BotApi) -> None:
+    """Everybody there would have seen it."""
+    async with door(Echo().models(ROLES), allowed=[CID]) as one:
+        code = code_of(await one.access.link("sue_bot"))
+        world.says(GROUP, f"/start@sue_bot {code}", user=ANN)
+        assert "only talks to people" in (await world.until_sent(GROUP, 1))[0]
+        assert not one.access.admits(ANN)
+
+
+async def test_the_command_prints_a_link(
+    door: Open, world: BotApi, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It works for a bot that runs meanwhile; the database does not tell the code."""
+    url = f"sqlite:///{tmp_path}/telegram.db"
+    settings = Settings(
+        _env_file=None, telegram_bot_token=SecretStr(TOKEN), telegram_api_url=world.url, database_url=url
+    )
+    async with door(Echo().models(ROLES), allowed=[]) as one:
+        assert await pair(Namespace(), settings) == 0
+        code = code_of(capsys.readouterr().out.strip())
+        assert code.encode() not in (tmp_path / "telegram.db").read_bytes()
+        world.says(ANN, f"/start {code}")
+        await world.until_sent(ANN, 2)
+        assert one.access.admits(ANN)
+
+
+async def test_a_wrong_token_prints_none(world: BotApi, tmp_path: Path) -> None:
+    """One line says what is wrong."""
+    url = f"sqlite:///{tmp_path}/telegram.db"
+    token = SecretStr("1:wrong")
+    settings = Settings(_env_file=None, telegram_bot_token=token, telegram_api_url=world.url, database_url=url)
+    with pytest.raises(ConfigError, match="does not accept"):
+        await pair(Namespace(), settings)
+    settings = Settings(
+        _env_file=None, telegram_bot_token=token, telegram_api_url="http://127.0.0.1:9", database_url=url
+    )
+    with pytest.raises(ConfigError, match="cannot be reached"):
+        await pair(Namespace(), settings)

@@ -11,6 +11,7 @@ from agents.memory.preferences import zone_of_user
 from agents.memory.reminders import Reminders
 from agents.memory.store import namespace_of
 from agents.schedule.period import period
+from agents.text.vocabulary import listening
 from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.tools.day_plan import Agenda
 from agents.tools.kept_reminders import reminders_of
@@ -28,7 +29,9 @@ async def agenda(runtime: Runtime, when: Asked = TODAY) -> Answer:
     lang, context = runtime.state["lang"], runtime.context
     assert runtime.store is not None  # the graph is always compiled with a store
     plans = await agenda_of(reminders_of(runtime), runtime.store, context.user, lang)
-    asked = period(TODAY if when == TODAY else when, "en" if when == TODAY else lang, plans.now, plans.zone)
+    asked = period(
+        TODAY if when == TODAY else when, "en" if when == TODAY else listening(when, lang), plans.now, plans.zone
+    )
     if asked is None:
         raise Refused(phrase("agenda_unclear", lang, when=when))
     view = plans.shown(asked)

@@ -17,6 +17,7 @@ from agents.schedule.parser import moment
 from agents.schedule.recurrence import daily
 from agents.schedule.reschedule import is_shift, moved
 from agents.talk import Json
+from agents.text.vocabulary import listening
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result, traits
 from agents.toolkit.undo import entered
 from agents.tools.kept_reminders import (
@@ -72,7 +73,7 @@ async def noted(when: str, runtime: Runtime, *, text: str | None = None, kind: K
         Refused: that is no time to come, or there are too many reminders.
     """
     lang, now, zone = runtime.state["lang"], present(runtime), await zone_of(runtime)
-    at = moment(when, lang, now, zone, by_day=bool(text) and kind in (None, "reminder"))
+    at = moment(when, listening(when, lang), now, zone, by_day=bool(text) and kind in (None, "reminder"))
     if at is None:
         raise await no_time(when, runtime)
     kind = kind or ("reminder" if text else "timer" if at.begun else "alarm")
@@ -119,7 +120,11 @@ async def change_reminder(
     reminder = await (_numbered(number, runtime) if number else _just_spoken_of(when, runtime))
     if reminder is None:
         return await _no_such([number or 0], runtime)
-    new = None if when is None else moved(when, lang, present(runtime), await zone_of(runtime), reminder.moment)
+    new = (
+        None
+        if when is None
+        else moved(when, listening(when, lang), present(runtime), await zone_of(runtime), reminder.moment)
+    )
     if when is not None and new is None:
         raise await no_time(when, runtime)
     await move(reminder, runtime, text=text or reminder.text, moment=new)

@@ -7,7 +7,7 @@ from langchain_core.tools import tool
 from agents.memory.preferences import Preferences
 from agents.schedule.reschedule import rezoned
 from agents.schedule.wording import clock
-from agents.text.vocabulary import vocabulary
+from agents.text.vocabulary import listening, vocabulary
 from agents.toolkit import Runtime, traits
 from agents.tools.kept_reminders import REMINDERS, listed, move, present
 from agents.tools.user_settings import SETTINGS, enter_setting
@@ -33,6 +33,7 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
 
 def _named(said: str, lang: str) -> str | None:
     """Return the zone of a name of the data base, of its city, or of a city as a language calls it; else None."""
+    lang = listening(said, lang)
     names = sorted(available_timezones())
     wanted = said.strip().replace(" ", "_").casefold()
     cities = {name.rpartition("/")[2].casefold(): name for name in names if "/" in name}

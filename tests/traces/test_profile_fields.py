@@ -107,3 +107,11 @@ async def test_a_model_is_told_name_and_home(tmp_path: Path) -> None:
         await assistant.memory.store.aput(place, "profile", {"name": "Ann", "home": "Hamburg", "work": "pilot"})
         await says(assistant, "hi")
         assert "name: Ann; home: Hamburg" in script.asked[-1].messages[-1].text
+
+
+async def test_words_are_read_in_their_own_language(tmp_path: Path) -> None:
+    """Who has asked for English answers and then writes Russian is understood, times and cities included."""
+    async with open_assistant(settings(tmp_path, "ru")) as assistant:
+        assert "English" in await says(assistant, "говори по-английски")
+        assert "Europe/Moscow" in await says(assistant, "мой часовой пояс Москва")
+        assert "tomorrow at 10" in await says(assistant, "напомни купить хлеб завтра в 10")

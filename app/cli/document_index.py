@@ -1,6 +1,8 @@
 """`python -m app index`: one's own documents for searches, added, listed and removed."""
 
+import asyncio
 import sys
+import threading
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +34,8 @@ async def add(options: Namespace, settings: Settings) -> int:
         UsageError: there is no such place, or it overlaps one that is indexed.
     """
     with _opened(settings) as index, _bar() as tell:
-        report = index_folder(index, options.path, options.url or "", tell)
+        # In a thread, so that Ctrl-C and SIGTERM are heard: the file at hand is finished, and what was read stays.
+        report = await asyncio.to_thread(index_folder, index, options.path, options.url or "", tell)
     for line in report.unreadable:
         sys.stderr.write(f"python -m app: {clean(line)}\n")
     facts = {**asdict(report), "unreadable": len(report.unreadable)}
@@ -79,9 +82,14 @@ def _bar() -> Iterator[Tell]:
     """Show on a terminal how far indexing has come; elsewhere nothing."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("", total=None)
+        task, is_over = progress.add_task("", total=None), threading.Event()
 
         def tell(done: int, total: int, name: str) -> None:
+            if is_over.is_set():
+                raise asyncio.CancelledError
             progress.update(task, completed=done, total=total, description=clean(Path(name).name))
 
-        yield tell
+        try:
+            yield tell
+        finally:
+            is_over.set()

@@ -1,9 +1,11 @@
 """Documents of one's own: read as sections, indexed step by step, found by the retriever and shown by the command."""
 
+import asyncio
 import json
 import os
 import random
 import zlib
+from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from agents.documents.indexing import HELP, index_folder, index_help, remove
 from agents.documents.markdown import markdown_sections, passages
 from agents.errors import UsageError
 from agents.memory import open_memory
-from app.cli import command_line
+from app.cli import command_line, document_index
 from app.composition.search_sources import open_retrievers
 from app.settings import Settings
 
@@ -262,3 +264,26 @@ def test_the_command_adds_lists_and_removes(
     (manual / "more" / "warranty.pdf").write_bytes(b"%PDF-1.4 broken")
     assert command_line.main(["index", "add", str(manual)]) == 1
     assert not (tmp_path / "dialogs.db").exists()
+
+
+async def test_stopped_it_keeps_what_was_read_and_goes_on_from_there(tmp_path: Path, index: DocumentIndex) -> None:
+    """Ctrl-C ends with the file at hand; the same command again reads the rest."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for number in range(300):
+        (folder / f"{number:03}.md").write_text(f"# Note {number}\n\nA text about number {number}.", "utf-8")
+    settings = Settings(_env_file=None, database_url=f"sqlite:///{index.path.with_name('try.db')}")
+    options = Namespace(path=folder, url=None, json=True)
+
+    adding = asyncio.create_task(document_index.add(options, settings))
+    while not (index.folders() and index.folders()[0].files):  # noqa: ASYNC110  # what it does is in a thread
+        await asyncio.sleep(0.01)
+    adding.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await adding
+    stopped_at = index.folders()[0].files
+    report = index_folder(index, folder, "", silent)
+
+    assert 0 < stopped_at < 300
+    assert report.unchanged >= stopped_at
+    assert report.added + report.unchanged == 300

@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from agents import retrievers
+from agents.composites.plan import read_plans
 from agents.documents.index import DocumentIndex
 from agents.errors import ConfigError
 from agents.memory import open_memory
@@ -98,6 +99,30 @@ async def test_searxng_is_asked_by_category_and_its_html_becomes_text(fetcher: F
     assert (document.title, document.text) == ("A title & more", "Text")
     assert (document.published, document.retriever) == ("2026-11-20", "news")
     assert service.asked[0].target == "/search?q=q+w&format=json&language=ru&categories=news&safesearch=1"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SEARX is None, reason="needs Debian's package searx")
+async def test_research_reads_the_pages_that_a_real_server_names(tmp_path: Path) -> None:
+    """By the settings: searx finds a page, it is fetched, its passage answers, twice from one visit."""
+    body = f"<title>Knots</title><p>{'Many boats lie here. ' * 90}</p><p>A bowline makes a loop.</p>".encode()
+    async with Service.open(Answer(body, kind="text/html")) as site:
+        row = (f"{site.url}/knots", "Knots", "About a bowline", "", "", "")
+        async with searx(tmp_path, [row]) as url:
+            settings = Settings(
+                _env_file=None,
+                search_sources=read_plans("web_research"),
+                searxng_url=url,
+                search_internal=(site.url,),
+                search_timeout=20,
+            )
+            async with open_memory(f"sqlite:///{tmp_path}/d.db") as memory, open_retrievers(settings, memory) as made:
+                [found, again] = [await made["web_research"].search("bowline", limit=2, lang="en") for _ in range(2)]
+
+    assert "A bowline makes a loop." in found.documents[0].text
+    assert found.documents[0].url == f"{site.url}/knots"
+    assert again == found
+    assert len(site.asked) == 1
 
 
 async def test_tavily_gets_its_key_and_gives_news_and_pictures(fetcher: Fetcher) -> None:

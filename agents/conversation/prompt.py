@@ -115,12 +115,7 @@ class Prompting:
         ]
         if summary := talk_of(state, speaker.name).get("summary"):
             parts.append(phrase("summed_up", lang, summary=summary))
-        if context.intent and speaker.is_supervisor:
-            parts.append(phrase("goal_noted", lang, intent=context.intent))
-        if context.about and speaker.is_supervisor:
-            labels = table("forms/profile", lang)
-            known = "; ".join(f"{labels.get(name, {}).get('label', name)}: {it}" for name, it in context.about.items())
-            parts.append(phrase("user_known", lang, known=known))
+        parts += _of_the_user(context, lang) if speaker.is_supervisor else []
         if speaker.form:
             values = form_of(state, speaker.name)
             gaps = ", ".join(missing(speaker.form, values)) or "-"
@@ -145,6 +140,14 @@ class Prompting:
         helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
         tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
         return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
+
+
+def _of_the_user(context: Context, lang: str) -> list[str]:
+    """Return what the supervisor is told of the user: the goal that was noted, the name and the home."""
+    labels = table("forms/profile", lang)
+    known = "; ".join(f"{labels.get(name, {}).get('label', name)}: {it}" for name, it in context.about.items())
+    goal = [phrase("goal_noted", lang, intent=context.intent)] if context.intent else []
+    return [*goal, *([phrase("user_known", lang, known=known)] if known else [])]
 
 
 def _listed(descriptions: Mapping[str, str]) -> str:

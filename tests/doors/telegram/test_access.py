@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.scripted_assistant import ROLES, script_lines
-from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, queue_up
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
 from tests.support.telegram_server import BOT, BotApi
 
 
@@ -67,8 +67,7 @@ async def test_what_is_no_text_is_told(door: Open, world: BotApi) -> None:
     """A voice message gets a sentence, an album's caption is read; a service message gets no answer."""
     sound = {"file_id": "1", "file_unique_id": "1", "duration": 3}
     photo = [{"file_id": "2", "file_unique_id": "2", "width": 9, "height": 9}]
-    async with door(Echo().models(ROLES)) as one:
-        await queue_up(one, ANN)
+    async with door(Echo().models(ROLES)):
         world.says(ANN, voice=sound)
         world.says(ANN, photo=photo, media_group_id="7", caption="look")
         world.says(ANN, photo=photo, media_group_id="7")

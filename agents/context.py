@@ -16,8 +16,10 @@ from agents.help.chain import HelpChain
 from agents.identifiers import Aliases
 from agents.limits import Limits
 from agents.memory import Memory
+from agents.memory.connection import Connection
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
+from agents.memory.notes import Notes
 from agents.memory.preferences import machine_zone
 from agents.memory.reminders import Reminders
 from agents.memory.undo_log import UndoLog
@@ -88,6 +90,10 @@ class Context:
     """What searches documents, by name; the first one answers where nobody names another."""
     brake: Brake = field(default_factory=Brake)
     """Stops the turn before a speaker's model is asked."""
+    notes: Notes | None = None
+    """Notes for a person; None where there are none."""
+    database: Connection | None = None
+    """The file of the conversations, for tools with tables of their own there, which they write by the `ledger`."""
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
 
@@ -129,6 +135,8 @@ def make_context(
         limits=limits or Limits(),
         undo=memory.undo,
         retrievers=retrievers or {},
+        notes=memory.notes,
+        database=memory.database,
     )
 
 

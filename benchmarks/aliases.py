@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.identifiers import MARK, AliasError, Aliases
+from agents.identifiers.json_schema import resolved
 from agents.toolkit.result import written
 from benchmarks.pieces import least_tokens
 from benchmarks.report import Row, arguments, show
@@ -53,19 +54,26 @@ class Sums:
         return Sums(*(getattr(self, sums_field.name) + getattr(other, sums_field.name) for sums_field in fields(Sums)))
 
 
-def identifiers(data: Any, schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what a schema marks, with its kind, in the order of the data."""
+def identifiers(
+    data: Any, schema: Mapping[str, Any], root: Mapping[str, Any] | None = None
+) -> Iterator[tuple[str, Any]]:
+    """Yield what a schema within a root, or the root itself, marks: with its kind, in the order of the data."""
+    root = schema if root is None else root
+    schema = resolved(schema, root)
+    schema = next((branch for branch in schema.get("anyOf", ()) if branch.get("type") != "null"), schema)
+    if data is None:
+        return
     if MARK in schema:
         yield schema[MARK], data
     elif isinstance(data, list):
         for item in data:
-            yield from identifiers(item, schema.get("items", {}))
+            yield from identifiers(item, schema.get("items", {}), root)
     elif isinstance(data, Mapping):
         named = schema.get("propertyNames", {})
         for name, value in data.items():
-            yield from identifiers(name, named)
+            yield from identifiers(name, named, root)
             inner = schema.get("properties", {}).get(name) or schema.get("additionalProperties", {})
-            yield from identifiers(value, inner)
+            yield from identifiers(value, inner if isinstance(inner, Mapping) else {}, root)
 
 
 def measure(path: Path) -> dict[str, Sums]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import observers
-from agents.events import ToolEnd
+from agents.events import ToolEnd, TurnEnd
 from agents.memory import Memory, open_memory
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
@@ -30,12 +30,12 @@ from app.assistant.turn_player import TurnPlayer
 from app.graph import build_graph
 from benchmarks.report import Row, arguments, show
 from prompts import languages
-from tests.support.shop.desk import DESK, desk
+from tests.support.shop.desk import DESK, OPERATOR, desk
 from tests.support.shop.replay_outcomes import Played, row
 from tests.support.shop.replay_reads import Reads
 from tests.support.shop.replay_script import Clerk
 from tests.support.shop.replay_tasks import Repeat, Task, tasks
-from tests.support.shop.store import FILE, digest, fill, writes
+from tests.support.shop.store import digest, fill, writes
 
 SIDE_BY_SIDE = 8
 """Tasks that are played at a time."""
@@ -46,19 +46,23 @@ def compose(memory: Memory, clerk: Clerk) -> Assistant:
     speakers, langs = desk(marked=clerk.marked), languages()
     graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)
     models = clerk.models([SUPERVISOR, "observer", DESK])
-    player = TurnPlayer(graph, memory, models, Languages("en", tuple(langs)))
+    player = TurnPlayer(graph, memory, models, Languages("en", tuple(langs)), permissions=OPERATOR)
     return Assistant(player, speakers)
 
 
 async def play(clerk: Clerk, file: Path) -> Played:
     """Play a task on a shop's file, and see what came of it."""
     played, task, ends = Played(clerk.task, clerk.marked), clerk.task, list[ToolEnd]()
-    FILE.set(file)
     async with open_memory(f"sqlite:///{file}") as memory:
         assistant = compose(memory, clerk)
         for number, text in enumerate(task.texts):
             turn = Turn(thread=task.id, text=text, lang="en", id=str(number))
-            ends += [event async for event in assistant.play(turn) if isinstance(event, ToolEnd)]
+            events = [event async for event in assistant.play(turn)]
+            while any(isinstance(event, TurnEnd) and event.waiting for event in events[-1:]):
+                # The shop asks before each change, and the customer agrees.
+                turn = Turn(thread=task.id, text="yes", lang="en", id=f"{turn.id}+")
+                events += [event async for event in assistant.play(turn)]
+            ends += [event for event in events if isinstance(event, ToolEnd)]
         snapshot = await assistant.graph.aget_state({"configurable": {"thread_id": task.id}})
     played.known = snapshot.values.get("aliases") or {}
     for end in ends:

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from agents.errors import BrokenState, ConfigError, UsageError
 from agents.memory.checkpoint_rows import Keep
 from agents.memory.checkpointer import KEPT, Saver
-from agents.memory.connection import connect, truncate
+from agents.memory.connection import Connection, connect, truncate
 from agents.memory.inbox_updates import Updates
 from agents.memory.ledger import Ledger
 from agents.memory.ledger_table import LedgerTable
@@ -54,6 +54,8 @@ class Memory:
     updates: Updates
     search_cache: SearchCache
     locks: ThreadLocks
+    database: Connection
+    """For tools that keep tables of their own in the file."""
     inode: tuple[int, int]
     """Which file was opened; another one may come to stand under its name."""
 
@@ -217,7 +219,9 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
     reminders, notes = Reminders(connection, now), Notes(connection)
     undo, updates, cache = UndoLog(connection, now), Updates(connection), SearchCache(connection, now)
     ledger, inode = Ledger(entries, locks), _inode(path)
-    return Memory(path, saver, store, transcript, reminders, ledger, notes, undo, updates, cache, locks, inode)
+    return Memory(
+        path, saver, store, transcript, reminders, ledger, notes, undo, updates, cache, locks, connection, inode
+    )
 
 
 async def _empty_log(saver: Saver) -> None:

@@ -71,6 +71,10 @@ class Connection(aiosqlite.Connection):
         outcome: T = await self._execute(_checked, work, self._conn)  # type: ignore[no-untyped-call]
         return outcome
 
+    async def inside(self, work: Work[T]) -> T:
+        """Do `work` in the transaction that the caller has begun, and return what it returns."""
+        return await self.read(work)
+
     async def write(self, work: Work[T]) -> T:
         """Do `work` in a transaction: all of it or, on any error or cancellation, nothing.
 

@@ -10,9 +10,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-import aiosqlite
-
 from agents.errors import ContractError
+from agents.memory.connection import Connection
 from agents.memory.ledger_table import LedgerTable, Write
 from agents.memory.locks import ThreadLocks
 
@@ -67,7 +66,7 @@ class Ledger:
             return outcome
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[aiosqlite.Connection]:
+    async def transaction(self) -> AsyncIterator[Connection]:
         """Give a tool that is a transaction the connection to write by; do not commit, the ledger does.
 
         What is written and the tool's answer are committed together when the tool returns; if it raises, both are

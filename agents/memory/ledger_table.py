@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 import aiosqlite
 
-from agents.memory.connection import connect, writing
+from agents.memory.connection import Connection, connect, writing
 from agents.memory.inbox import clean
 
 # An entry holds for the message that asked for the write, and until `until_ms` for every other message. `told` has for
@@ -58,7 +58,7 @@ class Write:
 class LedgerTable:
     """Keep in SQLite which writes were begun and which outcome they had; that survives a power cut."""
 
-    def __init__(self, connection: aiosqlite.Connection, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, connection: Connection, now: Callable[[], float] = time.time) -> None:
         self.connection = connection
         self._lock = asyncio.Lock()
         self._now = now

@@ -19,6 +19,7 @@ from agents.conversation.free import is_elsewhere
 from agents.conversation.screen import on_screen
 from agents.events import ToolEnd
 from agents.identifiers import Aliases
+from agents.notes import notes
 from agents.person import Heard
 from agents.questions import CHOICE, ask, called, offered, one_line, open_fields, worded
 from agents.questions.agreement import CONFIRM, agreed
@@ -122,9 +123,9 @@ def _answering(state: State, heard: Heard, speakers: Speakers) -> Change | None:
 
 def left(state: State) -> Change:
     """Take every question back, since the user said something else; each tool call gets a result."""
-    notes = {True: phrase("confirm_left", state["lang"]), False: phrase("not_chosen", state["lang"])}
+    texts = {True: phrase("confirm_left", state["lang"]), False: phrase("not_chosen", state["lang"])}
     moves = [
-        partial(_close, pending, notes[pending["kind"] == CONFIRM], ok=False, id=None)
+        partial(_close, pending, texts[pending["kind"] == CONFIRM], ok=False, id=None)
         for pending in state.get("pending", [])
     ]
     update, events = sequence(state, *moves)
@@ -142,7 +143,7 @@ def _agreeing(state: State, heard: Heard) -> Change | None:
         return {**rest, "agreed": pending}, []
     refused = phrase("confirm_refused", state["lang"], tool=pending["tool"])
     declined = [*state.get("declined", []), mark_of(pending["tool"], pending["args"])]
-    close = partial(_close, pending, refused, ok=False, id=heard["id"])
+    close = partial(_close, pending, refused, ok=False, id=heard["id"], noted=notes(trouble="declined"))
     return sequence(state, close, put({**rest, "declined": declined}), announce_open)
 
 
@@ -237,11 +238,12 @@ def _given(pending: Pending, value: object, heard: Heard, traits: Traits) -> lis
     return [give, announce_open]
 
 
-def _close(pending: Pending, text: str, state: State, *, ok: bool, id: str | None) -> Change:
+def _close(pending: Pending, text: str, state: State, *, ok: bool, id: str | None, noted: Json | None = None) -> Change:
     """Write the result of a call, under the id of the user's message: no speaker then hears the message again."""
     call, speaker = pending["call"], pending["speaker"]
     status = "success" if ok else "error"
-    message = ToolMessage(text, tool_call_id=call, name=pending["tool"], status=status, id=id)
+    about = {"tool_call_id": call, "name": pending["tool"], "status": status, "additional_kwargs": noted or {}}
+    message = ToolMessage(text, id=id, **about)
     end = ToolEnd(speaker=speaker, tool=pending["tool"], args=pending["args"], id=call, ok=ok, object=text)
     return {"talks": {speaker: {"add": [message]}}}, [end]
 

@@ -44,6 +44,8 @@ class _Brief:
         schema = resolved(schema, self.root)
         if MARK in schema:
             return self.identifier
+        if brief := schema.get("$comment"):
+            return str(brief)
         if depth > DEEPEST:
             return "…"
         if "enum" in schema:

@@ -15,7 +15,20 @@ from typing import NoReturn
 
 from agents.errors import BrokenState, ConfigError, ContractError, UsageError
 from app.assistant.storage_faults import STORAGE
-from app.cli import calibrate, demo, document_index, export, forget, import_calendar, inspect, ring, setup, talk, tools
+from app.cli import (
+    calibrate,
+    demo,
+    document_index,
+    export,
+    forget,
+    import_calendar,
+    inspect,
+    orders,
+    ring,
+    setup,
+    talk,
+    tools,
+)
 from app.cli.stdout import results_alone
 from app.settings import Settings, read_settings
 from app.signals import cancelled_by
@@ -87,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     _demonstrating(command("demo", demo.demo, "watch a conversation that shows what it can do"))
     _setting_up(command("setup", setup.setup, "connect a language model and write .env"))
     _json(command("notes", inspect.notes, "list what was passed on to a person"))
+    _ordering(command("orders", orders.list_, "the shop: who is which customer; match one, set a price, load a shop"))
     _tooling(command("tools", tools.list_, "list the tools; show one, try one, edit its card"))
     _indexing(command("index", document_index.list_, "your own documents for searches: add, list, remove"))
     _letting_in(command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped"))
@@ -210,6 +224,27 @@ def _indexing(parser: argparse.ArgumentParser) -> None:
     action("list", document_index.list_, "list what is indexed")
     removing = action("remove", document_index.remove, "take a folder, a file or help out of the index")
     removing.add_argument("path", metavar="PATH", help="as it was added; help: our help pages")
+
+
+def _ordering(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    actions = parser.add_subparsers(metavar="ACTION")
+
+    def action(name: str, run: Run, about: str, *names: str) -> argparse.ArgumentParser:
+        added = actions.add_parser(name, help=about, description=about, allow_abbrev=False)
+        for argument in names:
+            added.add_argument(argument, metavar=argument.upper(), type=_name)
+        added.set_defaults(run=run)
+        _json(added, default=argparse.SUPPRESS)
+        return added
+
+    matching = action("match", orders.match, "say which customer of the shop a user is", "user_id", "customer")
+    matching.add_argument("--device", type=_name, help="only through this door, such as terminal")
+    action("unmatch", orders.unmatch, "say that a user is no customer", "user_id")
+    pricing = action("price", orders.price, "change an item's price; those who watch it are told", "item")
+    pricing.add_argument("price", metavar="PRICE", type=float)
+    loading = action("load", orders.load, "load a shop in the schema of tau2-bench's retail environment", "file")
+    loading.add_argument("--yes", action="store_true", help="replace all records that there are")
 
 
 def _json(parser: argparse.ArgumentParser, default: object = False) -> None:

@@ -6,7 +6,6 @@
 import json
 import os
 from functools import cache
-from pathlib import Path
 
 from agents.memory import open_memory
 from app.assistant import Turn
@@ -17,7 +16,6 @@ from tests.support.places import DATA
 from tests.support.shop.replay_reads import Reads
 from tests.support.shop.replay_script import Clerk
 from tests.support.shop.replay_tasks import Task, tasks
-from tests.support.shop.store import FILE
 
 RETAIL = DATA / "tau_retail"
 
@@ -34,7 +32,6 @@ async def play(request: Request, pipe: int) -> None:
     all_tasks, reads = tasks_and_reads()
     clerk, steps = Clerk(task=all_tasks.get(request.thread, Task("", "", [], "")), reads=reads), Steps(request.step)
     count(steps)
-    FILE.set(Path(request.database))
     async with open_memory(f"sqlite:///{request.database}") as memory:
         assistant = compose(memory, clerk)
         async for event in assistant.play(Turn(thread=request.thread, text=request.text, lang="en", id=request.id)):

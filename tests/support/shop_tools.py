@@ -1,9 +1,10 @@
 """A shop for tests of the tool layer: orders to choose from, returns to write, a form, players and failures."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
-from langchain_core.tools import tool
+from langchain_core.tools import BaseTool, tool
 from pydantic import BaseModel, Field
 
 from agents.events.views import CardList, Entry, Notice
@@ -100,10 +101,11 @@ async def refund(runtime: Runtime) -> str:
 
 RETURNS: list[tuple[str, str]] = []
 """What was sent back, by whom; tests empty it."""
-TOOLS = [choose_order, ask_address, sign_in, find_orders, submit_return, refund]
+TOOLS: Sequence[BaseTool] = [choose_order, ask_address, sign_in, find_orders, submit_return, refund]
 
 
 def with_shop(speakers: Speakers) -> Speakers:
-    """Return the speakers, the planner with the tools of the shop."""
-    planner = replace(speakers.dialogs["planner"], tools=TOOLS, resume="ask")
-    return Speakers(speakers.supervisor, {**speakers.dialogs, "planner": planner})
+    """Return the speakers, the planner with the tools of this shop and no dialog of the application's own."""
+    dialogs = {name: dialog for name, dialog in speakers.dialogs.items() if name != "orders"}
+    planner = replace(dialogs["planner"], tools=TOOLS, resume="ask")
+    return Speakers(speakers.supervisor, {**dialogs, "planner": planner})

@@ -46,7 +46,8 @@ def planner(chat: Chat) -> None:
 def given(chat: Chat, tools: Sequence[BaseTool]) -> None:
     """Give the planner these tools alone."""
     planner = replace(chat.speakers.dialogs["planner"], tools=tools)
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+    there = shop_tools.with_shop(chat.speakers)
+    chat.speakers = Speakers(there.supervisor, {**there.dialogs, "planner": planner})
 
 
 def is_valid(messages: Sequence[BaseMessage]) -> bool:

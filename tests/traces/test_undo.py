@@ -20,10 +20,12 @@ from tests.conftest import Chat, told
 
 PLAN: list[Line] = [Call("plan_things", {"brief": "-"})]
 MEET: list[Line] = [Call("get_acquainted", {"brief": "-"})]
+SHOP: list[Line] = [Call("handle_orders", {"brief": "-"})]
 MILK = Call("add_todos", {"items": ["milk", "bread"]})
 MUM = Call("add_reminder", {"when": "tomorrow at 9", "text": "call mum"})
 DAD = Call("add_reminder", {"when": "every day at 10", "text": "call dad"})
 TIMER = Call("add_reminder", {"when": "in 20 minutes"})
+KETTLE = Call("watch_price", {"product": "kettle", "below": 20})
 NURSE = Call("fill_form", {"experience": "nurse", "skills": ["care"]})
 
 
@@ -72,6 +74,10 @@ CASES: dict[str, list[Case]] = {
             "As it was: time zone Europe/Berlin.",
         ),
     ],
+    "watch_price": [Case(KETTLE, (), "Gone again: Electric Kettle, under €20.00.")],
+    "stop_price_watch": [
+        Case(Call("stop_price_watch", {"product": "kettle"}), (KETTLE,), "Back again: Electric Kettle, under €20.00.")
+    ],
     "change_language": [Case(Call("change_language", {"language": "ru"}), (), "As it was: language English.")],
     "fill_form": [
         Case(NURSE, (), "Gone again: experience: nurse; skills: care."),
@@ -108,7 +114,7 @@ def test_every_writing_tool_can_be_taken_back_or_says_that_it_cannot() -> None:
 @pytest.mark.parametrize(("speaker", "case"), [*cases()])
 async def test_a_write_is_taken_back(chat: Chat, speaker: str, case: Case) -> None:
     """After a restart (each message is one) all is as it was; the answer says what came back; once more is nothing."""
-    begin: dict[str, list[Line]] = {"planner": PLAN, "profile": MEET, "supervisor": []}
+    begin: dict[str, list[Line]] = {"planner": PLAN, "profile": MEET, "orders": SHOP, "supervisor": []}
     before: list[Line] = [line for call in case.before for line in (call, "Noted.")]
     chat.expects(supervisor=begin[speaker], observer=["stay"] * 9)
     chat.expects(**{speaker: ["What is it?", *before, case.call, "Noted."]})

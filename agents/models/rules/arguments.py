@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.models.rules.identifiers import getter, getting, is_getter, spelled_out, was_got
 from agents.models.rules.lists import choosing, listing, number_in, plain_number, reading, readings, refer
 from agents.models.rules.pattern import Match
 from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.times import time_in
 from agents.models.rules.types import Call
-from agents.models.rules.values import Parameter, clean, items, named, vague
+from agents.models.rules.values import IDENTIFIERS, Parameter, clean, items, named, vague
 
 
 class NeedsListing(Exception):
@@ -64,18 +65,20 @@ class Filler:
     def add(self, plan: Plan, tool: str, raw: Mapping[str, str], known: Mapping[str, Any] | None = None) -> None:
         """Add a tool's calls to the plan, or the question for what is missing."""
         parameters = self.now.tools.get(tool, {})
-        args = dict(known or {})
+        args = {**(known or {}), **_spelled(parameters, raw)}
         for name, parameter in parameters.items():
-            if name not in raw or self._says_nothing(parameter, raw[name]):
+            if name not in raw or parameter.kind in IDENTIFIERS or self._says_nothing(parameter, raw[name]):
                 continue
             try:
-                args[name] = self.value(tool, parameter, raw[name])
+                if (value := self.value(tool, parameter, raw[name])) != "":
+                    args[name] = value
             except Unclear as unclear:
                 plan.remarks.append(str(unclear))
                 if _is_choosable(parameter) and not plan.calls:
                     plan.asks = {"tool": tool, "slot": name, "args": args}
                 return
-        missing = _missing_of(parameters, args)
+        args |= self._got(tool, parameters, args, raw)
+        missing = None if is_getter(tool, parameters) else _missing_of(parameters, args)
         if missing and (number := self._pointed_at(tool, parameters[missing], is_vague=missing in raw)) is not None:
             numbered = {**args, missing: number}
             args = {name: numbered[name] for name in parameters if name in numbered}
@@ -108,6 +111,30 @@ class Filler:
                 raise Unclear(asking(parameter.name, self.now.lang))
             return when
         return items(raw, words) if parameter.kind == "texts" else clean(raw, words)
+
+    def _got(
+        self, tool: str, parameters: Mapping[str, Parameter], args: Mapping[str, Any], raw: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Return what the user has chosen or filled in of the arguments that are missing; else let them do so next.
+
+        Raises:
+            NeedsChoice: the user has to be asked by a tool.
+            NeedsListing: they were, and nothing came of it.
+        """
+        got: dict[str, Any] = {}
+        said = {name: text for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
+        for name, parameter in parameters.items():
+            tool_to_ask = getter(self.now, parameter)
+            if name in args or name in got or tool_to_ask is None or not (parameter.required or name in said):
+                continue
+            value = was_got(self.now, parameter)
+            if not value and any(result.call.name == tool_to_ask for result in self.now.results):
+                raise NeedsListing(tool_to_ask)
+            if not value:
+                plain = {name: text for name, text in said.items() if not self._says_nothing(parameters[name], text)}
+                raise NeedsChoice(getting(self.now, tool, tool_to_ask, {**args, **got}, plain))
+            got |= value
+        return {name: value for name, value in got.items() if name in parameters}
 
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
         if parameter.name == "queries":
@@ -161,12 +188,19 @@ class Filler:
         raise NeedsChoice(Call(chooser, {"numbers": list(numbers)}))
 
 
+def _spelled(wanted: Mapping[str, Parameter], raw: Mapping[str, str]) -> dict[str, Any]:
+    """Return the identifiers that the user wrote out, by parameter."""
+    ids = {name: spelled_out(text) for name, text in raw.items() if wanted[name].kind in IDENTIFIERS}
+    return {name: [id] if wanted[name].kind == "ids" else id for name, id in ids.items() if id}
+
+
 def _missing_of(wanted: Mapping[str, Parameter], args: Mapping[str, Any]) -> str | None:
     """Return the first parameter to ask for; a call that leaves out everything optional would do nothing."""
     needed = [name for name, parameter in wanted.items() if parameter.required]
-    if absent := next((name for name in needed if args.get(name) in (None, [], "")), None):
+    if absent := next((name for name in needed if args.get(name) in (None, [])), None):
         return absent
-    spare = [name for name, parameter in wanted.items() if not parameter.required and parameter.optional]
+    # An identifier that may be left out stands for what is the user's own.
+    spare = [name for name, it in wanted.items() if not it.required and it.optional and it.kind not in IDENTIFIERS]
     if any(wanted[name].kind not in ("number", "numbers") for name in needed):
         return None
     return spare[0] if spare and not any(name in args for name in spare) else None

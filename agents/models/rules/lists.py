@@ -39,7 +39,7 @@ def choosing(now: Situation, tool: str) -> str | None:
 
 def choosers(now: Situation) -> list[str]:
     """Return the tools that let the user choose."""
-    return [name for name in now.tools if name.startswith("choose")]
+    return [name for name in now.tools if name.startswith(("choose_", "ask_"))]
 
 
 def number_in(text: str) -> int | None:

@@ -66,7 +66,9 @@ def told(results: Iterable[Result], lookups: Iterable[str], lang: str) -> str:
     acted = [result for result in made if result.call.name not in reading]
     lines, listed = [], ""
     for result in acted or made[-1:]:
-        if result.broken:
+        if result.declined:
+            lines.append(sentence("cancelled", lang))
+        elif result.broken:
             lines.append(joined(sentence("broken", lang), result.text))
         elif result.call.name == SEARCH:
             lines.append(sentence("nothing_found", lang) if result.failed else quotations(result.text, lang))

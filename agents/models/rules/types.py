@@ -61,6 +61,8 @@ class Result:
     failed: bool
     broken: bool = False
     """Whether the tool itself failed; the text is then only what help said of it."""
+    declined: bool = False
+    """Whether the user was asked before it ran, and said no."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ def _result(call: Call, message: ToolMessage) -> Result:
     if notes_of(message).get("trouble") in ("failed", "arguments", "unknown"):
         # The words that came back say what a model is to do, which is nothing to read out.
         return Result(call, notes_of(message).get("rescued") or "", failed=True, broken=True)
-    return Result(call, text_of(message), message.status == "error")
+    declined = notes_of(message).get("trouble") == "declined"
+    return Result(call, text_of(message), message.status == "error", declined=declined)
 
 
 def text_of(message: BaseMessage) -> str:

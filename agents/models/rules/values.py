@@ -10,7 +10,9 @@ from agents.text.stems import plain
 from agents.text.stems import words as words_of
 from agents.text.vocabulary import Vocabulary
 
-Kind = Literal["text", "texts", "number", "numbers", "flag", "choice", "time"]
+Kind = Literal["text", "texts", "number", "numbers", "flag", "choice", "time", "id", "ids"]
+IDENTIFIERS = ("id", "ids")
+"""Kinds of values that stand for a thing: its number, or itself as the user spelled it out."""
 _TYPES: dict[str, Kind] = {"string": "text", "boolean": "flag", "integer": "number", "number": "number"}
 WHEN = "when"
 """What a parameter is called that takes a time in the user's words."""
@@ -115,11 +117,14 @@ def _values(entry: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _kind(entry: Mapping[str, Any]) -> Kind:
+    if {"integer", "string"} <= {choice.get("type") for choice in entry.get("anyOf", ())}:
+        return "id"
     entry = _main(entry)
     if "enum" in entry or "const" in entry:
         return "choice"
     if entry.get("type") == "array":
-        return "numbers" if _kind(entry.get("items", {})) == "number" else "texts"
+        several: dict[Kind, Kind] = {"number": "numbers", "id": "ids"}
+        return several.get(_kind(entry.get("items", {})), "texts")
     return _TYPES.get(str(entry.get("type")), "text")
 
 

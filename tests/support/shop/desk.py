@@ -1,4 +1,4 @@
-"""The desk of a shop: its sixteen tools, with opaque identifiers marked or not, and the dialog that has them."""
+"""The dialog of the shop as it is shipped, its opaque identifiers marked or not."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,26 +8,27 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, ConfigDict, create_model
 
 from agents.identifiers import MARK
-from agents.speaker import Speaker, Speakers
-from agents.state import SUPERVISOR
+from agents.speaker import Speakers
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of, with_traits
-from app.composition import SUPERVISOR_TOOLS
-from tests.support.shop.reads import READS
-from tests.support.shop.writes import WRITES
+from agents.tools.orders.access import SERVE
+from app.permissions import ANYBODY, Permissions
+from dialogs.orders import dialog
+from tests.support.compiled import discovered
 
-TOOLS: Mapping[str, BaseTool] = {tool.name: tool for tool in [*READS, *WRITES]}
-# A prompt is found by its speaker's name, so the desk goes by the name of a dialog that has one.
-DESK = "planner"
-ENTRY = "serve_customers"
+TOOLS: Mapping[str, BaseTool] = {tool.name: tool for tool in dialog.tools}
+DESK = "orders"
+ENTRY = dialog.tool
+OPERATOR = Permissions({ANYBODY: frozenset({SERVE})})
+"""Everybody may act for every customer."""
 
 
 def desk(*, marked: bool) -> Speakers:
-    """Return the supervisor and the dialog that serves customers."""
+    """Return the application's speakers, with identifiers as numbers or as they are."""
+    speakers, _ = discovered()
     tools = list(TOOLS.values()) if marked else [unmarked(tool) for tool in TOOLS.values()]
-    description = "Used for orders: looking up, cancelling, changing, returning and exchanging."
-    serving = Speaker(name=DESK, tool=ENTRY, description=description, tools=tools, observers=("supervisor", "finished"))
-    return Speakers(Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS), {DESK: serving})
+    serving = replace(speakers.dialogs[DESK], tools=tools)
+    return Speakers(speakers.supervisor, {**speakers.dialogs, DESK: serving})
 
 
 def unmarked(tool: BaseTool) -> BaseTool:
@@ -36,7 +37,8 @@ def unmarked(tool: BaseTool) -> BaseTool:
     assert function is not None  # all of these tools are asynchronous
     # What an annotation says beside the type is left out, the marks among it.
     hints = get_type_hints(function)
-    fields: dict[str, Any] = {name: (hints[name], ...) for name in cast(type[BaseModel], tool.args_schema).model_fields}
+    own = cast(type[BaseModel], tool.args_schema).model_fields
+    fields: dict[str, Any] = {name: (hints[name], ... if own[name].is_required() else None) for name in own}
     plain = StructuredTool.from_function(
         coroutine=function,
         name=tool.name,

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
-from tests.support.shop.reads import catalogue
-from tests.support.shop.store import Kind, Record
+from agents.shop.records import Kind
+from tests.support.shop.store import Record
 
 Named = tuple[str, str]
 """An identifier behind its kind."""
@@ -31,7 +32,8 @@ class Reads:
         """Return the read that shows an identifier; None if there is no such thing."""
         kind, id = named
         if kind == "product":
-            shown = catalogue(list(self.records["products"].values()))
+            listed = [{"name": it["name"], "product_id": it["product_id"]} for it in self.records["products"].values()]
+            shown = sorted(listed, key=itemgetter("name"))
             return Read("list_all_product_types", {}, shown) if id in self.records["products"] else None
         if kind == "user":
             user = self.records["users"].get(id)

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 
-from agents.identifiers import MARK
 from agents.identifiers.spelled_out import spelled
 from agents.models import Model, Models
 from agents.models.script import Call, Line, Script, ScriptModel
@@ -161,4 +160,5 @@ class ClerkModel(ScriptModel):
 def _written(value: Any, schema: Mapping[str, Any], numbers: Mapping[Named, int]) -> Any:
     if isinstance(value, list):
         return [_written(item, schema["items"], numbers) for item in value]
-    return numbers.get((schema[MARK], value), value) if MARK in schema else value
+    named = next(identifiers(value, schema), None)
+    return numbers.get(named, value) if named else value

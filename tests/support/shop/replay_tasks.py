@@ -33,8 +33,8 @@ class Step:
 
     @property
     def writes(self) -> bool:
-        """Whether it is the call of a tool that writes."""
-        return traits_of(TOOLS[self.tool]).effect == "write"
+        """Whether it is the call of a tool that changes the shop."""
+        return traits_of(TOOLS[self.tool]).transaction
 
     @property
     def slips(self) -> bool:

@@ -7,6 +7,7 @@ history shows it. For a small model without a cache the fitting tools can be bou
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
@@ -37,8 +38,12 @@ class Shelf:
     """The tools of one speaker that are not bound."""
 
     tools: Mapping[str, BaseTool]
-    ranker: ToolRanker
     mode: Mode = "append"
+
+    @cached_property
+    def ranker(self) -> ToolRanker:
+        """Return what finds the tools; it is trained when it is first asked, since no start should wait for it."""
+        return ToolRanker([card_of(tool) for tool in self.tools.values()])
 
     def fitting(self, state: State, messages: Sequence[AnyMessage]) -> list[BaseTool]:
         """Return the tools that fit what was just said, in the light of the conversation and the screen."""
@@ -86,7 +91,7 @@ def cards_of(tools: Sequence[BaseTool], lang: str) -> str:
 def _shelf(speaker: Speaker, mode: Mode) -> Shelf:
     bound = {tool.name for tool in at_hand(speaker)}
     tools = {tool.name: tool for tool in speaker.tools if tool.name not in bound}
-    return Shelf(tools, ToolRanker([card_of(tool) for tool in tools.values()]), mode)
+    return Shelf(tools, mode)
 
 
 def card_of(tool: BaseTool) -> Card:

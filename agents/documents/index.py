@@ -164,6 +164,8 @@ class DocumentIndex:
     @cached_property
     def _database(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        # Nobody else may read what was indexed; SQLite gives its log the mode of its file.
+        self.path.touch(0o600)
         database = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=30)
         weakref.finalize(self, database.close)
         database.execute("PRAGMA journal_mode=WAL")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import random
+import stat
 import zlib
 from argparse import Namespace
 from collections.abc import Mapping
@@ -140,6 +141,7 @@ def test_a_folder_is_indexed_step_by_step(index: DocumentIndex, manual: Path) ->
     first = index_folder(index, manual, "https://docs.example/", lambda *step: told.append(step))
 
     assert (first.added, first.unchanged, first.removed, first.unreadable) == (4, 0, 0, [])
+    assert {stat.S_IMODE(file.stat().st_mode) for file in index.path.parent.iterdir()} == {0o600}
     assert told[0] == (0, 4, "guide.md")
     assert told[-1] == (4, 4, "")
     assert found(index, "what goods come back?")[0] == "https://docs.example/guide.md#returns"

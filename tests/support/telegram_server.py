@@ -156,7 +156,7 @@ class BotApi:
             mine = [message for message in mine if message.get("message_thread_id") == topic]
         return [_shown(message) for message in mine]
 
-    async def until(self, is_so: Callable[[], object], seconds: float = 10.0) -> None:
+    async def until(self, is_so: Callable[[], object], seconds: float = 60.0) -> None:
         """Wait for something to become true."""
         for _ in range(round(seconds / STEP) + 1):
             if is_so():

@@ -31,7 +31,7 @@ async def start(world: BotApi, folder: Path, **more: str) -> Process:
 async def end(process: Process, number: signal.Signals) -> tuple[int | None, str]:
     """Send a signal; return the exit code and what was printed."""
     process.send_signal(number)
-    said = await asyncio.wait_for(process.communicate(), 20)
+    said = await asyncio.wait_for(process.communicate(), 60)
     return process.returncode, b"".join(said).decode()
 
 
@@ -61,7 +61,7 @@ async def test_a_stop_while_telegram_is_out_of_reach(world: BotApi, tmp_path: Pa
     """Without a network the bot waits for one, and still ends when it is told to."""
     process = await start(world, tmp_path, TELEGRAM_API_URL="http://127.0.0.1:9")
     assert process.stderr is not None
-    assert b"no messages from Telegram" in await asyncio.wait_for(process.stderr.readline(), 20)
+    assert b"no messages from Telegram" in await asyncio.wait_for(process.stderr.readline(), 60)
     assert (await end(process, signal.SIGTERM))[0] == 0
 
 
@@ -69,7 +69,7 @@ async def test_a_stop_while_telegram_is_out_of_reach(world: BotApi, tmp_path: Pa
 async def test_a_token_that_is_missing_or_wrong(world: BotApi, tmp_path: Path, token: str) -> None:
     """One line names the setting, and the exit code is that of a wrong setting."""
     process = await start(world, tmp_path, TELEGRAM_BOT_TOKEN=token)
-    printed = b"".join(await asyncio.wait_for(process.communicate(), 20)).decode()
+    printed = b"".join(await asyncio.wait_for(process.communicate(), 60)).decode()
     assert process.returncode == 2
     assert "TELEGRAM_BOT_TOKEN" in printed
     assert "wrong" not in printed

@@ -21,6 +21,7 @@ from app.telegram.incoming import Incoming
 from app.telegram.place import Place
 from app.telegram.quoting import quoted_in
 from app.telegram.sender import Gone
+from app.telegram.statistics import NAME, Faults, may_see, statistics
 from app.telegram.taps import answer, settle, take
 from prompts import sentence
 
@@ -31,7 +32,8 @@ REMEMBERED = 1000
 class Dispatch:
     """Have done what updates ask for; each is stored before, and closed when it is done."""
 
-    def __init__(self, door: TelegramDoor, bot: User) -> None:
+    def __init__(self, door: TelegramDoor, bot: User, faults: Faults) -> None:
+        self._faults = faults
         self._door, self._bot = door, bot
         self._incoming = Incoming(door)
         self._resumed: set[tuple[str, str]] = set()
@@ -139,9 +141,12 @@ class Dispatch:
 
     def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
         find = partial(slash_commands.run, self._door, place, name, argument, stored)
+        is_statistics = name == NAME and may_see(self._door, place)
+        if is_statistics:
+            find = partial(statistics, self._door, self._bot.id, self._faults, place)
         work = partial(give, self._door, place, stored, find)
-        if name == "stop":
-            # It must not wait for what it is to stop.
+        if name == "stop" or is_statistics:
+            # It must not wait for what it is to stop, or to tell of.
             self._door.chats.start(_unless_gone(work()))
         else:
             self._door.attend(place, work)

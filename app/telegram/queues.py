@@ -35,6 +35,11 @@ class Chats:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    @property
+    def busy(self) -> int:
+        """How many chats something is being done for."""
+        return len(self._waiting)
+
     def is_busy(self, chat: int | str) -> bool:
         """Tell whether something is being done for a chat."""
         return chat in self._waiting

@@ -9,9 +9,11 @@ import signal
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.text import Text
+from telegram import WebhookInfo
 from telegram.error import TelegramError
 from telegram.ext import Updater
 
@@ -27,8 +29,10 @@ from app.telegram.bot import ServiceBot, silent_libraries
 from app.telegram.connecting import REFUSED, connect, note, token_of
 from app.telegram.door import TelegramDoor
 from app.telegram.operator_notes import delivering
+from app.telegram.retries import retrying
 from app.telegram.sender import Sender
 from app.telegram.slash_commands import offer_menus
+from app.telegram.statistics import Faults
 from app.telegram.thread_names import read_names
 from app.telegram.updates import WANTED, Inbox
 from prompts import sentence
@@ -82,7 +86,9 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             access = Access(assistant.memory.store, assistant.memory.locks, settings.telegram_allowed_users)
             door = TelegramDoor(assistant, Sender(bot, names), lang=settings.app_lang, names=names, access=access)
             await door.access.read()
-            inbox = Inbox(door, bot)
+            faults = Faults()
+            stack.enter_context(faults.counting())
+            inbox = Inbox(door, bot, faults)
             updater = Updater(bot, inbox)
             await stack.enter_async_context(updater)
             stack.push_async_callback(door.chats.close, PATIENCE)
@@ -93,9 +99,19 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             if (chat := settings.help_operator_chat) is not None:
                 notes = assistant.memory.notes
                 await stack.enter_async_context(delivering(notes, bot, chat, settings.app_lang))
+            await _warn_of_webhook(bot)
             stack.push_async_callback(_stop_polling, updater)
             await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=note)
             yield door
+
+
+async def _warn_of_webhook(bot: ServiceBot) -> None:
+    """Say that another service's webhook ends here: Telegram brings messages one way alone."""
+    info: WebhookInfo = await retrying(note)(bot.get_webhook_info)
+    if info.url:
+        # Not the whole address: it may hold a secret.
+        host = urlsplit(info.url).hostname
+        LOG.warning("the bot had a webhook at %s; it is deleted, because messages are asked for from now on", host)
 
 
 async def _stop_polling(updater: Updater) -> None:

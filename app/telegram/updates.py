@@ -19,6 +19,7 @@ from app.telegram.addressed import addressed, place_of
 from app.telegram.dispatch import Dispatch
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
+from app.telegram.statistics import Faults
 from app.telegram.thread_names import door_of, move
 
 LOG = logging.getLogger(__name__)
@@ -31,11 +32,11 @@ REFUSE_EVERY = 3600.0
 class Inbox(asyncio.Queue[object]):
     """Take updates from the poller, which acknowledges an update only after `put` has returned."""
 
-    def __init__(self, door: TelegramDoor, bot: Bot) -> None:
+    def __init__(self, door: TelegramDoor, bot: Bot, faults: Faults) -> None:
         super().__init__()
         self._door, self._bot = door, bot
         self._key = door_of(bot.id)
-        self._dispatch = Dispatch(door, bot.bot)
+        self._dispatch = Dispatch(door, bot.bot, faults)
         self._in_hand: set[int] = set()
         """The rows that this process has taken up."""
         self._refused: dict[int, float] = {}

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from agents.schedule import Moment
 from agents.schedule.days import KINDS as DAYS
-from agents.schedule.grammar import read
+from agents.schedule.grammar import pieces_in, read
 from agents.schedule.lexicon import Pieces
 from agents.schedule.parser import EARLY, meant
 from agents.schedule.problem import Problem, problem_of
@@ -43,7 +43,7 @@ def items(text: str, lang: str, now: datetime, zone: ZoneInfo) -> list[Item]:
 def _item(part: str, lang: str, day: Pieces, now: datetime, zone: ZoneInfo) -> Item:
     reading = read(part, lang)
     if reading is None:
-        return Item(part)
+        return Item(part, problem=Problem("unclear") if pieces_in(part, lang) else None)
     pieces = dict(reading.pieces)
     if pieces.keys() <= TIMES - {"daily"}:
         pieces |= day

@@ -46,6 +46,8 @@ class StandIn:
         self.typed = TypedFile(Path(os.devnull))
         """Where the REPL keeps what is typed."""
         self.forgetting = StandInForgetting()
+        self.day = ""
+        """What is on today."""
         self.languages: dict[str, str] = {}
         """By user, the language they have asked for."""
         self._turns = list(turns)
@@ -58,8 +60,8 @@ class StandIn:
         return cast(Assistant, self)
 
     async def today(self, user: str, lang: str, *, if_any: bool = False) -> str:
-        """Return an empty day."""
-        return ""
+        """Return the day that was laid out."""
+        return self.day
 
     async def play(self, turn: Turn) -> AsyncIterator[Event]:
         """Yield the next turn's events, numbered; nothing but a message is left when it is stopped."""

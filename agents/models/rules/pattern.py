@@ -134,10 +134,10 @@ class Pattern:
         if (fit := self.regex.fullmatch(text.line)) is None:
             return None
         slots = {slot: text.piece(*fit.span(slot)) for slot in fit.groupdict()}
-        if WHEN in slots and time_in(slots[WHEN], vocabulary(text.lang)) is None:
-            return None
         if WHEN in slots:
             slots[WHEN] = self._when(slots[WHEN], text.lang)
+            if time_in(slots[WHEN], vocabulary(text.lang)) is None:
+                return None
         closed = ((slot, values_of(slot, text.lang)) for slot in slots)
         return slots if all(not values or tuple(words(slots[slot])) in values for slot, values in closed) else None
 

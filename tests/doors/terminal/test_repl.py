@@ -71,6 +71,15 @@ async def test_a_new_thread_greets_first(keys: PipeInput) -> None:
     assert shown.index("Welcome") < shown.index("Nice")
 
 
+async def test_a_visit_begins_with_the_day(keys: PipeInput) -> None:
+    """What is on today stands before the first prompt, and behind `/today`."""
+    stand_in = StandIn(lines=SAID)
+    stand_in.day = "Today, Friday, 20 November\n10 am  dentist"
+    shown, _ = await talk(stand_in, keys, "/today" + ENTER, CTRL_D)
+    assert shown.count("10 am  dentist") == 2
+    assert stand_in.heard == []
+
+
 async def test_a_dialog_is_named_when_it_speaks(keys: PipeInput) -> None:
     """The supervisor needs no name, a dialog shows its own."""
     stand_in = StandIn(says("One"), says("Two", "profile"), lines=SAID)

@@ -36,6 +36,7 @@ def at(text: str, lang: str = "en") -> Moment:
         ("en", "lunch at 1, gym at 7 and read", [("lunch", "20 13:00"), ("gym", "20 19:00"), ("read", "")]),
         ("en", "dentist at 9, milk", [("dentist at 9", "past"), ("milk", "")]),
         ("en", "tomorrow: run at 7, bread", [("run", "21 07:00"), ("bread", "")]),
+        ("en", "lunch at noon at 1, milk", [("lunch at noon at 1", "unclear"), ("milk", "")]),
         ("en", "meeting at 25:00", [("meeting at 25:00", "no_hour")]),
         ("en", "walk the dog tomorrow at 8, at noon", [("walk the dog", "21 08:00"), ("at noon", "unclear")]),
         ("ru", "врач в 11, продукты и забрать детей в 15:30", [("врач", "20 11:00"), ("продукты", ""), ("забрать детей", "20 15:30")]),  # noqa: E501  # a row of a table

@@ -24,7 +24,7 @@ async def show_profile(runtime: Runtime) -> str:
     labels = table("forms/profile", lang)
     unknown = [str(entry["label"]) for name, entry in labels.items() if not form.get(name)]
     rest = phrase("profile_unknown", lang, fields=", ".join(unknown)) if unknown else ""
-    return "\n".join(part for part in (*shown, rest) if part)
+    return "\n\n".join(filter(None, ("\n".join(filter(None, shown)), rest)))
 
 
 @traits(private=True)

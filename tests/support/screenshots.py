@@ -71,7 +71,7 @@ def _say(terminal: Terminal, *messages: str) -> None:
         terminal.wait_for(PROMPT)
         terminal.type(f"{message}\r")
     terminal.wait_for(PROMPT)
-    terminal.wait_for(" out ")
+    terminal.wait_for("thread me ")
 
 
 def take_over(terminal: Terminal) -> None:

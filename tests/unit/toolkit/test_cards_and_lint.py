@@ -93,10 +93,12 @@ def test_a_card_shows_what_a_model_sees() -> None:
 def test_everybody_has_help_and_a_way_out() -> None:
     """Tools of the protocol have cards, too: one for all who have them."""
     speakers, _ = discover()
-    assert card_of("assistant_help", speakers).owners == ["supervisor", "planner", "profile", "research"]
+    assert card_of("assistant_help", speakers).owners == ["supervisor", *speakers.dialogs]
     assert card_of("hand_back", speakers).kind == "hand-over"
     assert card_of("plan_things", speakers).kind == "hand-over"
     assert list(card_of("fill_form", speakers).parameters["properties"]) == [
+        "name",
+        "home",
         "experience",
         "skills",
         "interests",

@@ -31,7 +31,7 @@ async def test_a_failing_service_does_not_end_the_turn(chat: Chat, service: Open
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "The shop is closed."])
     patience = 0.2 if fault == "no patience" else 10
     async with service(FAULTS[fault], timeout=patience):
-        trace = await chat.says("What did I order?")
+        trace = await chat.says("What did I buy here?")
     assert phrase("tool_failed", "en", tool="find_orders") in trace
     assert [event.text for event in chat.events if isinstance(event, Message)] == ["The shop is closed."]
 
@@ -40,7 +40,7 @@ async def test_a_busy_service_is_asked_again(chat: Chat, service: Open) -> None:
     """A read is tried again after what Retry-After says."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Two."])
     async with service(Answer(status=429, headers={"Retry-After": "0"}), Answer(status=502), Answer(ORDERS)) as asked:
-        assert FOUND in await chat.says("What did I order?")
+        assert FOUND in await chat.says("What did I buy here?")
     assert len(asked.asked) == 3
 
 
@@ -54,6 +54,6 @@ async def test_a_service_that_is_gone_may_come_back(
     async with Service.open(Answer(ORDERS)) as service:
         pass
     async with opened(tmp_path, chat.speakers, http=shop(service.url)) as chat.speakers:
-        assert phrase("tool_failed", "en", tool="find_orders") in await chat.says("What did I order?")
+        assert phrase("tool_failed", "en", tool="find_orders") in await chat.says("What did I buy here?")
         async with Service.open(Answer(ORDERS), port=service.port):
             assert FOUND in await chat.says("try once more to find what I have ordered")

@@ -44,7 +44,7 @@ FAULTS: dict[str, tuple[Break, str]] = {
     ),
     "no such dialog": (
         puts("find_orders", speaker="plannr"),
-        "tools.find_orders.speaker: there is no 'plannr'; there are supervisor, planner, profile",
+        "tools.find_orders.speaker: there is no 'plannr'; there are supervisor, orders, planner, profile, research",
     ),
     "a name that is taken": (
         puts("find_orders", name="add_todos"),
@@ -91,8 +91,8 @@ FAULTS: dict[str, tuple[Break, str]] = {
         "tools.submit_return: a write without a `key` is tried once",
     ),
     "a selector without options": (
-        lambda b: tool(b, "choose_order").pop("options"),
-        "tools.choose_order: a selector has `options`",
+        lambda b: tool(b, "choose_purchase").pop("options"),
+        "tools.choose_purchase: a selector has `options`",
     ),
     "a header that routes": (
         lambda b: tool(b, "find_orders")["parameters"].update(w={"in": "header", "name": "Host"}),
@@ -156,7 +156,9 @@ async def test_the_files_secret_may_stand_in_env(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_text("SHOP_TOKEN=from-file\n")
     async with opened(tmp_path, discover()[0], http=shop("http://127.0.0.1:9")) as speakers:
-        assert {"find_orders", "choose_order", "submit_return"} <= {t.name for t in speakers.dialogs["planner"].tools}
+        assert {"find_orders", "choose_purchase", "submit_return"} <= {
+            t.name for t in speakers.dialogs["planner"].tools
+        }
 
 
 async def test_the_document_is_a_file_as_it_stands(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ async def test_a_service_that_repeats_its_key_is_not_quoted(
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "No."])
     body = {"orders": [{"id": "1", "title": f"bad key {quoted}"}], "error": {"message": f"bad key {quoted}"}}
     async with service(Answer(body, status=status)):
-        trace = await chat.says("What did I order?")
+        trace = await chat.says("What did I buy here?")
 
     assert "bad key <secret>" in trace
     everything = [*map(str, chat.events), *(str(event.plain()) for event in chat.events), caplog.text]
@@ -48,7 +48,7 @@ async def test_what_the_file_sends_unseen_is_not_told_in_a_refusal(
         described: dict[str, Any] = shop(service.url)
         described["tools"][0]["parameters"]["size"] = {"in": "query", "name": "key", "fixed": "laptops"}
         async with opened(tmp_path, chat.speakers, http=described) as chat.speakers:
-            await chat.says("What did I order?")
+            await chat.says("What did I buy here?")
 
     assert "key=laptops" in service.asked[0].target
     refused, found = (event.object for event in chat.events if isinstance(event, ToolEnd))

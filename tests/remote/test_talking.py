@@ -24,11 +24,11 @@ async def test_a_service_is_a_tool(chat: Chat, service: Open) -> None:
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e & co/ü"}), "Two."])
     async with service(Answer(ORDERS)) as asked:
         assert told(f"""
-            user: What did I order?
+            user: What did I buy here?
             supervisor -> planner
             planner.find_orders(word='e & co/ü') = {FOUND}
             view: cards Your orders
-        """) == await chat.says("What did I order?")
+        """) == await chat.says("What did I buy here?")
     [cards] = [event for event in chat.events if isinstance(event, CardList)]
     assert [(entry.label, entry.detail, entry.id) for entry in cards.entries] == [
         ("Blue shoes", "60 €", "0b7e-6f0a"),
@@ -55,7 +55,7 @@ async def test_a_trusted_header_takes_any_name(chat: Chat, service: Open) -> Non
     """A user whose id is not ASCII is told to the service in escaped form."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Two."])
     async with service(Answer(ORDERS), headers={"X-User": {"trusted": "user"}}) as asked:
-        assert FOUND in await chat.says("What did I order?", user="анна")
+        assert FOUND in await chat.says("What did I buy here?", user="анна")
 
     [request] = asked.asked
     assert request.headers["x-user"] == "%D0%B0%D0%BD%D0%BD%D0%B0"
@@ -67,7 +67,7 @@ async def test_a_user_that_fits_no_address_is_not_shown_to_the_model(chat: Chat,
     """What the system sets is neither sent to another path nor named to a model, which could not mend it."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "I cannot."])
     async with service(Answer(ORDERS)) as asked:
-        trace = await chat.says("What did I order?", user=user)
+        trace = await chat.says("What did I buy here?", user=user)
 
     assert phrase("tool_failed", "en", tool="find_orders") in trace
     assert (user in trace, asked.asked) == (False, [])
@@ -77,7 +77,7 @@ async def test_a_description_is_in_the_users_language(chat: Chat, service: Open)
     """The model is told of a remote tool in the language of the conversation, as the file has it."""
     chat.expects(supervisor=BEGIN, planner=["Слушаю."])
     async with service(Answer(ORDERS)):
-        await chat.says("Что я заказывал?", lang="ru")
+        await chat.says("Что я тут покупал?", lang="ru")
 
     assert "Найти заказы пользователя по слову." in chat.script.asked[-1].prefix
 
@@ -137,20 +137,20 @@ async def test_wrong_arguments_are_not_sent(chat: Chat, service: Open) -> None:
     """The model is told what is wrong with its arguments, and no request is made."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "x" * 101}), "I cannot."])
     async with service(Answer(ORDERS)) as asked:
-        assert "word: String should have at most 100 characters" in await chat.says("What did I order?")
+        assert "word: String should have at most 100 characters" in await chat.says("What did I buy here?")
     assert asked.asked == []
 
 
 async def test_candidates_come_from_a_service(chat: Chat, service: Open) -> None:
     """A remote selector waits for the user, who may say it in words; the model gets the one that was meant."""
-    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "The hat, then."])
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_purchase"), "The hat, then."])
     async with service(Answer(ORDERS)):
         assert told("""
             user: I want to send something back
             supervisor -> planner
             selector: Which order? [Blue shoes | Red hat]
             user: the cheap one
-            planner.choose_order() = {"id":1,"name":"Red hat","price":15.0}
+            planner.choose_purchase() = {"id":1,"name":"Red hat","price":15.0}
             planner: The hat, then.
         """) == await chat.says("I want to send something back", "the cheap one")
     [question] = [event for event in chat.events if isinstance(event, Interrupt)]
@@ -162,13 +162,13 @@ async def test_candidates_come_from_a_service(chat: Chat, service: Open) -> None
 
 async def test_an_empty_list_is_a_result(chat: Chat, service: Open) -> None:
     """No candidates and no orders are results, not failures."""
-    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), Call("choose_order"), "None."])
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), Call("choose_purchase"), "None."])
     async with service(Answer({"orders": []})):
-        trace = await chat.says("What did I order?")
-    assert "planner.find_orders(word='e') = []\nplanner.choose_order() = []\nplanner: None." in trace
+        trace = await chat.says("What did I buy here?")
+    assert "planner.find_orders(word='e') = []\nplanner.choose_purchase() = []\nplanner: None." in trace
 
 
-@pytest.mark.parametrize(("lang", "text"), [("en", "what did I order"), ("ru", "что я заказывал?")])
+@pytest.mark.parametrize(("lang", "text"), [("en", "what did I buy here"), ("ru", "что я тут покупал?")])
 async def test_examples_are_understood_without_a_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lang: str, text: str
 ) -> None:
@@ -191,7 +191,7 @@ async def test_a_breaker_has_a_form_filled_in(chat: Chat, tmp_path: Path) -> Non
         "services": {},
         "tools": [
             {
-                "name": "ask_address",
+                "name": "ask_way",
                 "speaker": "planner",
                 "description": "Let the user fill in an address.",
                 "path": "/address",
@@ -201,10 +201,10 @@ async def test_a_breaker_has_a_form_filled_in(chat: Chat, tmp_path: Path) -> Non
             }
         ],
     }
-    chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "Noted."])
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_way"), "Noted."])
     async with Service.open(Answer({"town": "Rome"})) as asked:
         body["services"] = {"shop": {"url": asked.url, "internal": True}}
         async with opened(tmp_path, chat.speakers, http=body) as chat.speakers:
             trace = await chat.says("Send it back", "street: Via Appia\nnumber: 7")
     assert "breaker: Where do you live in Rome?" in trace
-    assert 'planner.ask_address() = {"street":"Via Appia","number":7}\nplanner: Noted.' in trace
+    assert 'planner.ask_way() = {"street":"Via Appia","number":7}\nplanner: Noted.' in trace

@@ -76,9 +76,12 @@ def _profile() -> list[BaseTool]:
         skills: list[str] | None = None,
         interests: list[str] | None = None,
         work: str | None = None,
+        name: str | None = None,
+        home: str | None = None,
     ) -> str:
         """Note what the user told about themselves."""
-        told = {"experience": experience, "skills": skills, "interests": interests, "work": work}
+        about = {"name": name, "home": home}
+        told = {"experience": experience, "skills": skills, "interests": interests, "work": work, **about}
         _Seat.things.form |= {name: value for name, value in told.items() if value is not None}
         return "Noted."
 

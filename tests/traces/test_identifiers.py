@@ -157,7 +157,7 @@ async def test_a_known_number_is_the_number(chat: Chat) -> None:
 def test_a_schema_allows_both() -> None:
     """What the model gives is a number or a text, without a choice within a choice; what it gets is a number.
 
-    The built-in rules go on looking for numbers.
+    The built-in rules take it for an identifier.
     """
 
     @tool
@@ -170,4 +170,4 @@ def test_a_schema_allows_both() -> None:
     assert shown(parameters(send), is_argument=True)["properties"]["pieces"]["propertyNames"] == {"anyOf": both}
     assert shown(schema_of(traits_of(prices).result))["propertyNames"] == {"pattern": r"^\d+$"}
     read = values.parameters({"parameters": shown(parameters(look), is_argument=True)})
-    assert [read["order"].kind, read["orders"].kind] == ["number", "numbers"]
+    assert [read["order"].kind, read["orders"].kind] == ["id", "ids"]

@@ -11,7 +11,7 @@ from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.times import time_in
 from agents.models.rules.types import Call
-from agents.models.rules.values import IDENTIFIERS, Parameter, clean, items, named, vague
+from agents.models.rules.values import IDENTIFIERS, QUERIES, Parameter, clean, items, named, vague
 
 
 class NeedsListing(Exception):
@@ -137,7 +137,7 @@ class Filler:
         return {name: value for name, value in got.items() if name in parameters}
 
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
-        if parameter.name == "queries":
+        if parameter.name == QUERIES:
             # "Reminders" is no to-do, but may well be looked up.
             return not set(self.now.words.stems(raw)) - self.now.words.stop
         points = parameter.kind in ("number", "numbers") and self.now.words.means(raw, "references.it")

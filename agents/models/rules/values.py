@@ -14,6 +14,8 @@ Kind = Literal["text", "texts", "number", "numbers", "flag", "choice", "time", "
 IDENTIFIERS = ("id", "ids")
 """Kinds of values that stand for a thing: its number, or itself as the user spelled it out."""
 _TYPES: dict[str, Kind] = {"string": "text", "boolean": "flag", "integer": "number", "number": "number"}
+QUERIES = "queries"
+"""What a parameter is called that takes what is to be looked up."""
 WHEN = "when"
 """What a parameter is called that takes a time in the user's words."""
 QUOTED = re.compile(r'"([^"]+)"|«([^»]+)»|“([^”]+)”')
@@ -136,6 +138,9 @@ def _separator(words: Vocabulary) -> re.Pattern[str]:
 def is_plain(text: str, slot: str, words: RulesVocabulary, *, of_form: bool = False) -> bool:
     """Tell whether what stands in a slot names things and is no sentence; in doubt it is not, as it is written down."""
     if slot in (*REFERRING, WHEN) or words.phrases(f"values.{slot}"):
+        return True
+    if slot == QUERIES and words.asks(text):
+        # "How to make tea" is no to-do, but may well be looked up.
         return True
     if vague(text, words):
         return not of_form

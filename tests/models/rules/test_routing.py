@@ -67,10 +67,10 @@ SMALL_TALK: list[tuple[Lang, str]] = [
     *(("en", text) for text in ("The weather is nice today", "tell me a joke", "asdf qwer", "who are you?", "lol")),
     *(("en", text) for text in ("I like milk", "I need to call the dentist tomorrow", "I'm a nurse")),
     *(("ru", text) for text in ("мне нравится молоко", "надо позвонить стоматологу завтра", "я медсестра")),
-    *(("en", text) for text in ("never mind", "let's talk about something else", "My name is Anna")),
+    *(("en", text) for text in ("never mind", "let's talk about something else")),
     *(("ru", text) for text in ("Привет!", "как дела?", "спасибо!", "ок", "нет", "я устал", "я тебя люблю")),
     *(("ru", text) for text in ("погода сегодня хорошая", "расскажи анекдот", "фыва олдж", "кто ты?", "ыыы")),
-    *(("ru", text) for text in ("неважно", "давай поговорим о другом", "меня зовут Анна")),
+    *(("ru", text) for text in ("неважно", "давай поговорим о другом")),
 ]
 
 

@@ -19,14 +19,17 @@ def at_home(house: Path) -> None:
 
 @pytest.fixture
 def with_shop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the planner the tools of a shop, and them their cards."""
+    """Give the planner the tools of a shop, and them their cards, in place of other tools of their names."""
     discover = composition.discover
 
     def discover_more() -> tuple[Speakers, dict[str, Observer]]:
         speakers, watching = discover()
         planner = speakers.dialogs["planner"]
         more = replace(planner, tools=[*planner.tools, *shop_tools.TOOLS])
-        return replace(speakers, dialogs={**speakers.dialogs, "planner": more}), watching
+        orders = speakers.dialogs["orders"]
+        names = {entry.name for entry in shop_tools.TOOLS}
+        rest = replace(orders, tools=[entry for entry in orders.tools if entry.name not in names])
+        return replace(speakers, dialogs={**speakers.dialogs, "orders": rest, "planner": more}), watching
 
     monkeypatch.setattr("app.cli.tools.discover", discover_more)
     for one in shop_tools.TOOLS:

@@ -31,6 +31,10 @@ from agents.talk import Json
 from agents.verdict import Ballot
 
 
+def nothing() -> None:
+    """Do nothing."""
+
+
 @dataclass
 class Brake:
     """Stops a turn between two steps, where nothing is broken off and all that was done is stored."""
@@ -39,7 +43,7 @@ class Brake:
     """Whether something is done that nobody can take back: until it is stored, the turn stops only here."""
     is_pulled: bool = False
     """Whether the turn is to stop here."""
-    halted: Callable[[], object] = lambda: None
+    halted: Callable[[], object] = nothing
     """Is called when the turn has come here and stops."""
 
     async def pass_by(self) -> None:

@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
 from agents.citations import Citation, shifted
-from agents.context import Context
+from agents.context import Context, nothing
 from agents.conversation.changes import Update
 from agents.events import RETRY, Error, Event, Message, Token, ToolStart
 from agents.events.handover import Guessed, Observed
@@ -76,7 +76,6 @@ class Run:
         self.guess = GuessOutcome()
         self._answered = False
         self._task: asyncio.Task[None] | None = None
-        self.context.brake.halted = self._halt
 
     @property
     def config(self) -> RunnableConfig:
@@ -90,7 +89,7 @@ class Run:
         """
         if self.stopped:
             return
-        self._task = asyncio.create_task(self._drive(update))
+        self._task, self.context.brake.halted = asyncio.create_task(self._drive(update)), self._halt
         try:
             while (event := await self._events.get()) is not None:
                 self._note(event)
@@ -103,6 +102,8 @@ class Run:
             self.failure = failure
         finally:
             await cancel([self._task])
+            # A context that held the run would keep it, and the connections of its models, for the garbage collector.
+            self.context.brake.halted = nothing
 
     def stop(self) -> None:
         """Stop the run. What was shown stays; after a complete answer the run has `GRACE` seconds to end by itself.

@@ -42,7 +42,7 @@ def test_a_dialog_is_two_files(house: Path) -> None:
     (house / "prompts/en/dialogs/travel.md").write_text("You plan trips.")
 
     report = json.loads(run(house, "check", "--json"))
-    assert [dialog["name"] for dialog in report["dialogs"]] == ["planner", "profile", "travel"]
+    assert [dialog["name"] for dialog in report["dialogs"]] == ["orders", "planner", "profile", "research", "travel"]
     assert report["faults"] == []
     events = [json.loads(line) for line in run(house, "ask", "travel", "--thread", "t", "--json").splitlines()]
     assert events[-1]["dialog"] == "travel"
@@ -70,8 +70,8 @@ def test_a_translation_is_a_file(house: Path) -> None:
     shutil.copy(house / "prompts/en/supervisor.md", house / "prompts/de/supervisor.md")
     (house / "prompts/de/dialogs/planner.md").write_text("Du führst die Liste der Aufgaben.")
 
-    planner = json.loads(run(house, "check", "--json"))["dialogs"][0]
-    assert planner["languages"] == ["en", "de", "ru"]
+    dialogs = {dialog["name"]: dialog for dialog in json.loads(run(house, "check", "--json"))["dialogs"]}
+    assert dialogs["planner"]["languages"] == ["en", "de", "ru"]
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from tests.support.scripted_assistant import open_calls
 from tests.support.shop_tools import ORDERS
 from tests.support.write_tools import Desk
 
-ASK = "I want to return something"
+ASK = "There is a thing for a return"
 ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"
 HAT = '{"id":1,"name":"Red hat","price":15.0}'
 STREET, ZIP = "street: Elm Street 5", "8001"
@@ -150,7 +150,7 @@ async def test_a_switch_that_leaves_a_question(chat: Chat, driver: Driver) -> No
         lines = await chat.says(WEATHER, id="m")
         assert lines.endswith("supervisor: It is sunny.\nsupervisor: Shall we go on with your to-dos?")
         assert (await asked(chat), await calls_left(chat)) == ([], [])
-        lines = await chat.says("Now I do want to return something", "3")
+        lines = await chat.says("Now there is a thing for a return", "3")
         assert lines.endswith(noted(HAT.replace("Red hat", "Green coat").replace("15", "140")))
         assert len(Desk(chat.path).noted) == 1
 

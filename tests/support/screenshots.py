@@ -89,7 +89,7 @@ def completion(terminal: Terminal) -> None:
     """Show the menu of commands."""
     _say(terminal, "yes please")
     terminal.type("/")
-    terminal.sees("/history")
+    terminal.sees("/today")
 
 
 def trace(terminal: Terminal) -> None:

@@ -55,7 +55,6 @@ async def test_two_hundred_ring_once_each_over_kills(tmp_path: Path) -> None:
         # What was judged to be on time may be written down a moment later.
         assert delay > (GRACE_MS - speed) / 1000 if is_missed else delay < GRACE_MS / 1000 + speed
     assert kills >= 10
-    assert sum(found.values()) < 200
 
 
 async def _kill_again_and_again(

@@ -119,6 +119,8 @@ def _talking(parser: argparse.ArgumentParser, *, thread: str | None = THREAD) ->
     parser.add_argument("--model", help="the model to ask (default: LLM_MODEL)")
     parser.add_argument("--trace", action="store_true", help="show on stderr what happens in every turn")
     _json(parser)
+    about = "print the turn as chunks of a chat completion, one JSON object a line"
+    parser.add_argument("--chunks", dest="json", action="store_const", const=talk.CHUNKS, help=about)
 
 
 def _on_thread(parser: argparse.ArgumentParser) -> None:

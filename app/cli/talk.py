@@ -19,6 +19,7 @@ from app.listing import answers
 from app.logs import log_on_stderr
 from app.sentences import say
 from app.settings import Settings
+from app.terminal.chunks import Chunks
 from app.terminal.door import TerminalDoor
 from app.terminal.repl import Repl
 from app.terminal.screens import JsonLines, LiveMarkdown, PlainText
@@ -28,6 +29,8 @@ from app.terminal.typed_history import Typed
 from app.visit import INTERRUPTED, WAITING, Screen, Visit
 
 RULES = "local:rules"
+CHUNKS = "chunks"
+"""What `--json` holds where chunks of a chat completion are asked for."""
 WIDE = 200
 """Columns of a trace that goes to a file."""
 
@@ -118,6 +121,8 @@ def _visit(assistant: Assistant, options: Namespace, *screens: Screen) -> Visit:
 
 
 def _screen(options: Namespace, lang: str) -> Screen:
+    if options.json == CHUNKS:
+        return Chunks(stdout())
     return JsonLines(stdout()) if options.json else PlainText(sys.stdout, sys.stderr, lang)
 
 

@@ -12,6 +12,7 @@ from langchain_core.tools import tool
 from langgraph.store.base import BaseStore, Item
 from pydantic import Field
 
+from agents.agenda import MOST_TODOS
 from agents.memory.store import namespace_of
 from agents.talk import Json
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result, traits
@@ -22,8 +23,6 @@ from prompts import phrase
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 Number = Annotated[int, Field(ge=1)]
-MOST = 200
-"""To-dos a user may keep."""
 
 
 class Todos:
@@ -88,8 +87,8 @@ async def put_on_list(items: Sequence[str], runtime: Runtime) -> Sequence[str]:
     async with _alone(runtime):
         stored = {item.key: item for item in await _stored(runtime)}
         keys = [f"{runtime.tool_call_id}-{place}" for place in range(len(items))]
-        if len(stored.keys() | keys) > MOST:
-            raise Refused(phrase("todos_full", runtime.state["lang"], most=MOST))
+        if len(stored.keys() | keys) > MOST_TODOS:
+            raise Refused(phrase("todos_full", runtime.state["lang"], most=MOST_TODOS))
         highest = max((item.value["number"] for item in stored.values()), default=0)
         new = [(key, text) for key, text in zip(keys, items, strict=True) if key not in stored]
         values = {
@@ -162,7 +161,7 @@ def _alone(runtime: Runtime) -> AbstractAsyncContextManager[None]:
 
 
 async def _stored(runtime: Runtime) -> list[Item]:
-    items = await _store(runtime).asearch(_place(runtime), limit=MOST)
+    items = await _store(runtime).asearch(_place(runtime), limit=MOST_TODOS)
     return sorted(items, key=lambda item: int(item.value["number"]))
 
 

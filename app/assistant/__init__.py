@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from agents.agenda import today_of
 from agents.conversation.forgetting import worded
 from agents.conversation.persons import name_of, seen_by
 from agents.conversation.prompt import Prompting
@@ -21,7 +22,6 @@ from agents.questions import ask, fits
 from agents.replay.record import Record, read_record
 from agents.speaker import Speakers
 from agents.state import SUPERVISOR, State
-from agents.tools.agenda import today_of
 from app.assistant.closing import FAILURE, TERMINAL
 from app.assistant.forgetter import Forgetter
 from app.assistant.reminder_clock import Deliver, ringing

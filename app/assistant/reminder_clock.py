@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
+from agents.agenda import today_of
 from agents.memory import Memory
 from agents.memory.reminder_row import Reminder
 from agents.schedule.wording import worded_instant
-from agents.tools.agenda import today_of
 from app.tasks import cancel, running
 from prompts import phrase
 

@@ -170,7 +170,7 @@ async def test_fitting_tools_can_be_bound_instead(chat: Chat, tmp_path: Path) ->
     assert "supervisor.paint_violins(amount=2) = paint 2 violins: done, here" in trace(events)
     bound = [tool["function"]["name"] for tool in chat.script.asked[0].tools]
     assert "paint_violins" in bound
-    assert len(bound) < 20
+    assert len(bound) - len(chat.speakers.dialogs) < 13
 
 
 @pytest.mark.parametrize("args", ['{"amount": 2}', {"amount": 2}])

@@ -2,18 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from langgraph.store.base import BaseStore
+
 from agents.events.views import Day, DayEntry
+from agents.memory.preferences import zone_of_user
 from agents.memory.reminder_row import KINDS, Reminder
-from agents.schedule.period import Period
+from agents.memory.reminders import Reminders
+from agents.memory.store import namespace_of
+from agents.schedule.period import Period, period
 from agents.schedule.wording import clock, counted, heading, length, worded_instant
 from prompts import phrase, table
 
 MOST_LISTED = 40
 """Entries, and to-dos, that are shown of a period."""
+MOST_TODOS = 200
+"""To-dos a user may keep."""
+TODAY = "today"
 
 
 @dataclass(frozen=True)
@@ -119,3 +127,19 @@ class Agenda:
 
     def _none(self) -> str:
         return phrase("agenda_none", self.lang)
+
+
+async def agenda_of(reminders: Reminders, store: BaseStore, user: str, lang: str) -> Agenda:
+    """Return what a user has before them, by the clock that rings."""
+    items = await store.asearch(namespace_of(user, "todos"), limit=MOST_TODOS)
+    todos = sorted((item.value for item in items), key=lambda todo: int(todo["number"]))
+    now = datetime.fromtimestamp(int(reminders.now()), UTC)
+    return Agenda(await reminders.live(user), todos, lang, now, await zone_of_user(store, user))
+
+
+async def today_of(reminders: Reminders, store: BaseStore, user: str, lang: str, *, if_any: bool = False) -> str:
+    """Return a user's day in words; empty if there is nothing to tell and only that is wanted (`if_any`)."""
+    plans = await agenda_of(reminders, store, user, lang)
+    today = period(TODAY, "en", plans.now, plans.zone)
+    assert today is not None  # English knows today
+    return "" if if_any and plans.is_empty(today) else plans.day(today).text()

@@ -8,22 +8,27 @@ from typing import Self
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
 from agents.memory.inbox_updates import StoredUpdate
+from app.telegram.documents import send_document
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A text, and buttons side by side below it: what stands on each, and what it sends."""
+    """A text, buttons side by side below it (what stands on each, and what it sends), and a document after both."""
 
     text: str
     buttons: tuple[tuple[str, str], ...] = ()
+    document: tuple[str, str] | None = None
+    """The name of a file, and what stands in it."""
 
     @classmethod
     def read(cls, stored: str) -> Self:
         """Return an answer from its stored form."""
         fields = json.loads(stored)
-        return cls(fields["text"], tuple((label, data) for label, data in fields["buttons"]))
+        document = fields.get("document")
+        buttons = tuple((label, data) for label, data in fields["buttons"])
+        return cls(fields["text"], buttons, (document[0], document[1]) if document else None)
 
     def stored(self) -> str:
         """Return the answer as JSON."""
@@ -50,8 +55,17 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Cal
             answer = Answer.read(update.answer)
         if answer.text.strip():
             await door.sender.say(place, answer.text, is_markdown=False, keyboard=answer.keyboard())
+        if answer.document:
+            # What is stored is what is still to be sent.
+            await updates.answer(update.id, Answer("", document=answer.document).stored())
+            await _hand(door, place, *answer.document)
     except Exception:
         # An update that fails is not tried again at every start.
         await updates.close(update.id)
         raise
     await updates.close(update.id)
+
+
+async def _hand(door: TelegramDoor, place: Place, name: str, text: str) -> None:
+    if not await send_document(door.sender, place, name, text.encode("utf-8", "replace")):
+        await door.remark(place, "document_refused", name=name)

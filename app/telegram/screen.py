@@ -11,6 +11,7 @@ from agents.text.clean import clean
 from app.cited_text import gallery
 from app.listing import columns
 from app.telegram.buttons import go_on_buttons, keyboard, link_buttons, web_app_keyboard
+from app.telegram.documents import send_document
 from app.telegram.draft import LiveAnswer
 from app.telegram.pages import LIMIT, Page, utf16_length
 from app.telegram.place import Place, chat_of
@@ -110,7 +111,8 @@ class ChatScreen:
     async def _draw(self, view: View) -> None:
         match view:
             case Document(title=title, content=content):
-                if not await self._sender.hand(self._to, clean(title), clean(content)):
+                file = clean(content).encode("utf-8", "replace")
+                if not await send_document(self._sender, self._to, clean(title), file, self._pages):
                     await self._say(content)
             case Table() if page := grid(view):
                 await self._sender.show(self._to, [page], instead=await self._so_far(), receipts=self._pages)

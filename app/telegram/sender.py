@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
-from telegram import Bot, InlineKeyboardMarkup, InputFile, ReplyKeyboardMarkup
+from telegram import Bot, InlineKeyboardMarkup, ReplyKeyboardMarkup
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
 
@@ -40,10 +40,10 @@ class Gone(Exception):
 
 
 class Sender:
-    """Send texts and documents, one at a time per chat. What comes before a message, its frames, ranks below it."""
+    """Send texts, one at a time per chat. What comes before a message, its frames, ranks below it."""
 
     def __init__(self, bot: Bot, names: ThreadNames | None = None) -> None:
-        self._bot, self._names = bot, names or ThreadNames()
+        self.bot, self._names = bot, names or ThreadNames()
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._flood = FloodControl()
         self._has_drafts = True
@@ -51,7 +51,7 @@ class Sender:
     @property
     def bot_name(self) -> str:
         """The bot's user name, without the sign before it."""
-        return self._bot.username
+        return self.bot.username
 
     async def say(
         self,
@@ -104,16 +104,14 @@ class Sender:
                     await receipts.note()
         return "lost" not in fates
 
-    async def hand(self, to: Place, name: str, text: str) -> bool:
-        """Send a document; False if Telegram refuses it.
+    async def deliver(self, to: Place, send: Callable[..., Awaitable[object]]) -> Fate:
+        """Make a request to a chat after those before it, until it succeeds; `send` is given the `chat_id`.
 
         Raises:
             Gone: the chat cannot be written to.
         """
-        document = text.encode("utf-8", "replace") or b"\n"
         async with self._lock(to.chat):
-            send = partial(self._bot.send_document, document=InputFile(document, filename=name), **to.address())
-            return await self._deliver(to.chat, send) != "refused"
+            return await self._deliver(to.chat, send)
 
     def takes_drafts(self, to: Place) -> bool:
         """Tell whether a chat can show drafts: a private one, unless this Bot API server knows none."""
@@ -123,7 +121,7 @@ class Sender:
         """Show that an answer is being made, if there is room for it."""
         with suppress(TelegramError):
             place = to.address(replies=False)
-            show = partial(self._bot.send_chat_action, self._names.now(to.chat), ChatAction.TYPING, **place)
+            show = partial(self.bot.send_chat_action, self._names.now(to.chat), ChatAction.TYPING, **place)
             return bool(await self._frame(to.chat, show))
         return False
 
@@ -138,7 +136,7 @@ class Sender:
             "api_kwargs": {"can_stop": True, "keep_on_stop": True},
             **to.address(replies=False),
         }
-        show = partial(self._bot.send_message_draft, to.chat, draft, page.text or None, **options)
+        show = partial(self.bot.send_message_draft, to.chat, draft, page.text or None, **options)
         try:
             return bool(await self._frame(to.chat, show))
         except InvalidToken:
@@ -159,16 +157,16 @@ class Sender:
             "link_preview_options": NO_PREVIEW,
         }
         if message is None:
-            new = partial(self._bot.send_message, chat, page.text, **options, **to.address())
+            new = partial(self.bot.send_message, chat, page.text, **options, **to.address())
             sent = await self._frame(to.chat, new)
             return sent.message_id if sent else None
-        edit = partial(self._bot.edit_message_text, page.text, chat, message, **options)
+        edit = partial(self.bot.edit_message_text, page.text, chat, message, **options)
         return message if await self._frame(to.chat, edit) else None
 
     async def withdraw(self, to: Place, message: int) -> None:
         """Delete a message that nothing took the place of; a failure of this is ignored."""
         with suppress(TelegramError):
-            await self._bot.delete_message(self._names.now(to.chat), message)
+            await self.bot.delete_message(self._names.now(to.chat), message)
 
     async def _frame(self, chat: int, send: Callable[..., Awaitable[T]]) -> T | None:
         """Make a request that nobody misses: once, and only if nothing waits for its turn; None if it was left out.
@@ -198,10 +196,10 @@ class Sender:
     async def _page(self, to: Place, page: Page, keyboard: Keyboard, instead: int | None, *, is_first: bool) -> Fate:
         """Send a page; if Telegram refuses it, send it without formatting, then without links, then without buttons."""
         options: dict[str, Any] = {"text": page.text, "link_preview_options": NO_PREVIEW}
-        new = partial(self._bot.send_message, **options, **to.address(replies=is_first))
+        new = partial(self.bot.send_message, **options, **to.address(replies=is_first))
         sends: list[Callable[..., Awaitable[object]]] = [new]
         if instead is not None:
-            sends = [partial(self._bot.edit_message_text, message_id=instead, **options), new]
+            sends = [partial(self.bot.edit_message_text, message_id=instead, **options), new]
         fate: Fate = "refused"
         tries = [(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard)), ((), None)]
         for send in sends:

@@ -99,7 +99,7 @@ class Filler:
             Unclear: no value can be told from the words.
         """
         words = self.now.words
-        if parameter.kind in ("flag", "choice") or words.phrases(f"values.{parameter.name}"):
+        if parameter.kind in ("flag", "choice") or words.phrases(parameter.word_list):
             value = named(raw, parameter, words)
             if value is None:
                 raise Unclear(asking(parameter.name, self.now.lang))

@@ -6,7 +6,7 @@ from functools import cache, cached_property, lru_cache
 
 from agents.models.rules.sentences import vocabulary
 from agents.models.rules.times import later, parted, time_in
-from agents.models.rules.values import WHEN
+from agents.models.rules.values import WHEN, values_list
 from agents.text.stems import plain, words
 from agents.text.vocabulary import Unit
 
@@ -80,7 +80,7 @@ class Pattern:
         stems = tuple(stem for _, line in self.parts for stem in line.split())
         openings = vocabulary(self.lang).openings
         opening = next((entry for entry in openings if stems[: len(entry)] == entry), ())
-        closed = sum(bool(values_of(slot, self.lang)) for slot in self.slots)
+        closed = sum(bool(values_of(self.tool, slot, self.lang)) for slot in self.slots)
         return len(stems) - len(opening) + 0.5 * bool(opening) + closed + (WHEN in self.slots)
 
     @cached_property
@@ -106,7 +106,7 @@ class Pattern:
         return re.compile("".join(pieces) + filler)
 
     def _slot(self, slot: str) -> str:
-        if not (values := values_of(slot, self.lang)):
+        if not (values := values_of(self.tool, slot, self.lang)):
             # Not of words alone that may be left out.
             return rf"(?P<{slot}>(?:{_FILLER}\S+ )*(?!{_FILLER})\S+ (?:\S+ )*?)"
         lines = {_line(vocabulary(self.lang).stems(" ".join(value)), self.lang) for value in values}
@@ -138,7 +138,7 @@ class Pattern:
             slots[WHEN] = self._when(slots[WHEN], text.lang)
             if time_in(slots[WHEN], vocabulary(text.lang)) is None:
                 return None
-        closed = ((slot, values_of(slot, text.lang)) for slot in slots)
+        closed = ((slot, values_of(self.tool, slot, text.lang)) for slot in slots)
         return slots if all(not values or tuple(words(slots[slot])) in values for slot, values in closed) else None
 
 
@@ -182,11 +182,11 @@ def pattern(
 
 
 @cache
-def values_of(slot: str, lang: str) -> frozenset[tuple[str, ...]]:
+def values_of(tool: str, slot: str, lang: str) -> frozenset[tuple[str, ...]]:
     """Return what a slot with a closed set of values may say, word for word: endings tell "done" from "to do"."""
-    lexicon = vocabulary(lang)
-    lists = lexicon.phrases(f"values.{slot}")
-    return frozenset(tuple(words(phrase)) for value in lists for phrase in lexicon.phrases(f"values.{slot}.{value}"))
+    lexicon, name = vocabulary(lang), values_list(tool, slot)
+    phrases = (phrase for value in lexicon.phrases(name) for phrase in lexicon.phrases(f"{name}.{value}"))
+    return frozenset(tuple(words(phrase)) for phrase in phrases)
 
 
 def _needed(text: str, lang: str) -> str:

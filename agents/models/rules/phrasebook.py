@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from agents.models.rules.pattern import Match, Pattern, Spoken, pattern, spoken
+from agents.models.rules.pattern import Match, Pattern, Spoken, pattern, spoken, values_of
 from agents.models.rules.sentences import vocabulary
 from agents.models.rules.times import names_time
 from agents.models.rules.values import WHEN, is_plain, items
@@ -85,7 +85,8 @@ class Phrasebook:
             # "Remind me to sleep at 25:00" has a time, though none that exists.
             return False
         fills = candidate.of_form or candidate.tool == FILL_FORM
-        return all(is_plain(value, slot, words, of_form=fills) for slot, value in slots.items())
+        free = {slot: raw for slot, raw in slots.items() if not values_of(candidate.tool, slot, self.lang)}
+        return all(is_plain(raw, slot, words, of_form=fills) for slot, raw in free.items())
 
 
 def first_match(name: str, text: str, lang: str) -> dict[str, str] | None:

@@ -17,7 +17,7 @@ class RulesVocabulary(Vocabulary):
         """Return the word lists as they are written, and what the languages are called."""
         lists = {**table("words", self.lang), **table("rules/words", self.lang)}
         names = {lang: [lang, *language(lang).names] for lang in languages()}
-        return {**lists, "values": {**lists["values"], "language": names}}
+        return {**lists, "values": {**lists["values"], "change_language": {"language": names}}}
 
     @cached_property
     def openings(self) -> tuple[tuple[str, ...], ...]:

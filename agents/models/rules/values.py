@@ -31,6 +31,7 @@ REFERRING = ("number", "numbers")
 class Parameter:
     """A tool's parameter: what kind of value it takes and whether it may be left out."""
 
+    tool: str
     name: str
     kind: Kind
     required: bool
@@ -39,6 +40,16 @@ class Parameter:
     values: tuple[Any, ...] = ()
     """What a choice admits."""
 
+    @property
+    def word_list(self) -> str:
+        """Return the name of the word list that says what its values are called."""
+        return values_list(self.tool, self.name)
+
+
+def values_list(tool: str, parameter: str) -> str:
+    """Return the name of the word list that says what the values of a tool's parameter are called."""
+    return f"values.{tool}.{parameter}"
+
 
 def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
     """Read the parameters of a tool in OpenAI's form."""
@@ -46,6 +57,7 @@ def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
     required = set(schema.get("required", ()))
     return {
         name: Parameter(
+            str(function.get("name", "")),
             name,
             "time" if name == WHEN else _kind(entry),
             name in required,
@@ -87,11 +99,10 @@ def clean(raw: str, words: Vocabulary) -> str:
 
 def named(raw: str, parameter: Parameter, words: Vocabulary) -> Any:
     """Return the value that a word list gives these words ("as done" is True), or that they are; None if neither."""
-    name = parameter.name
     spaced = f" {' '.join(words.stems(raw))} "
     best: tuple[int, str] | None = None
-    for value in words.phrases(f"values.{name}"):
-        for phrase in words.phrases(f"values.{name}.{value}"):
+    for value in words.phrases(parameter.word_list):
+        for phrase in words.phrases(f"{parameter.word_list}.{value}"):
             key = f" {' '.join(words.stems(phrase))} "
             if key in spaced and (best is None or len(key) > best[0]):
                 best = len(key), value
@@ -137,7 +148,7 @@ def _separator(words: Vocabulary) -> re.Pattern[str]:
 
 def is_plain(text: str, slot: str, words: RulesVocabulary, *, of_form: bool = False) -> bool:
     """Tell whether what stands in a slot names things and is no sentence; in doubt it is not, as it is written down."""
-    if slot in (*REFERRING, WHEN) or words.phrases(f"values.{slot}"):
+    if slot in (*REFERRING, WHEN):
         return True
     if slot == QUERIES and words.asks(text):
         # "How to make tea" is no to-do, but may well be looked up.

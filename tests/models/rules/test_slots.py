@@ -8,15 +8,17 @@ from agents.models.rules.sentences import vocabulary
 from agents.models.rules.values import named, parameters
 
 FUNCTION = {
+    "name": "export_profile",
     "parameters": {
         "properties": {
             "kind": {"enum": ["table", "player_state", 3], "type": "string"},
             "size": {"anyOf": [{"const": "big", "type": "string"}, {"type": "null"}], "default": None},
             "format": {"enum": ["markdown", "json"], "type": "string"},
             "anything": {"type": "string"},
+            "done": {"type": "boolean"},
         },
         "required": ["kind"],
-    }
+    },
 }
 
 
@@ -32,6 +34,7 @@ FUNCTION = {
         ("format", "plain text", "markdown"),
         ("format", "JSON", "json"),
         ("anything", "table", None),
+        ("done", "ticked", None),
     ],
 )
 def test_a_choice_is_named_by_its_value_or_by_a_word_for_it(name: str, said: str, value: Any) -> None:

@@ -10,6 +10,8 @@ from agents.talk import Pending, Talk
 
 Forgettable = Literal["profile", "me", "name", "home", "experience", "skills", "interests", "work", "zone", "language"]
 """What a user can have forgotten in words: the profile, all that is known of them, or one thing."""
+ASR = "asr"
+"""The source of a message that the user spoke; its text is what a transcriber heard."""
 FORWARDED = "forwarded"
 """The source of a message that the user passes on and somebody else wrote."""
 
@@ -37,7 +39,8 @@ class Heard(TypedDict):
     text: str | None
     """What the user wrote; None when the assistant speaks first."""
     source: str
-    """Where it comes from: "message", "choice" (a button or a client's answer), "page", "command", "forwarded"."""
+    """Where it comes from: "message", "asr" (spoken), "choice" (a button or a client's answer), "page", "command",
+    "forwarded"."""
     user: NotRequired[str]
     """The id of the user who wrote it; older threads do not have it."""
     quoted: NotRequired[list[Quoted]]

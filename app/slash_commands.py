@@ -8,6 +8,7 @@ from typing import get_args
 from agents.errors import UsageError
 from agents.memory.preferences import Busy, Preferences
 from agents.memory.store import namespace_of
+from agents.person import ASR
 from app.listing import columns, first_line, history_lines, moment, own_thread_lines, state_of_talk
 from app.sentences import say
 from app.visit import Visit
@@ -126,7 +127,8 @@ async def _retry(visit: Visit, argument: str, lang: str) -> str:
         # Under its own id it goes on where it failed, and does nothing twice.
         turn = visit.turn(last.text, source=last.source, id=last.message_id)
     else:
-        turn = visit.turn(last.text, source="message" if last.text else "command")
+        spoken_or_typed = last.source if last.source == ASR else "message"
+        turn = visit.turn(last.text, source=spoken_or_typed if last.text else "command")
     await visit.play(turn)
     return ""
 

@@ -50,6 +50,7 @@ class Turn:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     """A turn with the same id repeats the stored outcome and does nothing twice."""
     source: str = "message"
+    """Where the text comes from, as in `Heard`; `ASR` for one that was spoken."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
     is_group: bool = False

@@ -19,6 +19,7 @@ from app.composition import open_assistant
 from app.listing import moment, speaker_of
 from app.sentences import say
 from app.settings import Settings
+from app.short_term_memory import contents
 
 
 async def export(options: Namespace, settings: Settings) -> int:
@@ -53,21 +54,6 @@ async def _calendar(options: Namespace, settings: Settings) -> int:
     # Its lines end as the standard wants them, so they are not written as text.
     stdout().write(calendar(live, user, datetime.now(UTC)).decode("utf-8"))
     return 0
-
-
-def contents(lines: Sequence[TranscriptLine]) -> list[dict[str, object]]:
-    """Return what was said as plain data: `turn_id` counts from 0, `timestamp` is Unix time in ms."""
-    return [
-        {
-            "role": line.role,
-            "speaker": line.speaker,
-            "content": line.text,
-            "turn_id": line.turn - 1,
-            "timestamp": line.at_ms,
-            "metadata": line.metadata,
-        }
-        for line in lines
-    ]
 
 
 def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, Mapping[str, object]], lang: str) -> str:

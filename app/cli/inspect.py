@@ -17,6 +17,7 @@ from app.composition.report import report
 from app.listing import history_lines, note_lines, report_lines, state_lines, thread_lines
 from app.sentences import say
 from app.settings import Settings
+from app.short_term_memory import contents
 
 USAGE = 2
 """The exit code of a command that was called wrongly, or of a check that found faults."""
@@ -40,12 +41,14 @@ async def state(options: Namespace, settings: Settings) -> int:
 
 
 async def history(options: Namespace, settings: Settings) -> int:
-    """Print what was said in a thread."""
+    """Print what was said in a thread; as JSON in the form of the short-term memory."""
     async with open_assistant(settings, remote=False, reads=True) as assistant:
         lines = await assistant.history(options.thread)
         if not lines:
             await _state(assistant, options.thread, settings.app_lang)
-    return print_result(options, [asdict(line) for line in lines], history_lines(lines, settings.app_lang))
+    return print_result(
+        options, {"thread": options.thread, "contents": contents(lines)}, history_lines(lines, settings.app_lang)
+    )
 
 
 async def back(options: Namespace, settings: Settings) -> int:

@@ -9,7 +9,8 @@ import pytest
 from agents.events import Message
 from agents.memory.inbox import TranscriptLine
 from agents.text.clean import clean, safe_json
-from app.cli.export import contents, markdown
+from app.cli.export import markdown
+from app.short_term_memory import contents
 from app.telegram.pages import pages
 from app.terminal.screens import JsonLines, PlainText
 

@@ -175,7 +175,6 @@ async def check(run: Run, path: Path) -> int:
         whole = "".join(world.texts(place.chat, place.topic))
         for text in said:
             assert all(part in whole for part in (text[:4000], text[-80:]))
-    assert world.violations == []
     return twice
 
 

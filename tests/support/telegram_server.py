@@ -180,9 +180,10 @@ class BotApi:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Listen on a free port during the block."""
+        """Listen on a free port during the block; what the Bot API forbids fails at its end."""
         async with listening(self._answer) as self.url:
             yield
+        assert not self.violations, "\n".join(self.violations)
 
     async def _answer(self, token: str, method: str, sent: Json) -> Reply:
         if token != self.token:

@@ -3,9 +3,13 @@
 import hashlib
 
 from agents.events import Event, Message, PrivateMessage
+from agents.events.search import Images
 from agents.events.views import View
 from agents.memory.store import Store, namespace_of
 from app.telegram.place import DOOR
+
+Delivered = Message | PrivateMessage | View | Images
+"""The events that are sent to a chat, each once."""
 
 
 class Receipts:
@@ -30,7 +34,7 @@ class Receipts:
 
     def take(self, event: Event) -> bool:
         """Tell whether the event was delivered before; each receipt counts once."""
-        if not isinstance(event, Message | PrivateMessage | View):
+        if not isinstance(event, Delivered):
             return False
         digest = _digest(event)
         is_known = digest in self._before
@@ -40,12 +44,12 @@ class Receipts:
 
     def pages(self, event: Event) -> "PageReceipts":
         """Return the receipts of the pages of an event that was not delivered as a whole."""
-        digest = _digest(event) if isinstance(event, Message | PrivateMessage | View) else ""
+        digest = _digest(event) if isinstance(event, Delivered) else ""
         return PageReceipts(self, digest, self._pages[1] if digest and self._pages[0] == digest else 0)
 
     async def add(self, event: Event) -> None:
         """Note that the event was delivered."""
-        if isinstance(event, Message | PrivateMessage | View):
+        if isinstance(event, Delivered):
             self._now.append(_digest(event))
             self._pages, self.growing = ("", 0), None
             await self._write()
@@ -91,7 +95,13 @@ class PageReceipts:
             await self._receipts.note(self._digest, self._place)
 
 
-def _digest(event: Message | PrivateMessage | View) -> str:
-    # After a restart a view comes again as a message with the view's words.
-    words = event.text() if isinstance(event, View) else event.text
+def _digest(event: Delivered) -> str:
+    match event:
+        case View():
+            # After a restart it comes again as a message with the view's words.
+            words = event.text()
+        case Images(images=images):
+            words = " ".join(image["url"] for image in images)
+        case Message(text=words) | PrivateMessage(text=words):
+            pass
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()

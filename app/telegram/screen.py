@@ -14,6 +14,7 @@ from app.telegram.buttons import go_on_buttons, keyboard, link_buttons, web_app_
 from app.telegram.documents import send_document
 from app.telegram.draft import LiveAnswer
 from app.telegram.pages import LIMIT, Page, utf16_length
+from app.telegram.photos import send_photos
 from app.telegram.place import Place, chat_of
 from app.telegram.receipts import PageReceipts, Receipts
 from app.telegram.sender import Gone, Keyboard, Sender
@@ -86,7 +87,8 @@ class ChatScreen:
             case View():
                 await self._draw(event)
             case Images(images=images):
-                await self._draw(gallery(images, sentence("telegram", "images", await self._lang())))
+                if links := await send_photos(self._sender, self._to, images):
+                    await self._draw(gallery(links, sentence("telegram", "images", await self._lang())))
             case PrivateMessage(user=user, text=text):
                 await self._hand_privately(user, text)
             case Error(code=code, text=text) if code != RETRY:

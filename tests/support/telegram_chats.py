@@ -65,6 +65,8 @@ class TelegramChats:
     """The taps that wait for an answer."""
     reactions: list[Json] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
+    unreachable: set[str] = field(default_factory=set)
+    """Addresses of pictures that Telegram cannot fetch."""
     webhook: str = ""
 
     def do(self, method: str, sent: Json) -> Any:
@@ -140,13 +142,22 @@ class TelegramChats:
         return self._send_message(sent, document={**_file(1), "file_name": name})
 
     def _send_photo(self, sent: Json) -> Json:
+        self._check_photo(sent["photo"], "Bad Request: wrong file identifier/HTTP URL specified")
         return self._send_message(sent, photo=[{**_file(2), "width": 9, "height": 9}])
 
     def _send_media_group(self, sent: Json) -> list[Json]:
         if not 2 <= len(sent["media"]) <= 10:
             raise Refused(400, "Bad Request: wrong number of media in an album")
+        for number, media in enumerate(sent["media"], 1):
+            failure = f'failed to send message #{number} with the error message "WEBPAGE_MEDIA_EMPTY"'
+            self._check_photo(media["media"], f"Bad Request: {failure}")
         place = {name: part for name, part in sent.items() if name != "media"}
-        return [self._send_photo({**place, **_captioned(media)}) for media in sent["media"]]
+        return [self._send_photo({**place, "photo": media["media"], **_captioned(media)}) for media in sent["media"]]
+
+    def _check_photo(self, photo: object, refused: str) -> None:
+        """Let Telegram fetch a picture whose address was sent."""
+        if not isinstance(photo, Upload) and (photo in self.unreachable or not str(photo).startswith("http")):
+            raise Refused(400, refused)
 
     def _send_message_draft(self, sent: Json) -> bool:
         if sent["chat_id"] < 0:

@@ -26,8 +26,9 @@ def request_faults(method: str, sent: Mapping[str, Any]) -> list[str]:
     if "text" in sent and (sent["text"] or method != "sendMessageDraft"):
         # A draft without a text shows that the bot is thinking.
         faults += _text_faults(sent["text"], sent.get("entities", []), UNITS)
-    if "caption" in sent:
-        faults += _text_faults(sent["caption"], sent.get("caption_entities", []), CAPTION_UNITS)
+    for captioned in (sent, *sent.get("media", [])):
+        if "caption" in captioned:
+            faults += _text_faults(captioned["caption"], captioned.get("caption_entities", []), CAPTION_UNITS)
     keyboard = sent.get("reply_markup", {}).get("inline_keyboard", [])
     if sum(map(len, keyboard)) > BUTTONS or any(len(row) > IN_A_ROW for row in keyboard):
         faults.append(f"{method}: too many buttons")

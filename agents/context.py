@@ -54,6 +54,13 @@ class Brake:
             await asyncio.Event().wait()
 
 
+@dataclass
+class HeldText:
+    """What a speaker's model has made of an answer that the user does not see yet."""
+
+    text: str = ""
+
+
 @dataclass(frozen=True)
 class Context:
     """What a turn is given and no model sees or sets."""
@@ -94,6 +101,8 @@ class Context:
     """What searches documents, by name; the first one answers where nobody names another."""
     brake: Brake = field(default_factory=Brake)
     """Stops the turn before a speaker's model is asked."""
+    held: HeldText = field(default_factory=HeldText)
+    """The draft that is held back; transcripts keep it if the turn is stopped meanwhile."""
     notes: Notes | None = None
     """Notes for a person; None where there are none."""
     database: Connection | None = None

@@ -50,7 +50,7 @@ class Speaking:
             state = await self._with_form(state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None
         view = stored_view(body) if (body := state.get("view")) else None
-        held = waiting or view is not None
+        held = runtime.context.held if waiting or view is not None else None
         draft = Draft(self.speaker.name, emitter(runtime), held=held, sources=sources_of(state))
         runtime = replace(runtime, context=await self._context(runtime))
         news = self.prompting.news(self.speaker, state, runtime.context)
@@ -58,11 +58,13 @@ class Speaking:
         try:
             verdict = await self._verdict(state, runtime) if waiting else STAY
             if not verdict.stays:
+                draft.drop()
                 return {"verdict": verdict.plain()}
             if view is None:
                 draft.release()
             message, lost = await task
             draft.end()
+            draft.drop()
             message = with_few_calls(message, runtime.context.limits.calls_per_reply)
         finally:
             task.cancel()

@@ -74,8 +74,8 @@ class Closing:
             talks_update = Overwrite(merge_talks(state["talks"], {speaker: {"messages": messages}}))
         update = {**message_update, **own, **over, "talks": talks_update}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
-        message = Message(speaker=speaker, text=shown, interrupted=True, citations=run.citations, original=run.shown)
-        run.messages.append(message)
+        message = Message(speaker=speaker, text=shown, interrupted=True, citations=run.citations, original=run.made)
+        run.note_message(message)
         run.recording.note(message)
         await self._store(run, entry, "interrupted")
         return message
@@ -103,14 +103,16 @@ class Closing:
         now = now_ms()
         lines = []
         to = {TO: entry.user} if run.context.is_shared else {}
-        for message in run.messages:
-            stopped = {"interrupted": True, "interrupt_timestamp": now} if message.interrupted else {}
-            original = {"original": message.original} if message.original else {}
+        for message, said_ms in zip(run.messages, run.said_ms, strict=True):
+            stopped = {"interrupted": True, "interrupt_timestamp": run.stopped_ms} if message.interrupted else {}
+            original = {"original": message.original} if message.original or message.interrupted else {}
             pictures = {"images": run.images} if run.images and message is run.messages[0] else {}
             source = "llm" if entry.text is not None else "greeting"
             metadata = {"source": source, **stopped, **original, **_citing(message), **pictures, **to}
             lines.append(
-                TranscriptLine("assistant", message.speaker, message.text, run.turn, entry.message_id, now, metadata)
+                TranscriptLine(
+                    "assistant", message.speaker, message.text, run.turn, entry.message_id, said_ms, metadata
+                )
             )
         if error is not None:
             failure = {"source": FAILURE, "code": error.code, **to}

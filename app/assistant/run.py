@@ -16,6 +16,7 @@ from agents.events.handover import Guessed, Observed
 from agents.events.models import ModelStart, Replied
 from agents.events.search import Images, ShownImage
 from agents.events.views import Notice
+from agents.memory.inbox import now_ms
 from agents.replay.record import Recording
 from agents.state import State
 from app.assistant.guess_outcome import GuessOutcome
@@ -58,6 +59,10 @@ class Run:
         self.messages = [
             Message(speaker=line["speaker"], text=line["text"], citations=line.get("citations", [])) for line in lines
         ]
+        self.said_ms = [now_ms() for _ in lines]
+        """When each of the messages was complete."""
+        self.stopped_ms = 0
+        """When the run was first told to stop; 0 if it was not."""
         self.images: list[ShownImage] = []
         """The pictures that were shown."""
         self.shown = ""
@@ -110,7 +115,8 @@ class Run:
 
         What cannot be taken back is done first, and the user is told.
         """
-        was_stopped, self.stopped = self.stopped, True
+        was_stopped = self.stopped
+        self._note_stop()
         if self._task is None:
             return
         if self.context.brake.is_needed:
@@ -127,8 +133,21 @@ class Run:
         """Stop the run before its next model call, after the tools that run now; an answer is spoken to its end."""
         self.context.brake.is_pulled = True
 
+    def note_message(self, message: Message) -> None:
+        """Take the next message that is complete."""
+        self.messages.append(message)
+        self.said_ms.append(now_ms())
+
+    @property
+    def made(self) -> str:
+        """What a model has made since the last complete message, whether it was shown or is held back."""
+        return self.shown or self.context.held.text
+
+    def _note_stop(self) -> None:
+        self.stopped, self.stopped_ms = True, self.stopped_ms or now_ms()
+
     def _halt(self) -> None:
-        self.stopped = True
+        self._note_stop()
         if self._task is not None:
             self._task.cancel()
 
@@ -161,7 +180,7 @@ class Run:
             case Images(images=images):
                 self.images += images
             case Message():
-                self.messages.append(event)
+                self.note_message(event)
                 self._show_nothing()
                 self.speaker, self._answered = None, True
             case ModelStart():

@@ -135,7 +135,7 @@ async def test_there_is_nothing_to_stop_between_turns(assistant: Assistant, scri
 
 
 async def test_a_draft_that_was_held_back_was_not_shown(assistant: Assistant, script: Script) -> None:
-    """While the observers still vote nothing is on the screen, so a stop keeps nothing of the draft."""
+    """While the observers still vote nothing is on the screen: the draft is no answer, only the original of one."""
     script.add(supervisor=[PLAN], planner=["I listen.", "One two", "Fine."], observer=["stay", "stay"])
     await play(assistant, "something for the week")
     script.delays["observer"] = 30
@@ -145,11 +145,23 @@ async def test_a_draft_that_was_held_back_was_not_shown(assistant: Assistant, sc
     await drafted.wait()
     assert await assistant.stop(THREAD)
     assert messages(await playing) == [("planner", "", True)]
+    line = (await assistant.history(THREAD))[-1]
+    assert (line.text, line.metadata["original"]) == ("", "One")
     script.delays.clear()
     script.gates.clear()
     await play(assistant, "well?")
     heard = spoken(script.asked[-1].messages)
     assert heard[-2:] == ["I listen.", "put down milk and bread\n\nwell?"]
+
+
+async def test_a_draft_that_was_dropped_is_nobodys_original(assistant: Assistant, script: Script) -> None:
+    """A switch drops the draft; the answer of whoever takes over has nothing of it."""
+    script.add(supervisor=[PLAN], planner=["I listen.", "One two"], observer=["profile"], profile=["Gladly."])
+    await play(assistant, "something for the week")
+    script.gates["profile"] = Gate(0)
+    await play_until(assistant, "write down what I do instead", word("Gladly."))
+    line = (await assistant.history(THREAD))[-1]
+    assert (line.speaker, line.text, line.metadata["original"].strip()) == ("profile", "Gladly.", "Gladly.")
 
 
 class Drafted(Gate):

@@ -15,6 +15,7 @@ from agents.errors import BrokenState, ConfigError, UsageError
 from agents.memory.checkpoint_rows import Keep
 from agents.memory.checkpointer import KEPT, Saver
 from agents.memory.connection import Connection, connect, truncate
+from agents.memory.feedback import Feedback
 from agents.memory.inbox_updates import Updates
 from agents.memory.ledger import Ledger
 from agents.memory.ledger_table import LedgerTable
@@ -52,6 +53,7 @@ class Memory:
     notes: Notes
     undo: UndoLog
     updates: Updates
+    feedback: Feedback
     search_cache: SearchCache
     locks: ThreadLocks
     database: Connection
@@ -89,6 +91,7 @@ class Memory:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
             await self.undo.erase(thread, alone)
+            await self.feedback.erase(thread)
             await self.saver.adelete_thread(thread)
             # Last: by its transcript a thread is found again whose removal was killed half-way.
             await self.transcript.erase(thread)
@@ -103,6 +106,7 @@ class Memory:
         was_said = await self.transcript.erase_part(thread, user, TO)
         await self.ledger.erase_part(thread, user)
         await self.undo.erase_part(thread, user)
+        await self.feedback.erase(thread, user)
         await self._scrub()
         return was_said
 
@@ -112,6 +116,7 @@ class Memory:
         await self.reminders.erase("", {user})
         await self.ledger.erase("", {user})
         await self.undo.erase("", {user})
+        await self.feedback.erase_person(user)
         await self._scrub()
 
     async def forget_profile(self, user: str, field: str | None = None) -> None:
@@ -218,9 +223,22 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
     stack.push_async_callback(_empty_log, saver)
     reminders, notes = Reminders(connection, now), Notes(connection)
     undo, updates, cache = UndoLog(connection, now), Updates(connection), SearchCache(connection, now)
-    ledger, inode = Ledger(entries, locks), _inode(path)
+    ledger, inode, feedback = Ledger(entries, locks), _inode(path), Feedback(connection)
     return Memory(
-        path, saver, store, transcript, reminders, ledger, notes, undo, updates, cache, locks, connection, inode
+        path,
+        saver,
+        store,
+        transcript,
+        reminders,
+        ledger,
+        notes,
+        undo,
+        updates,
+        feedback,
+        cache,
+        locks,
+        connection,
+        inode,
     )
 
 

@@ -76,6 +76,11 @@ class Clock:
         self._away: dict[str, asyncio.Event] = {}
         """By thread, what tells that its user can be reached again."""
 
+    @property
+    def unreachable(self) -> list[str]:
+        """The threads whose users could not be reached, and who are tried again later."""
+        return [*self._away]
+
     def reached(self, thread: str) -> None:
         """Ring the waiting reminders of a thread whose user has just written."""
         if waiting := self._away.pop(thread, None):

@@ -1,6 +1,6 @@
 """Read a Telegram message: where it comes from, and which text of it is addressed to the bot."""
 
-from telegram import MaybeInaccessibleMessage, Message, MessageEntity, User
+from telegram import Chat, MaybeInaccessibleMessage, Message, MessageEntity, User
 from telegram.constants import ChatType
 
 from app.slash_commands import offered
@@ -11,7 +11,6 @@ from prompts import languages
 def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) -> Place:
     """Return where a message comes from; in a group everybody stays who they are."""
     is_private = message.chat.type == ChatType.PRIVATE
-    lang = (user.language_code or "").split("-")[0]
     # Outside of topics Telegram gives this number to the answers to one message.
     is_topic = isinstance(message, Message) and message.is_topic_message
     topic = message.message_thread_id if isinstance(message, Message) and is_topic else None
@@ -20,9 +19,22 @@ def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) 
         chat=message.chat.id,
         message=message.message_id,
         user=None if thread == own else own,
-        lang=lang if lang in languages() else None,
+        lang=_lang(user),
         name="" if is_private else user.full_name,
         topic=topic,
+        thread=thread,
+        prefix=names.prefix,
+    )
+
+
+def place_beside(chat: Chat, user: User, names: ThreadNames, message: int = 0) -> Place:
+    """Return where something happens that is no message: a reaction to one, or what the bot becomes in a chat."""
+    own, thread = f"{PREFIX}{user.id}", names.thread(chat.id)
+    return Place(
+        chat=chat.id,
+        message=message,
+        user=None if thread == own else own,
+        lang=_lang(user),
         thread=thread,
         prefix=names.prefix,
     )
@@ -53,6 +65,12 @@ def addressed(message: Message, bot: User) -> str | None:
     # The root of a topic is what every message in it answers.
     is_reply = replied is not None and replied.from_user == bot and replied.forum_topic_created is None
     return text if is_reply or is_mentioned else None
+
+
+def _lang(user: User) -> str | None:
+    """Return the language of a user's Telegram, if it is one of ours."""
+    lang = (user.language_code or "").split("-")[0]
+    return lang if lang in languages() else None
 
 
 def _marks(message: Message) -> dict[MessageEntity, str]:

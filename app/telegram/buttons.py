@@ -18,6 +18,7 @@ from prompts import sentence
 SIGN = "="
 OF = " @"
 """What stands in a button's data between a command and the user whose it is."""
+RETRY_COMMAND = "/retry"
 LONGEST_LABEL = 40
 """Characters of a label that has a button of its own; longer ones have their number on it."""
 MOST_LABELS = 10
@@ -82,7 +83,7 @@ def web_app_keyboard(question: Interrupt, lang: str) -> ReplyKeyboardMarkup:
 
 def go_on_buttons(owner: str, lang: str, *names: GoesOn) -> InlineKeyboardMarkup:
     """Return buttons below what came to no good end: to continue it, to try again."""
-    commands = {"continue": "/go", "retry": "/retry"}
+    commands = {"continue": "/go", "retry": RETRY_COMMAND}
     row = [
         InlineKeyboardButton(sentence("telegram", name, lang), callback_data=f"{commands[name]}{OF}{owner}")
         for name in names

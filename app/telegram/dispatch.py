@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from telegram import CallbackQuery, Message, Update, User
+from telegram import CallbackQuery, ChatMemberUpdated, Message, Update, User
 
 from agents.memory.inbox_updates import StoredUpdate
 from agents.person import FORWARDED, Quoted
 from agents.questions.returned import PAGE, leads_to
 from app.slash_commands import parse
-from app.telegram import edits, slash_commands
+from app.telegram import edits, reactions, slash_commands
 from app.telegram.answers import Answer, give
 from app.telegram.buttons import OF, Tap
 from app.telegram.door import TelegramDoor
@@ -56,6 +56,20 @@ class Dispatch:
             await edits.take(self._door, self._incoming, place, message, text, stored, self._bot)
         elif text is not None and (message := update.message):
             await self._read(place, message, text, stored)
+        elif change := update.my_chat_member:
+            await self._enter(place, change, stored)
+        elif reaction := update.message_reaction:
+            find = partial(reactions.rate, self._door, place, reaction)
+            self._door.attend(place, partial(give, self._door, place, stored, find))
+
+    async def _enter(self, place: Place, change: ChatMemberUpdated, stored: StoredUpdate) -> None:
+        """Note what the bot has become in a chat, and greet a group that it has come into."""
+        if not await self._door.presence.change(change):
+            await self._close(stored)
+        elif self._door.access.admits(change.from_user.id):
+            self.tell(place, "group_hello", stored, name=self._bot.username)
+        else:
+            self.tell(place, "stranger", stored, id=change.from_user.id)
 
     async def _is_resumed(self, place: Place, update: Update, stored: StoredUpdate) -> bool:
         """Play the message that an update became a part of before a restart; False if there is none."""

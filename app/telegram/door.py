@@ -6,6 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 
+from agents.memory.feedback import ShownTurn
 from agents.memory.locks import ThreadLocks
 from app.assistant import Assistant, Turn
 from app.assistant.reminder_clock import Ring, Unreachable
@@ -14,10 +15,12 @@ from app.telegram.access import Access
 from app.telegram.buttons import go_on_buttons
 from app.telegram.draft import LiveAnswer
 from app.telegram.place import DOOR, Place, ThreadNames
+from app.telegram.presence import Presence
 from app.telegram.queues import Chats
 from app.telegram.receipts import Receipts
 from app.telegram.screen import ChatScreen
 from app.telegram.sender import Gone, Sender
+from app.telegram.thread_names import door_of
 from app.visit import stop_when_begun
 from prompts import sentence
 
@@ -44,10 +47,13 @@ class TelegramDoor:
         lang: str,
         names: ThreadNames | None = None,
         access: Access | None = None,
+        bot: int = 0,
+        presence: Presence | None = None,
     ) -> None:
-        self.assistant, self.sender = assistant, sender
+        self.assistant, self.sender, self.name = assistant, sender, door_of(bot)
         self.names = names or ThreadNames()
         self.access = access or Access(assistant.memory.store, ThreadLocks(None), frozenset())
+        self.presence = presence or Presence(assistant.memory.store, bot)
         self.chats = Chats()
         self.answers: dict[int | str, AnswerInMaking] = {}
         """The answers that are being made, by the queue of their place."""
@@ -130,6 +136,9 @@ class TelegramDoor:
                 await live.close()
         finally:
             del self.answers[place.queue]
+        if receipts.messages:
+            shown = ShownTurn(turn.thread, turn.id, turn.owner)
+            await self.assistant.memory.feedback.show(self.name, place.chat, receipts.messages, shown)
         await receipts.clear()
         if gone:
             raise gone

@@ -20,6 +20,8 @@ class Receipts:
         self._before: list[str] = []
         self._now: list[str] = []
         self._pages: tuple[str, int] = "", 0
+        self.messages: list[int] = []
+        """The messages that show the turn."""
         self.growing: int | None = None
         """The message that shows the answer so far; the answer takes its place, also after a restart."""
 
@@ -30,6 +32,7 @@ class Receipts:
                 self._before += item.value["delivered"]
                 self._pages = tuple(item.value.get("pages", self._pages))
                 self.growing = item.value.get("growing")
+                self.messages += item.value.get("messages", [])
         self._now = list(self._before)
 
     def take(self, event: Event) -> bool:
@@ -60,9 +63,10 @@ class Receipts:
             self.growing = message
             await self._write()
 
-    async def note(self, digest: str, pages: int) -> None:
-        """Note that so many pages of an event were delivered."""
+    async def note(self, digest: str, pages: int, message: int | None) -> None:
+        """Note that so many pages of an event were delivered, and which message shows the last of them."""
         self._pages = digest, pages
+        self.messages += [message] if message else []
         await self._write()
 
     async def clear(self) -> None:
@@ -74,7 +78,8 @@ class Receipts:
     async def _write(self) -> None:
         pages = {"pages": list(self._pages)} if self._pages[1] else {}
         growing = {"growing": self.growing} if self.growing else {}
-        await self._store.aput(self._place, self._turn, {"delivered": self._now, **pages, **growing})
+        messages = {"messages": self.messages} if self.messages else {}
+        await self._store.aput(self._place, self._turn, {"delivered": self._now, **pages, **growing, **messages})
 
 
 class PageReceipts:
@@ -89,10 +94,10 @@ class PageReceipts:
         self._place += 1
         return self._place <= self._before
 
-    async def note(self) -> None:
-        """Note that the page gone on to was delivered."""
+    async def note(self, message: int | None = None) -> None:
+        """Note that the page gone on to was delivered, in this message if that is known."""
         if self._digest:
-            await self._receipts.note(self._digest, self._place)
+            await self._receipts.note(self._digest, self._place, message)
 
 
 def _digest(event: Delivered) -> str:

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
-from telegram import Bot, InlineKeyboardMarkup, ReplyKeyboardMarkup
+from telegram import Bot, InlineKeyboardMarkup, Message, ReplyKeyboardMarkup
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
 
@@ -35,6 +36,14 @@ T = TypeVar("T")
 Fate = Literal["sent", "refused", "lost"]
 
 
+@dataclass(frozen=True)
+class Delivery:
+    """What became of a message, and its number if it is known."""
+
+    fate: Fate
+    message: int | None = None
+
+
 class Gone(Exception):
     """The chat cannot be written to: the user has blocked the bot, or it was thrown out."""
 
@@ -42,8 +51,10 @@ class Gone(Exception):
 class Sender:
     """Send texts, one at a time per chat. What comes before a message, its frames, ranks below it."""
 
-    def __init__(self, bot: Bot, names: ThreadNames | None = None) -> None:
+    def __init__(self, bot: Bot, names: ThreadNames | None = None, away: Collection[int] = ()) -> None:
         self.bot, self._names = bot, names or ThreadNames()
+        self._away = away
+        """The chats that cannot be written to, as Telegram has told; nothing is sent to them."""
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._flood = FloodControl()
         self._has_drafts = True
@@ -99,9 +110,10 @@ class Sender:
                     continue
                 buttons = keyboard if number == len(pages) - 1 else None
                 message = instead if number == 0 else None
-                fates.append(await self._page(to, page, buttons, message, is_first=number == 0))
+                delivery = await self._page(to, page, buttons, message, is_first=number == 0)
+                fates.append(delivery.fate)
                 if receipts:
-                    await receipts.note()
+                    await receipts.note(delivery.message)
         return "lost" not in fates
 
     async def deliver(self, to: Place, send: Callable[..., Awaitable[object]]) -> Fate:
@@ -111,7 +123,7 @@ class Sender:
             Gone: the chat cannot be written to.
         """
         async with self._lock(to.chat):
-            return await self._deliver(to.chat, send)
+            return (await self._deliver(to.chat, send)).fate
 
     def takes_drafts(self, to: Place) -> bool:
         """Tell whether a chat can show drafts: a private one, unless this Bot API server knows none."""
@@ -175,7 +187,7 @@ class Sender:
             TelegramError: Telegram refuses it for good.
         """
         lock = self._lock(chat)
-        if lock.locked() or not self._flood.admits_frame(chat):
+        if self._names.now(chat) in self._away or lock.locked() or not self._flood.admits_frame(chat):
             return None
         async with lock:
             try:
@@ -193,23 +205,25 @@ class Sender:
     def _lock(self, chat: int) -> asyncio.Lock:
         return self._locks.setdefault(chat, asyncio.Lock())
 
-    async def _page(self, to: Place, page: Page, keyboard: Keyboard, instead: int | None, *, is_first: bool) -> Fate:
+    async def _page(
+        self, to: Place, page: Page, keyboard: Keyboard, instead: int | None, *, is_first: bool
+    ) -> Delivery:
         """Send a page; if Telegram refuses it, send it without formatting, then without links, then without buttons."""
         options: dict[str, Any] = {"text": page.text, "link_preview_options": NO_PREVIEW}
         new = partial(self.bot.send_message, **options, **to.address(replies=is_first))
         sends: list[Callable[..., Awaitable[object]]] = [new]
         if instead is not None:
             sends = [partial(self.bot.edit_message_text, message_id=instead, **options), new]
-        fate: Fate = "refused"
+        delivery = Delivery("refused")
         tries = [(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard)), ((), None)]
         for send in sends:
             for entities, buttons in dict.fromkeys(tries):
-                fate = await self._deliver(to.chat, partial(send, entities=entities or None, reply_markup=buttons))
-                if fate != "refused":
-                    return fate
-        return fate
+                delivery = await self._deliver(to.chat, partial(send, entities=entities or None, reply_markup=buttons))
+                if delivery.fate != "refused":
+                    return delivery
+        return delivery
 
-    async def _deliver(self, chat: int, send: Callable[..., Awaitable[object]]) -> Fate:
+    async def _deliver(self, chat: int, send: Callable[..., Awaitable[object]]) -> Delivery:
         """Send until it is sent or refused, or Telegram was out of reach for too long.
 
         Raises:
@@ -220,26 +234,33 @@ class Sender:
             if isinstance(failure, RetryAfter):
                 self._flood.refused(chat, seconds(failure))
 
-        async def once() -> None:
+        async def once() -> object:
             await self._flood.wait(chat)
+            self._check_presence(chat)
             try:
-                await send(chat_id=self._names.now(chat))
+                sent = await send(chat_id=self._names.now(chat))
             except ChatMigrated as migrated:
                 # The group is a supergroup now, and the update that says so has not come yet.
                 self._names.move(self._names.now(chat), migrated.new_chat_id)
-                await send(chat_id=migrated.new_chat_id)
+                sent = await send(chat_id=migrated.new_chat_id)
             self._flood.accepted(chat)
+            return sent
 
         try:
-            await retrying(note, PATIENCE)(once)
+            sent: object = await retrying(note, PATIENCE)(once)
         except (Forbidden, ChatMigrated) as gone:
             raise Gone from gone
         except BadRequest as refusal:
             if UNCHANGED in refusal.message:
-                return "sent"
+                return Delivery("sent")
             LOG.warning("chat %s: Telegram refuses a message as it is", chat)
-            return "refused"
+            return Delivery("refused")
         except NetworkError as failure:
             LOG.error("chat %s: a message could not be sent (%s)", chat, type(failure).__name__)
-            return "lost"
-        return "sent"
+            return Delivery("lost")
+        return Delivery("sent", sent.message_id if isinstance(sent, Message) else None)
+
+    def _check_presence(self, chat: int) -> None:
+        """Raise Gone for a chat that cannot be written to."""
+        if self._names.now(chat) in self._away:
+            raise Gone

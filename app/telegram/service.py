@@ -9,6 +9,7 @@ import signal
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from urllib.parse import urlsplit
 
 from rich.console import Console
@@ -19,7 +20,7 @@ from telegram.ext import Updater
 
 from agents.errors import ConfigError
 from app.assistant import Assistant
-from app.assistant.reminder_clock import ringing
+from app.assistant.reminder_clock import Clock, ringing
 from app.composition import open_assistant
 from app.logs import log_on_stderr
 from app.settings import Settings
@@ -29,6 +30,8 @@ from app.telegram.bot import ServiceBot, silent_libraries
 from app.telegram.connecting import REFUSED, connect, note, token_of
 from app.telegram.door import TelegramDoor
 from app.telegram.operator_notes import delivering
+from app.telegram.place import ThreadNames
+from app.telegram.presence import Presence
 from app.telegram.retries import retrying
 from app.telegram.sender import Sender
 from app.telegram.slash_commands import offer_menus
@@ -84,7 +87,10 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             await connect(bot)
             names = await read_names(assistant.memory, bot.id)
             access = Access(assistant.memory.store, assistant.memory.locks, settings.telegram_allowed_users)
-            door = TelegramDoor(assistant, Sender(bot, names), lang=settings.app_lang, names=names, access=access)
+            presence = Presence(assistant.memory.store, bot.id)
+            await presence.read()
+            sender, lang = Sender(bot, names, presence.away), settings.app_lang
+            door = TelegramDoor(assistant, sender, lang=lang, names=names, access=access, bot=bot.id, presence=presence)
             await door.access.read()
             faults = Faults()
             stack.enter_context(faults.counting())
@@ -96,6 +102,7 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             await inbox.recover()
             clock = await stack.enter_async_context(ringing(assistant.memory, door.remind, threads=f"{names.prefix}*"))
             door.reached = clock.reached
+            presence.came_back = partial(_ring_waiting, clock, names)
             if (chat := settings.help_operator_chat) is not None:
                 notes = assistant.memory.notes
                 await stack.enter_async_context(delivering(notes, bot, chat, settings.app_lang))
@@ -103,6 +110,13 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             stack.push_async_callback(_stop_polling, updater)
             await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=note)
             yield door
+
+
+def _ring_waiting(clock: Clock, names: ThreadNames, chat: int) -> None:
+    """Ring what waits for a chat that can be written to again."""
+    for thread in clock.unreachable:
+        if (place := names.place(thread)) and place.chat == names.now(chat):
+            clock.reached(thread)
 
 
 async def _warn_of_webhook(bot: ServiceBot) -> None:

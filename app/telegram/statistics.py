@@ -9,10 +9,12 @@ from agents.memory.inbox import now_ms
 from app.telegram.answers import Answer
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place, chat_of
+from app.telegram.reactions import BAD, GOOD
 from app.telegram.thread_names import door_of
 from prompts import sentence
 
 NAME = "stats"
+WEEK_MS = 7 * 24 * 3600 * 1000
 
 
 class Faults(logging.Handler):
@@ -51,6 +53,7 @@ async def statistics(door: TelegramDoor, bot: int, faults: Faults, place: Place)
     waiting = await door.assistant.memory.updates.open(door_of(bot))
     # The first one may be this command's own.
     oldest = min((update.received_ms for update in waiting), default=now_ms())
+    signs = await door.assistant.memory.feedback.counts(now_ms() - WEEK_MS)
     facts = {
         "hours": round((time.monotonic() - faults.began) / 3600, 1),
         "waiting": len(waiting),
@@ -59,5 +62,7 @@ async def statistics(door: TelegramDoor, bot: int, faults: Faults, place: Place)
         "queues": door.chats.busy,
         "errors": faults.errors,
         "warnings": faults.warnings,
+        "good": sum(count for sign, count in signs.items() if sign in GOOD),
+        "bad": sum(count for sign, count in signs.items() if sign in BAD),
     }
     return Answer(sentence("telegram", NAME, await door.lang(place), **facts))

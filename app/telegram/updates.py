@@ -15,7 +15,7 @@ from telegram.error import TelegramError
 
 from agents.memory.inbox_updates import StoredUpdate
 from app.slash_commands import parse
-from app.telegram.addressed import addressed, place_of
+from app.telegram.addressed import addressed, place_beside, place_of
 from app.telegram.dispatch import Dispatch
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
@@ -25,7 +25,14 @@ from app.telegram.thread_names import door_of, move
 LOG = logging.getLogger(__name__)
 STOPPED = "stopped_message_generation"
 """The update of a draft's stop button, which is newer than the library."""
-WANTED = (Update.MESSAGE, Update.EDITED_MESSAGE, Update.CALLBACK_QUERY, STOPPED)
+WANTED = (
+    Update.MESSAGE,
+    Update.EDITED_MESSAGE,
+    Update.CALLBACK_QUERY,
+    Update.MESSAGE_REACTION,
+    Update.MY_CHAT_MEMBER,
+    STOPPED,
+)
 REFUSE_EVERY = 3600.0
 
 
@@ -84,6 +91,8 @@ class Inbox(asyncio.Queue[object]):
             return
         self._in_hand.add(stored.id)
         try:
+            if update.my_chat_member is None:
+                await self._door.presence.come_back(place.chat)
             self._door.reached(place.thread)
             await self._dispatch.take(place, update, stored, text)
         except sqlite3.Error:
@@ -120,6 +129,11 @@ class Inbox(asyncio.Queue[object]):
     def _addressee(self, update: Update) -> tuple[Place, str | None] | None:
         """Return where an update comes from and what of it is addressed to the bot; None if it is not for the bot."""
         query, user = update.callback_query, update.effective_user
+        if change := update.my_chat_member:
+            return place_beside(change.chat, change.from_user, self._door.names), None
+        if (reaction := update.message_reaction) and user is not None:
+            place = place_beside(reaction.chat, user, self._door.names, reaction.message_id)
+            return (place, None) if self._door.access.admits(user.id) else None
         message = query.message if query else update.message or update.edited_message
         if message is None or user is None:
             return None
@@ -165,4 +179,10 @@ def key_of(update: Update) -> str:
         # Two changes within a second have the same time.
         words = message.text or message.caption
         return f"edit {message.chat.id} {message.message_id} {message.edit_date} {words}"
+    if reaction := update.message_reaction:
+        who = reaction.user.id if reaction.user else 0
+        signs = [kind.to_dict() for kind in reaction.new_reaction]
+        return f"reaction {reaction.chat.id} {reaction.message_id} {who} {reaction.date} {signs}"
+    if change := update.my_chat_member:
+        return f"member {change.chat.id} {change.date} {change.old_chat_member.status} {change.new_chat_member.status}"
     return f"update {update.update_id}"

@@ -12,6 +12,22 @@ from tests.support.telegram_http import Reply, Upload
 DATE = 1_790_000_000
 BOT: dict[str, Any] = {"id": 1234567, "is_bot": True, "first_name": "Sue", "username": "sue_bot"}
 SHOWN = ("text", "entities", "caption", "reply_markup", "message_thread_id")
+RIGHTS = (
+    "can_be_edited",
+    "is_anonymous",
+    "can_manage_chat",
+    "can_delete_messages",
+    "can_manage_video_chats",
+    "can_restrict_members",
+    "can_promote_members",
+    "can_change_info",
+    "can_invite_users",
+    "can_post_stories",
+    "can_edit_stories",
+    "can_delete_stories",
+    "can_send_welcome_messages",
+)
+"""What an administrator may do; all of it must be said."""
 UNCHANGED = (
     "Bad Request: message is not modified: specified new message content and reply markup are exactly the same as a"
     " current content and reply markup of the message"
@@ -87,6 +103,12 @@ class TelegramChats:
         forum = {"is_forum": True} if number in self.topics else {}
         kind = "supergroup" if number <= -100_000 or number in self.topics else "group"
         return {"id": number, "type": kind, "title": "All", **forum}
+
+    def member(self, status: str) -> Json:
+        """Return what the bot is in a chat, as Telegram says it."""
+        rights = dict.fromkeys(RIGHTS, False) if status == "administrator" else {}
+        until = {"until_date": 0} if status == "kicked" else {}
+        return {"status": status, "user": self.bot, **rights, **until}
 
     def keep(self, message: Json) -> Json:
         """Keep a message, and return it."""

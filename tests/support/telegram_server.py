@@ -121,17 +121,16 @@ class BotApi:
         self.bring({"stopped_message_generation": stopped})
 
     def reacts(self, message: Mapping[str, Any], emoji: str, *, user: int | None = None) -> None:
-        """Let a user react to a message."""
-        new = [{"type": "emoji", "emoji": emoji}]
+        """Let a user react to a message, or take the reaction back (an empty emoji)."""
+        new = [{"type": "emoji", "emoji": emoji}] if emoji else []
         writer = {"id": user or abs(message["chat"]["id"]), "is_bot": False, "first_name": "Ann"}
         place = {"chat": message["chat"], "message_id": message["message_id"], "user": writer, "date": DATE}
         self.bring({"message_reaction": {**place, "old_reaction": [], "new_reaction": new}})
 
-    def admits(self, chat: int, status: str = "member", before: str = "left", *, user: int) -> None:
-        """Let a user change what the bot is in a chat: "member", "left", or "kicked"."""
-        writer = {"id": user, "is_bot": False, "first_name": "Ann"}
-        parts = {"until_date": 0} if status == "kicked" else {}
-        old, new = {"status": before, "user": self.chats.bot}, {"status": status, "user": self.chats.bot, **parts}
+    def admits(self, chat: int, status: str = "member", before: str = "left", *, user: int, lang: str = "") -> None:
+        """Let a user, with a language, change what the bot is in a chat: "member", "administrator", "kicked" …"""
+        writer = {"id": user, "is_bot": False, "first_name": "Ann", **({"language_code": lang} if lang else {})}
+        old, new = self.chats.member(before), self.chats.member(status)
         place = {"chat": self.chats.chat(chat), "from": writer, "date": DATE}
         self.bring({"my_chat_member": {**place, "old_chat_member": old, "new_chat_member": new}})
 

@@ -1,0 +1,95 @@
+"""What people think of answers: which message of a messenger shows which turn, and how it was reacted to."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.memory.connection import Connection
+from agents.memory.inbox import clean, now_ms
+from agents.memory.rare_table import RareTable
+
+NAME = "feedback"
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS shown_messages (
+    door TEXT NOT NULL, chat INTEGER NOT NULL, message INTEGER NOT NULL, thread TEXT NOT NULL,
+    message_id TEXT NOT NULL, user TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (door, chat, message))
+    WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS feedback (
+    thread TEXT NOT NULL, message_id TEXT NOT NULL, user TEXT NOT NULL, sign TEXT NOT NULL, at_ms INTEGER NOT NULL,
+    PRIMARY KEY (thread, message_id, user)) WITHOUT ROWID""",
+)
+SHOWN = "INSERT OR REPLACE INTO shown_messages VALUES (?, ?, ?, ?, ?, ?, ?)"
+PRUNE = "DELETE FROM shown_messages WHERE door = ? AND chat = ? AND at_ms < ?"
+TURN = "SELECT thread, message_id, user FROM shown_messages WHERE door = ? AND chat = ? AND message = ?"
+OF = "WHERE thread = ? AND message_id = ? AND user = ?"
+KEPT_MS = 30 * 24 * 3600 * 1000
+"""How long it is known which turn a message shows."""
+
+
+@dataclass(frozen=True)
+class ShownTurn:
+    """The turn that a message of a messenger shows, by its inbox entry, and the user who was answered."""
+
+    thread: str
+    message_id: str
+    user: str
+
+
+class Feedback:
+    """Keep in SQLite which messages show which turns, and one sign (an emoji) of each user for a turn."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._table = RareTable(connection, NAME, TABLES)
+
+    async def show(self, door: str, chat: int, messages: Sequence[int], turn: ShownTurn) -> None:
+        """Note that messages of a chat show a turn."""
+        now = now_ms()
+        rows = [(door, chat, id, clean(turn.thread), clean(turn.message_id), clean(turn.user), now) for id in messages]
+
+        def note(connection: sqlite3.Connection) -> None:
+            connection.execute(PRUNE, (door, chat, now - KEPT_MS))
+            connection.executemany(SHOWN, rows)
+
+        await self._table.write(note)
+
+    async def turn(self, door: str, chat: int, message: int) -> ShownTurn | None:
+        """Return the turn that a message shows; None if it shows none, or was sent long ago."""
+        rows = await self._table.rows(TURN, (door, chat, message))
+        return ShownTurn(*rows[0]) if rows else None
+
+    async def rate(self, turn: ShownTurn, user: str, sign: str | None) -> str | None:
+        """Note a user's sign for a turn, in place of the one before, which is returned; None takes it back."""
+        place = turn.thread, turn.message_id, clean(user)
+
+        def rate(connection: sqlite3.Connection) -> str | None:
+            row = connection.execute(f"SELECT sign FROM feedback {OF}", place).fetchone()
+            connection.execute(f"DELETE FROM feedback {OF}", place)
+            if sign is not None:
+                connection.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?)", (*place, clean(sign), now_ms()))
+            return str(row[0]) if row else None
+
+        return await self._table.write(rate)
+
+    async def counts(self, since_ms: int) -> dict[str, int]:
+        """Return how often each sign was given since a time (Unix ms)."""
+        sql = "SELECT sign, count(*) FROM feedback WHERE at_ms >= ? GROUP BY sign"
+        return {str(sign): int(count) for sign, count in await self._table.rows(sql, (since_ms,))}
+
+    async def erase(self, thread: str, user: str | None = None) -> None:
+        """Delete what is known of a thread, or of one user's turns and signs in it."""
+        who, values = ("", (clean(thread),)) if user is None else (" AND user = ?", (clean(thread), clean(user)))
+        await self._erase(f"thread = ?{who}", values)
+
+    async def erase_person(self, user: str) -> None:
+        """Delete what is known of a user."""
+        await self._erase("user = ?", (clean(user),))
+
+    async def _erase(self, condition: str, values: tuple[str, ...]) -> None:
+        if not await self._table.rows("SELECT 1 FROM shown_messages LIMIT 1"):
+            return
+
+        def erase(connection: sqlite3.Connection) -> None:
+            for table in ("shown_messages", "feedback"):
+                connection.execute(f"DELETE FROM {table} WHERE {condition}", values)
+
+        await self._table.write(erase)

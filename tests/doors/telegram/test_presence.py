@@ -1,0 +1,82 @@
+"""Coming into groups and being thrown out, being blocked and started again."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from agents.schedule import Moment
+from tests.support.scripted_assistant import ROLES
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
+from tests.support.telegram_server import BotApi
+
+STRANGER = 99
+NOW = datetime.now(UTC)
+
+
+async def test_a_group_is_greeted(door: Open, world: BotApi) -> None:
+    """Who brings the bot into a group reads how to call it, in their language and once; a new rank is no arrival."""
+    async with door():
+        world.admits(GROUP, user=ANN, lang="ru")
+        [greeting] = await world.until_sent(GROUP, 1)
+        world.admits(GROUP, "administrator", "member", user=ANN)
+        world.says(GROUP, "/help@sue_bot", user=ANN)
+        assert len(await world.until_sent(GROUP, 2)) == 2
+    assert greeting.startswith("Всем привет!")
+    assert "@sue_bot" in greeting
+
+
+async def test_a_stranger_brings_the_bot_in(door: Open, world: BotApi) -> None:
+    """The group reads one friendly line, and nobody in it is answered but those who may be."""
+    async with door(Echo().models(ROLES), allowed=[ANN]):
+        world.admits(GROUP, user=STRANGER)
+        world.says(GROUP, "@sue_bot hello", user=ANN)
+        texts = await world.until_sent(GROUP, 2)
+    assert texts[0].endswith(str(STRANGER))
+    assert texts[1] == "hello"
+
+
+async def test_nothing_is_sent_to_who_has_blocked_the_bot(
+    door: Open, world: BotApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not tried at all, also after a restart; a reminder waits, and rings when the bot is started again."""
+    async with door(Echo().models(ROLES)) as one:
+        world.says(ANN, "hello")
+        await world.until_sent(ANN, 1)
+        world.blocked.add(ANN)
+        world.admits(ANN, "kicked", "member", user=ANN)
+        await world.until(lambda: ANN in one.presence.away)
+    async with door(Echo().models(ROLES)) as one:
+        reminders = one.assistant.memory.reminders
+        await reminders.add("telegram-11", "telegram-11", "made", text="gm", lang="en", moment=Moment(NOW))
+        assert not await one.tell("telegram-11", "hello?")
+        await world.until(lambda: "its user cannot be reached" in caplog.text)
+        assert world.refusals == []
+        world.blocked.clear()
+        world.admits(ANN, "member", "kicked", user=ANN)
+        texts = await world.until_sent(ANN, 2)
+        assert "gm" in texts[1]
+        assert not one.presence.away
+
+
+async def test_a_message_ends_a_block_that_nobody_told_the_end_of(door: Open, world: BotApi) -> None:
+    """Whoever writes can be written to."""
+    async with door(Echo().models(ROLES)) as one:
+        world.admits(ANN, "kicked", "member", user=ANN)
+        await world.until(lambda: ANN in one.presence.away)
+        world.says(ANN, "here I am")
+        assert await world.until_sent(ANN, 1) == ["here I am"]
+
+
+async def test_a_group_that_threw_the_bot_out(door: Open, world: BotApi) -> None:
+    """A reminder of somebody there waits; it comes when the bot is let in again, behind the greeting."""
+    async with door(Echo().models(ROLES)) as one:
+        world.blocked.add(GROUP)
+        world.admits(GROUP, "kicked", "member", user=BOB)
+        await world.until(lambda: GROUP in one.presence.away)
+        assert not await one.tell(f"telegram-{GROUP}:7", "in a topic")
+        world.blocked.clear()
+        world.admits(GROUP, "member", "kicked", user=BOB)
+        await world.until_sent(GROUP, 1)
+        assert await one.tell(f"telegram-{GROUP}", "here again")
+    assert world.texts(GROUP)[1:] == ["here again"]
+    assert world.refusals == []

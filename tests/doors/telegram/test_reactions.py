@@ -1,0 +1,71 @@
+"""Reactions to answers: counted for the administrators, and a way to try again for who was answered."""
+
+from agents.models.script import Script
+from app.telegram.door import TelegramDoor
+from tests.support.telegram_people import ANN, BOB, GROUP, Open, labels
+from tests.support.telegram_server import BotApi
+
+
+async def signs(door: TelegramDoor) -> dict[str, int]:
+    """Return how often each reaction is kept."""
+    return await door.assistant.memory.feedback.counts(0)
+
+
+async def until_signs(world: BotApi, door: TelegramDoor, number: int) -> None:
+    """Wait until so many messages with reactions were dealt with."""
+    await world.until(lambda: not door.chats.busy)
+    for _ in range(500):
+        if sum((await signs(door)).values()) == number:
+            return
+        await world.until(lambda: True)
+    raise AssertionError(await signs(door))
+
+
+async def test_who_dislikes_an_answer_may_have_another(door: Open, world: BotApi, script: Script) -> None:
+    """A thumb down offers to try again, also after a restart; the second answer is a turn of its own."""
+    script.add(supervisor=["One.", "Two."])
+    async with door():
+        world.says(ANN, "count")
+        await world.until_sent(ANN, 1)
+    async with door() as one:
+        world.reacts(world.sent[0], "👎")
+        texts = await world.until_sent(ANN, 2)
+        assert texts[1].startswith("Sorry that this was no help.")
+        assert labels(world.sent[1]) == [["🔁 Try again"]]
+        world.taps(world.sent[1], "🔁 Try again")
+        assert (await world.until_sent(ANN, 3))[2] == "Two."
+        assert await signs(one) == {"👎": 1}
+
+
+async def test_a_reaction_is_counted_once(door: Open, world: BotApi, script: Script) -> None:
+    """The last one of a person counts, one that is taken back does not, and one to no answer is none."""
+    script.add(supervisor=["One."])
+    async with door() as one:
+        asked = world.says(ANN, "count")
+        await world.until_sent(ANN, 1)
+        world.reacts(asked, "👍")
+        for emoji in ("👍", "❤", "🔥"):
+            world.reacts(world.sent[0], emoji)
+        await until_signs(world, one, 1)
+        await world.until(lambda: not one.chats.busy)
+        assert list(await signs(one)) == ["🔥"]
+        world.reacts(world.sent[0], "")
+        await until_signs(world, one, 0)
+    assert world.texts(ANN) == ["One."]
+
+
+async def test_others_may_like_an_answer_and_not_have_it_made_anew(door: Open, world: BotApi, script: Script) -> None:
+    """In a group everybody's reaction counts; only who was answered is offered another answer; strangers are nobody."""
+    script.add(supervisor=["One."])
+    async with door(allowed=[ANN, BOB]) as one:
+        world.says(GROUP, "@sue_bot count", user=ANN)
+        await world.until_sent(GROUP, 1)
+        world.reacts(world.sent[0], "👎", user=BOB)
+        world.reacts(world.sent[0], "👎", user=99)
+        await until_signs(world, one, 1)
+        world.reacts(world.sent[0], "👎", user=ANN)
+        texts = await world.until_sent(GROUP, 2)
+        assert await signs(one) == {"👎": 2}
+        await one.assistant.forget(f"telegram-{GROUP}")
+        assert await signs(one) == {}
+    assert len(texts) == 2

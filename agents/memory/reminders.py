@@ -7,7 +7,8 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Any
 
 from agents.errors import UsageError
 from agents.memory.connection import Connection, T, Work
@@ -134,10 +135,10 @@ class Reminders:
         wanted = await self._reminders(OF_KEYS, (user, json.dumps([*keys])))
         return [it for it in wanted if it.due_ms is not None or (it.rung_ms or 0) > self._since()]
 
-    async def put_back(self, user: str, key: str, values: Mapping[str, object] | None) -> None:
+    async def put_back(self, user: str, key: str, values: Mapping[str, Any] | None) -> None:
         """Make the reminder that a call has added what it was, or (None) take it away.
 
-        It gets another number if its own is taken.
+        It gets another number if its own is taken. What has rung since it was due does not ring for that again.
         """
 
         def put(connection: sqlite3.Connection) -> None:
@@ -146,7 +147,9 @@ class Reminders:
                 return
             taken = {it.number for it in self._live(connection, user) if it.added_by != key}
             number = max(taken) + 1 if values["number"] in taken else values["number"]
-            connection.execute(PUT_BACK, {**values, "number": number, "user": user, "key": key})
+            rows = connection.execute(OF_CALL, (user, key))
+            rung = next((self._unrepeated(Reminder(*row), values) for row in rows), {})
+            connection.execute(PUT_BACK, {**values, **rung, "number": number, "user": user, "key": key})
 
         await self._write(put)
 
@@ -173,6 +176,14 @@ class Reminders:
         await self._table.delete("thread", [clean(thread)])
         await self._table.delete("user", [*users])
         self.changed.set()
+
+    def _unrepeated(self, stored: Reminder, values: Mapping[str, Any]) -> dict[str, int | None]:
+        """Return what has to differ in values that are put back: nothing unless it has rung since they were due."""
+        if stored.rung_ms is None or values["due_ms"] is None or stored.rung_ms < values["due_ms"]:
+            return {}
+        coming = Reminder(0, "", "", **values).moment.following(datetime.fromtimestamp(self.now(), UTC))
+        due = None if coming is None else unix_ms(coming)
+        return {"due_ms": due, "at_ms": due or values["at_ms"], "rung_ms": stored.rung_ms}
 
     async def _write(self, work: Work[T]) -> T:
         outcome = await self._table.write(work)

@@ -60,6 +60,13 @@ def pieces_in(text: str, lang: str) -> list[_Piece]:
     ]
 
 
+@cache
+def separator(lang: str) -> re.Pattern[str]:
+    """Return what stands between the things of an enumeration: commas, ends of sentences, "and then"."""
+    joined = "|".join(re.escape(word) for word in sorted(table("schedule", lang)["joiners"]["of_plans"], key=len)[::-1])
+    return re.compile(rf"\s*[,;\n]+\s*(?:(?:{joined})\s+)?|\.\s+|\s+(?:{joined})\s+", re.IGNORECASE)
+
+
 def _rest(text: str, chosen: list[_Piece], lang: str) -> str:
     filler = words(lang).is_filler
     bounds = [0, *(bound for piece in chosen for bound in (piece.start, piece.end)), len(text)]

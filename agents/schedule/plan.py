@@ -1,21 +1,18 @@
 """A day told in one sentence: "dentist at 10, groceries, pick up the kids at 3:30"."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from zoneinfo import ZoneInfo
 
 from agents.schedule import Moment
 from agents.schedule.days import KINDS as DAYS
-from agents.schedule.grammar import pieces_in, read
+from agents.schedule.grammar import pieces_in, read, separator
 from agents.schedule.lexicon import Pieces
 from agents.schedule.parser import EARLY, meant
 from agents.schedule.problem import Problem, problem_of
 from agents.schedule.recurrence import KINDS as REPEATS
 from agents.schedule.time_of_day import KINDS as TIMES
 from agents.schedule.time_of_day import clock_of, halved
-from prompts import table
 
 EVENING = range(6, 9)
 """Hours that mean the evening once the morning is over."""
@@ -36,7 +33,7 @@ def items(text: str, lang: str, now: datetime, zone: ZoneInfo) -> list[Item]:
     named = read(head, lang) if colon else None
     is_headed = named is not None and not named.rest and named.pieces.keys() <= set(DAYS)
     day = dict(named.pieces) if named is not None and is_headed else {"day": {"day": "0"}}
-    parts = (part.strip(" .;!") for part in _separator(lang).split(tail if is_headed else text))
+    parts = (part.strip(" .;!") for part in separator(lang).split(tail if is_headed else text))
     return [_item(part, lang, day, now.astimezone(zone), zone) for part in parts if part]
 
 
@@ -67,9 +64,3 @@ def _halves(pieces: Pieces) -> list[Pieces]:
         return [pieces]
     halves = ["pm"] if clock.hour in EARLY else ["am", "pm"] if clock.hour in EVENING else ["am"]
     return [halved(pieces, half) for half in halves]
-
-
-@cache
-def _separator(lang: str) -> re.Pattern[str]:
-    joined = "|".join(re.escape(word) for word in sorted(table("schedule", lang)["joiners"]["of_plans"], key=len)[::-1])
-    return re.compile(rf"\s*[,;\n]+\s*(?:(?:{joined})\s+)?|\.\s+|\s+(?:{joined})\s+", re.IGNORECASE)

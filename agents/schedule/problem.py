@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from agents.schedule.days import KINDS as DAYS
 from agents.schedule.days import days_of, exists
-from agents.schedule.grammar import read
+from agents.schedule.grammar import read, separator
 from agents.schedule.lexicon import Pieces
 from agents.schedule.parser import instant
 from agents.schedule.time_of_day import Clock, clock_of
@@ -17,7 +17,7 @@ from agents.schedule.time_of_day import Clock, clock_of
 class Problem:
     """The reason, and of a time that is past the instant that it names."""
 
-    reason: Literal["past", "no_day", "no_hour", "unclear"]
+    reason: Literal["past", "no_day", "no_hour", "several", "unclear"]
     at: datetime | None = None
 
 
@@ -26,7 +26,11 @@ def problem(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Problem:
     if (at := instant(text, zone)) is not None:
         return Problem("past", at)
     reading = read(text, lang)
-    return Problem("unclear") if reading is None or reading.rest else problem_of(reading.pieces, now, zone)
+    if reading is not None and not reading.rest:
+        return problem_of(reading.pieces, now, zone)
+    parts = [read(part, lang) for part in separator(lang).split(text)]
+    is_several = len(parts) > 1 and all(part is not None and not part.rest for part in parts)
+    return Problem("several" if is_several else "unclear")
 
 
 def problem_of(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Problem:

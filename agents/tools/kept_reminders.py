@@ -43,9 +43,10 @@ class KeptReminders:
         return all(one[name] == other[name] for name in names)
 
     def worded(self, value: Any, lang: str) -> str:
-        """Return a reminder with its number."""
+        """Return a reminder with its number, and whether it is over."""
         reminder = Reminder(0, "", "", **value)
-        return f"{reminder.number}. {described(reminder, lang, datetime.now(UTC))}"
+        line = f"{reminder.number}. {described(reminder, lang, datetime.now(UTC))}"
+        return phrase("reminder_over", lang, reminder=line) if reminder.due_ms is None else line
 
 
 REMINDERS = KeptReminders()

@@ -112,7 +112,7 @@ async def test_all_about_a_person_goes(chat: Chat, others: list[str]) -> None:
             [_ async for _ in assistant.play(Turn(thread=thread, text=f"{user} was here", user=user))]
     assert told("""
         user: forget everything you know about me
-        supervisor: This deletes all that is kept about you (profile, to-dos, reminders, settings) and everything you said, here and in other conversations. What others said stays. Shall it be deleted? (yes / no)
+        supervisor: This deletes all that is kept about you (profile, to-dos, reminders, settings) and everything you said, here and in other conversations. What others said stays. This cannot be taken back. Shall it be deleted? (yes / no)
         user: yes
         forgets me
         supervisor: All that was kept about you and everything you said is deleted. What others said is kept.

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -210,6 +211,38 @@ async def test_only_ones_own_and_only_here(chat: Chat) -> None:
     assert phrase("undo_nothing", "en") in await undone(chat, user="eve")
     assert phrase("undo_nothing", "en") in await undone(chat, thread="elsewhere", user="ann")
     assert len((await belongings(chat))["items"]) == 2
+
+
+@pytest.mark.parametrize("when", ["in 30 minutes", "every day at 10"])
+async def test_what_has_rung_does_not_ring_again_by_an_undo(chat: Chat, when: str) -> None:
+    """Neither one that was put off after it rang, nor one that has rung at the time that is taken back."""
+    moved = Call("change_reminder", {"number": 1, "when": "by 20 minutes"})
+    await noted(chat, Call("add_reminder", {"when": "in 10 minutes", "text": "stretch"}))
+    await ringing(chat, minutes=11)
+    await noted(chat, moved)
+    answer = await undone(chat)
+    assert "As it was: 1. stretch: " in answer
+    assert "(has rung), and will not ring again." in answer
+    assert await ringing(chat, minutes=60) == []
+
+    await noted(
+        chat, Call("add_reminder", {"when": when, "text": "tea"}), Call("change_reminder", {"when": "in 40 minutes"})
+    )
+    assert await ringing(chat, minutes=101) == ["tea"]
+    assert "As it was: 2. tea: " in await undone(chat)
+    assert await ringing(chat, minutes=102) == []
+
+
+async def ringing(chat: Chat, *, minutes: int) -> list[str]:
+    """Let it be so many minutes after the test began; return what rings."""
+    chat.now = lambda: time.time() + minutes * 60
+    async with chat.assistant() as assistant:
+        reminders = assistant.memory.reminders
+        due = await reminders.due(round(chat.now() * 1000), "ann", "*")
+        for reminder in due:
+            after = datetime.fromtimestamp(chat.now(), UTC)
+            await reminders.rang(reminder, reminder.moment.following(after) if reminder.rule else None)
+    return [reminder.text for reminder in due]
 
 
 async def test_where_others_read_along_nothing_is_named(chat: Chat) -> None:

@@ -21,6 +21,8 @@ WHEN = "when"
 QUOTED = re.compile(r'"([^"]+)"|«([^»]+)»|“([^”]+)”')
 LONGEST_ANSWER = 12
 """Words of an answer that names one thing; a longer one is a story."""
+_NO_NAME = re.compile(r"[=*<>{}|\\^`~_]|(?:^|\s)--?\w|[»”]\s+\w")
+"""What stands in code, and behind a quotation in a sentence; not in the name of a thing."""
 _EDGE = " \t\n.,;:!?—–-"
 _MOODS = ("!", "…", "..", ")", "(")
 REFERRING = ("number", "numbers")
@@ -169,7 +171,7 @@ def is_answer(text: str, words: RulesVocabulary, *, errands: bool = False) -> bo
     With `errands` a name may begin as a to-do does ("call mom").
     """
     flat = plain(text).strip()
-    if words.asks(flat) or vague(flat, words) or flat.startswith("/") or flat.endswith(_MOODS):
+    if words.asks(flat) or vague(flat, words) or flat.startswith("/") or flat.endswith(_MOODS) or _NO_NAME.search(flat):
         return False
     begins = _words("answers.orders", words) | (frozenset() if errands else _words("answers.errands", words))
     first = words_of(flat)[:1]
@@ -193,7 +195,9 @@ def is_unfinished(text: str, words: RulesVocabulary) -> bool:
 def is_chatter(text: str, words: RulesVocabulary) -> bool:
     """Tell whether a text is about feelings, the moment or nothing at all ("hungry", "long day", "the second one")."""
     stems = words.stems(text)
-    if words_of(text)[0].endswith(tuple(words.phrases("answers.endings"))):
+    first, *later = words_of(text)
+    told = tuple(words.phrases("answers.told"))
+    if first.endswith(tuple(words.phrases("answers.endings"))) or any(f" {word}".endswith(told) for word in later):
         return True
     # One small word may be a name all the same: the language Go.
     small = words.stop | words.listed("pointing", "question") if len(stems) > 1 else frozenset()

@@ -28,7 +28,7 @@ TALKS = {
         ("show my profile", "Not known yet: name, experience"),
         ("please delete my time zone", "time zone. This cannot"),
         ("yes", "Deleted: time zone."),
-        ("remove my home from my profile", "where you live. It cannot"),
+        ("remove my home from my profile", "where you live. This cannot"),
         ("yes", "Deleted: where you live."),
         ("show my profile", "The profile is still empty."),
     ],

@@ -1,27 +1,17 @@
 """Retrievers that stand in for each other: the first that finds something answers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from agents.composites.together import asked, listed
-from agents.retrievers import Results, Retriever, SearchFailed
+from agents.composites.composite import Composite, asked
+from agents.retrievers import Results, SearchFailed
 
 
 @dataclass(frozen=True)
-class FirstOf:
+class FirstOf(Composite):
     """Asks one after the other; one that finds nothing counts like one that fails."""
 
-    name: str
-    retrievers: Sequence[Retriever]
-
-    @property
-    def reaches_out(self) -> bool:
-        """Whether any of its retrievers carries the query to somebody outside."""
-        return any(retriever.reaches_out for retriever in self.retrievers)
-
-    def description(self, lang: str) -> str:
-        """Return what its retrievers are good for."""
-        return listed("first_of", self.retrievers, lang)
+    sort: ClassVar[str] = "first_of"
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return what the first that found something has; see `Retriever`.

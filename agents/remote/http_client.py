@@ -15,6 +15,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exp
 
 from agents.remote.http_file import Service
 from agents.remote.http_request import Request
+from agents.web.body import BodyRefused, read_body
 
 BUDGET = 50
 """Seconds for all the tries of a call, pauses included; a call as a whole is cut after `tool_node.TIMEOUT`."""
@@ -93,22 +94,11 @@ async def _sent(client: httpx.AsyncClient, service: Service, request: Request) -
         if not (200 <= status < 300 or 400 <= status < 500):
             raise NoAnswer(f"it answered {status}, which leads elsewhere")
         try:
-            return Reply(status, _read(response, await _bytes(response, service.max_bytes)))
-        except NoAnswer:
+            return Reply(status, _read(response, await read_body(response, service.max_bytes)))
+        except (NoAnswer, BodyRefused) as refused:
             if status < 400:
-                raise
+                raise NoAnswer(str(refused)) from None
             return Reply(status, None)
-
-
-async def _bytes(response: httpx.Response, most: int) -> bytes:
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise NoAnswer("its answer is packed, though it was told not to")
-    body = bytearray()
-    async for piece in response.aiter_raw():
-        body += piece
-        if len(body) > most:
-            raise NoAnswer(f"its answer is longer than {most} bytes")
-    return bytes(body)
 
 
 def _read(response: httpx.Response, body: bytes) -> object:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from agents.composites.together import asked
+from agents.composites.composite import asked
 from agents.events.search import Step
 from agents.retrievers import Results, Retriever
 from agents.search import NothingFound, QueryResult, SearchRequest, Tell

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from ssrfguard import Policy, Resolver, SSRFGuardError
 
+from agents.web.body import BodyRefused, read_body
 from agents.web.ssrf import FAR, guarded_client, is_disguised, policy_of
 
 USER_AGENT = "dialog-supervisor/0.1 (search for a user)"
@@ -80,19 +81,12 @@ class Fetcher:
         Raises:
             NotFetched: it may not be reached, does not answer, or is too large or of another kind.
         """
-        try:
-            async with asyncio.timeout(self.timeout):
-                for _ in range(self.redirects + 1):
-                    step = await self._step(url, kinds)
-                    if isinstance(step, Download):
-                        return step
-                    url = urljoin(url, step)
-        except TimeoutError:
-            raise NotFetched(f"no answer within {self.timeout:g} seconds") from None
-        except SSRFGuardError as refused:
-            raise NotFetched(f"the address may not be reached ({type(refused).__name__})") from None
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as lost:
-            raise NotFetched(f"no connection ({type(lost).__name__})") from None
+        async with _in_time(self.timeout):
+            for _ in range(self.redirects + 1):
+                step = await self._step(url, kinds)
+                if isinstance(step, Download):
+                    return step
+                url = urljoin(url, step)
         raise NotFetched("too many redirects")
 
     async def answer(
@@ -116,23 +110,18 @@ class Fetcher:
             sent["Content-Type"] = "application/json"
         client = self._client(_origin(url), _service_policy(url))
         method = "GET" if data is None else "POST"
+        async with _in_time(self.timeout):
+            request = client.build_request(method, url, params=params, headers=sent, content=data)
+            response = await client.send(request, stream=True, follow_redirects=False)
+            async with aclosing(response):
+                if response.status_code != httpx.codes.OK:
+                    raise NotFetched(f"it answered {response.status_code}")
+                body_bytes = await read_body(response, LARGEST_ANSWER)
         try:
-            async with asyncio.timeout(self.timeout):
-                request = client.build_request(method, url, params=params, headers=sent, content=data)
-                response = await client.send(request, stream=True, follow_redirects=False)
-                async with aclosing(response):
-                    if response.status_code != httpx.codes.OK:
-                        raise NotFetched(f"it answered {response.status_code}")
-                    answer: object = json.loads(await _bytes(response, LARGEST_ANSWER))
-                    return answer
-        except TimeoutError:
-            raise NotFetched(f"no answer within {self.timeout:g} seconds") from None
-        except SSRFGuardError as refused:
-            raise NotFetched(f"the address may not be reached ({type(refused).__name__})") from None
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as lost:
-            raise NotFetched(f"no connection ({type(lost).__name__})") from None
+            answer: object = json.loads(body_bytes)
         except (ValueError, RecursionError):
             raise NotFetched("its answer is not JSON") from None
+        return answer
 
     async def _step(self, url: str, kinds: Collection[str]) -> Download | str:
         """Return what is at an address, or where it leads to."""
@@ -150,7 +139,7 @@ class Fetcher:
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind not in kinds:
                 raise NotFetched(f"it is {kind or 'of no known kind'}, which is not read")
-            return Download(url, kind, response.charset_encoding, await _bytes(response, self.largest))
+            return Download(url, kind, response.charset_encoding, await read_body(response, self.largest))
 
     @cached_property
     def _public(self) -> Policy:
@@ -176,12 +165,17 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.lower()}"
 
 
-async def _bytes(response: httpx.Response, most: int) -> bytes:
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise NotFetched("its answer is packed, though it was told not to")
-    body = bytearray()
-    async for piece in response.aiter_raw():
-        body += piece
-        if len(body) > most:
-            raise NotFetched(f"it is longer than {most} bytes")
-    return bytes(body)
+@asynccontextmanager
+async def _in_time(timeout: float) -> AsyncIterator[None]:
+    """Limit what is inside to so many seconds, and raise `NotFetched` for whatever goes wrong on the way."""
+    try:
+        async with asyncio.timeout(timeout):
+            yield
+    except TimeoutError:
+        raise NotFetched(f"no answer within {timeout:g} seconds") from None
+    except SSRFGuardError as refused:
+        raise NotFetched(f"the address may not be reached ({type(refused).__name__})") from None
+    except BodyRefused as refused:
+        raise NotFetched(str(refused)) from None
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as lost:
+        raise NotFetched(f"no connection ({type(lost).__name__})") from None

@@ -89,7 +89,9 @@ async def test_tasks_killed_between_their_calls(tmp_path: Path, capsys: pytest.C
 
 @pytest.mark.slow
 @recorded
-async def test_a_question_and_its_yes_killed_at_every_statement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_question_and_its_yes_killed_at_every_statement(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Wherever in the turns of a question and of its yes the process is killed, the shop is as recorded in the end."""
     all_tasks, reads = tasks_and_reads()
     fill(shop := tmp_path / "shop.db", reads.records)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from agents.events import ToolStart
 from agents.questions import CHOICE, mark
@@ -17,7 +16,6 @@ from app.cli import talk
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.killable_process import Driver, Outcome, Request
-from tests.support.killable_writes import Clerk, with_questions
 from tests.support.scripted_assistant import open_calls
 from tests.support.shop_tools import ORDERS
 from tests.support.write_tools import Desk
@@ -30,20 +28,7 @@ ADDRESS = '{"street":"Elm Street 5","zip":8001}'
 WEATHER = "What's the weather like tomorrow in Rome?"
 GONE = phrase("choice_gone", "en")
 MOST_STEPS = 200
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
-
-
-@pytest.fixture(autouse=True)
-def life(chat: Chat) -> None:
-    """Let the conversation be the second life of the processes that are killed."""
-    chat.script, chat.speakers = Clerk(life=1), with_questions(Desk(chat.path).with_desk(chat.speakers))
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def driver() -> AsyncIterator[Driver]:
-    """Start a driver."""
-    async with Driver.start("tests.support.killable_writes") as started:
-        yield started
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("second_life")]
 
 
 def request(database: Path, text: str, id: str, **more: Any) -> Request:

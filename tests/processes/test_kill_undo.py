@@ -1,32 +1,15 @@
 """A call that the user has agreed to, and what is taken back, around processes that are killed: done once each."""
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from agents.memory.store import namespace_of
 from tests.conftest import Chat
 from tests.processes.test_kill_question import calls_left, killed
 from tests.support.killable_process import Driver
-from tests.support.killable_writes import Clerk, with_questions
 from tests.support.write_tools import Desk
 
 ASKED = "confirm: promise (text: “to ring”)? [yes | no]"
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
-
-
-@pytest.fixture(autouse=True)
-def life(chat: Chat) -> None:
-    """Let the conversation be the second life of the processes that are killed."""
-    chat.script, chat.speakers = Clerk(life=1), with_questions(Desk(chat.path).with_desk(chat.speakers))
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def driver() -> AsyncIterator[Driver]:
-    """Start a driver."""
-    async with Driver.start("tests.support.killable_writes") as started:
-        yield started
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("second_life")]
 
 
 async def todos(chat: Chat) -> list[str]:

@@ -30,7 +30,10 @@ def tasks_and_reads() -> tuple[dict[str, Task], Reads]:
 async def play(request: Request, pipe: int) -> None:
     """Play a turn of the task that the thread is named after."""
     all_tasks, reads = tasks_and_reads()
-    clerk, steps = Clerk(task=all_tasks.get(request.thread, Task("", "", [], "")), reads=reads), Steps(request.step)
+    clerk, steps = (
+        Clerk(task=all_tasks.get(request.thread, next(iter(all_tasks.values()))), reads=reads),
+        Steps(request.step),
+    )
     count(steps)
     async with open_memory(f"sqlite:///{request.database}") as memory:
         assistant = compose(memory, clerk)

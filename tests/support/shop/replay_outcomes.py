@@ -69,6 +69,7 @@ def row(name: str, all_played: list[Played]) -> Row:
         "of these again": sum(played.forgotten for played in all_played),
         "errors": sum(step.output is None for _, step, _ in outcomes),
         "outcomes equal": sum(played.is_equal(step, end) for played, step, end in outcomes),
+        "refused": sum(step.output is not None and not end.ok for _, step, end in outcomes),
         "shops equal": sum(played.digest == played.task.digest for played in all_played),
         "slips": sum(any(step.slips for step in played.task.steps) for played in all_played),
         "writes": sum(len(played.written) for played in all_played),

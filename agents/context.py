@@ -85,6 +85,8 @@ class Context:
     """What the user has told of name and home; only the supervisor's prompt is given it."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
+    is_interruptable: bool = True
+    """Whether a new message of the user ends the answer."""
     is_shared: bool = False
     """Whether others read along: a group, or a thread in which somebody else wrote."""
     permissions: frozenset[str] = frozenset()
@@ -118,6 +120,7 @@ def make_context(
     models: Models,
     *,
     zone: ZoneInfo | None,
+    is_interruptable: bool = True,
     permissions: frozenset[str],
     help: HelpChain,
     device: str = "",
@@ -141,6 +144,7 @@ def make_context(
         locks=memory.locks,
         zone=zone or machine_zone(),
         device=device,
+        is_interruptable=is_interruptable,
         is_shared=is_shared,
         permissions=permissions,
         help=help,

@@ -1,7 +1,7 @@
 """What messages carry beside their text, in `additional_kwargs`: no model provider is shown it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, NotRequired, cast
 
 from langchain_core.messages import BaseMessage
 from typing_extensions import TypedDict, Unpack
@@ -59,11 +59,41 @@ class Facts(TypedDict, total=False):
     """The dialog that is observed."""
 
 
+Forwarding = Literal["standard", "custom"]
+"""How messages are given to a model: their role and text, or with their metadata as well."""
+
+
+class StoppedAnswer(TypedDict):
+    """An answer that the user stopped."""
+
+    time: str
+    """When it was stopped, as in `Metadata`."""
+    original: str
+    """What the model had made of it."""
+
+
+class Metadata(TypedDict):
+    """What is known of a user message beside its text."""
+
+    time: str
+    """When it came: ISO 8601, in the user's time zone."""
+    user: str
+    """Who wrote it: what the user is called in a shared thread, else the user's id."""
+    source: str
+    """Where it comes from, as in `Heard`."""
+    stopped: NotRequired[StoppedAnswer]
+    """The answer before it, if the user stopped that."""
+
+
 class Notes(TypedDict, total=False):
     """The notes of a message; which there are depends on the message."""
 
     lang: str
     """On the role of a prompt: the language that it is written in."""
+    forwarding: Forwarding
+    """On the role of a prompt: how its messages are given to the model; without it "standard"."""
+    metadata: Metadata
+    """On a user message, where a model is given more than its text."""
     context: list[str]
     """On a user message: what held when it came (time, form, screen, …), a part a line; the newest one's is shown."""
     beside: list[str]

@@ -6,6 +6,7 @@ from typing_extensions import TypedDict
 
 from agents.citations import Source
 from agents.identifiers import NumberedIds
+from agents.notes import Metadata
 from agents.talk import Pending, Talk
 
 Forgettable = Literal["profile", "me", "name", "home", "experience", "skills", "interests", "work", "zone", "language"]
@@ -45,6 +46,8 @@ class Heard(TypedDict):
     """The id of the user who wrote it; older threads do not have it."""
     quoted: NotRequired[list[Quoted]]
     """What the message refers to."""
+    metadata: NotRequired[Metadata]
+    """What a model is told of it in custom forwarding; only where some speaker's is."""
 
 
 class Wish(TypedDict):

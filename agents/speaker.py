@@ -1,13 +1,14 @@
 """The supervisor and the dialogs, as plain values from which the nodes are built."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
+from agents.notes import Forwarding
 from agents.state import SUPERVISOR
 
 Resume = Literal["ask", "tell", "silent", "never"]
@@ -35,6 +36,8 @@ class Speaker:
     """What happens to a dialog that was interrupted: ask the user, tell and go on, go on silently, or never go on."""
     history: History = "drop"
     """What becomes of messages beyond the last ones: dropped, or summed up (one model call each time)."""
+    forwarding: Forwarding | None = None
+    """How messages are given to its model: "standard", or "custom" with time, user and more; None: as is set."""
     version: int = 1
     """Raise it when the form or the prompt changes so much that running conversations must be revised."""
     formerly: Sequence[str] = ()
@@ -49,6 +52,11 @@ class Speaker:
     def is_supervisor(self) -> bool:
         """Whether this is the speaker that leads when no dialog does."""
         return self.name == SUPERVISOR
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether its model is given the metadata of messages."""
+        return self.forwarding == "custom"
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,19 @@ class Speakers:
     def __getitem__(self, name: str) -> Speaker:
         """Return a speaker by name."""
         return self.supervisor if name == SUPERVISOR else self.dialogs[name]
+
+    def forwarding(self, default: Forwarding) -> Self:
+        """Return the speakers with `default` for those that do not say how messages are given to their models.
+
+        An agent graph has a prompt of its own, and hears the user as they are unless its dialog says otherwise.
+        """
+        if default == "standard":
+            return self
+        dialogs = {
+            name: dialog if dialog.forwarding or dialog.agent else replace(dialog, forwarding=default)
+            for name, dialog in self.dialogs.items()
+        }
+        return replace(self, supervisor=replace(self.supervisor, forwarding=default), dialogs=dialogs)
 
     def by_tool(self, tool: str) -> Speaker | None:
         """Return the dialog that a supervisor's tool hands over to."""

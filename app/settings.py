@@ -17,6 +17,7 @@ from agents.memory.checkpointer import KEPT
 from agents.models import Models
 from agents.models.factory import Endpoint, make_models
 from agents.models.parameters import Parameters
+from agents.notes import Forwarding
 from agents.toolkit.shelf import Mode
 from app.env_file import read_env
 from app.permissions import read_permissions
@@ -47,6 +48,7 @@ class Settings(BaseSettings):
     app_lang: str = "en"
     log_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
+    memory_forwarding: Forwarding = "standard"
     tool_mode: Mode = "append"
     direct_switch: bool = True
     remote_tools: Path | None = None

@@ -21,10 +21,12 @@ from agents.context import make_context
 from agents.errors import UsageError
 from agents.memory import Memory, open_memory
 from agents.memory.checkpointer import Saver
-from agents.memory.inbox import InboxEntry
+from agents.memory.inbox import InboxEntry, now_ms
 from agents.memory.preferences import Preferences
+from agents.person import Heard
 from agents.retrievers import Retriever
 from app.assistant.language import Languages
+from app.assistant.message_metadata import metadata_of
 from app.assistant.run import STEPS
 from app.composition import check_tools, discover
 from app.composition.help_chain import check_help, make_help
@@ -59,6 +61,7 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     check_help(settings)
     check_search(settings)
     speakers, watching = discover()
+    speakers = speakers.forwarding(settings.memory_forwarding)
     check_tools(speakers, complete=not settings.has_remote_tools)
     async with AsyncExitStack() as stack:
         memory: Memory | None = None
@@ -114,7 +117,8 @@ def _turn(
             retrievers=retrievers,
             rings=False,
         )
-        heard = {"id": entry.message_id, "text": entry.text, "source": entry.source}
+        heard: Heard = {"id": entry.message_id, "text": entry.text, "source": entry.source}
+        heard["metadata"] = metadata_of(entry, (), context, "")
         outcome = await conversation.ainvoke(
             {"heard": heard, "lang": lang}, {"recursion_limit": STEPS}, context=context
         )
@@ -129,5 +133,5 @@ def _entry(state: ChatState, place: Mapping[str, Any]) -> InboxEntry:
     user = str(place.get("langgraph_auth_user_id") or thread)
     last = state["messages"][-1] if state.get("messages") else None
     if not isinstance(last, HumanMessage):
-        return InboxEntry(thread, uuid.uuid4().hex, user, None, "message")
-    return InboxEntry(thread, last.id or uuid.uuid4().hex, user, last.text, "message")
+        return InboxEntry(thread, uuid.uuid4().hex, user, None, "message", received_ms=now_ms())
+    return InboxEntry(thread, last.id or uuid.uuid4().hex, user, last.text, "message", received_ms=now_ms())

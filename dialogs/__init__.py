@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool
 
 from agents.discovery import load_each
 from agents.errors import ContractError
+from agents.notes import Forwarding
 from agents.speaker import Resume, Speaker
 from prompts import variables
 
@@ -33,6 +34,8 @@ class Dialog(Speaker):
             raise ContractError(f"Dialog.description must begin with 'Used for ', found {self.description!r}")
         if self.resume not in get_args(Resume):
             raise ContractError(f"Dialog.resume must be one of {get_args(Resume)}, found {self.resume!r}")
+        if self.forwarding not in (None, *get_args(Forwarding)):
+            raise ContractError(f"Dialog.forwarding must be one of {get_args(Forwarding)}, found {self.forwarding!r}")
         others = [tool for tool in self.tools if not isinstance(tool, BaseTool)]
         if others:
             raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {others[0]!r}")

@@ -5,10 +5,11 @@
 
 from functools import partial
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 
 from agents.conversation.changes import NOTHING, Change, Move, Update, put, say
+from agents.conversation.heard import human
 from agents.events.handover import DialogChanged, Handover
 from agents.notes import notes
 from agents.person import Switch, Wish
@@ -150,7 +151,7 @@ def _tell_supervisor(target: Speaker, brief: str, state: State) -> Change:
     call = ToolCall(name=target.tool, args={"brief": brief}, id=f"switch-{heard['id']}", type="tool_call")
     result = ToolMessage(phrase("call_direct", state["lang"]), tool_call_id=call["id"], name=call["name"])
     exchange: list[AnyMessage] = [
-        HumanMessage(heard["text"] or "", id=heard["id"]),
+        human(heard),
         AIMessage("", tool_calls=[call]),
         result,
     ]

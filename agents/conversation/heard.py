@@ -2,6 +2,7 @@
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
+from agents.notes import notes
 from agents.person import FORWARDED, Heard
 from agents.speaker import Speaker
 from agents.state import State, talk_of
@@ -23,4 +24,10 @@ def heard_so_far(speaker: Speaker, state: State) -> list[AnyMessage]:
 def heard_message(heard: Heard, talk: Talk) -> HumanMessage | None:
     """Return the user's message for a speaker's history; None if there is none or the history has it already."""
     has_heard = any(message.id == heard["id"] for message in reversed(talk.get("messages", [])))
-    return None if has_heard or heard["text"] is None else HumanMessage(heard["text"], id=heard["id"])
+    return None if has_heard or heard["text"] is None else human(heard)
+
+
+def human(heard: Heard) -> HumanMessage:
+    """Return the user's message as a history keeps it."""
+    noted = notes(metadata=heard["metadata"]) if "metadata" in heard else {}
+    return HumanMessage(heard["text"] or "", id=heard["id"], additional_kwargs=noted)

@@ -8,14 +8,15 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, SystemMessage
 
 from agents.context import Context
 from agents.conversation.facts import FactSource
-from agents.conversation.heard import heard_so_far
+from agents.conversation.heard import heard_so_far, human
 from agents.conversation.persons import name_of
 from agents.conversation.scene import Scenes, described
 from agents.conversation.screen import worded
+from agents.memory.inbox import now_ms
 from agents.notes import notes
 from agents.search import SEARCH
 from agents.search.choice import listed
@@ -49,7 +50,8 @@ class Prompting:
         System messages behind the role are notes; `agents.models.message_order` makes data of them.
         """
         lang = state["lang"]
-        role = SystemMessage(self.role(speaker, lang), additional_kwargs=notes(lang=lang))
+        noted = notes(lang=lang, forwarding="custom") if speaker.is_custom else notes(lang=lang)
+        role = SystemMessage(self.role(speaker, lang), additional_kwargs=noted)
         messages = [role, *heard_so_far(speaker, state)]
         if state.get("remaining_steps", ENOUGH) < ENOUGH:
             messages.append(SystemMessage(phrase("last_reply", lang)))
@@ -69,13 +71,16 @@ class Prompting:
             return []
         # An agent graph has a prompt of its own, and hears the user as they are.
         parts = [] if speaker.agent else self.context(speaker, state, context)
+        if speaker.is_custom:
+            parts = [_of_the_turn(speaker, state, context), *parts]
         if heard["text"] is None:
             return [SystemMessage("\n".join(parts), id=heard["id"])]
         noted = notes(context=parts)
         # Only the supervisor is told: a dialog acts on the user's own data, at the user's word.
         if speaker.is_supervisor and (beside := state.get("beside")):
             noted |= notes(beside=[phrase("others_said", state["lang"], lines="\n".join(beside))])
-        message = HumanMessage(heard["text"], id=heard["id"], additional_kwargs=noted)
+        message = human(heard)
+        message.additional_kwargs |= noted
         shelf = self.shelves.get(speaker.name)
         cards = shelf.offer(state, [*history, message]) if shelf else None
         return [message, cards] if cards else [message]
@@ -140,6 +145,17 @@ class Prompting:
         helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
         tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
         return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
+
+
+def _of_the_turn(speaker: Speaker, state: State, context: Context) -> str:
+    """Return what a model is told of the turn in custom forwarding."""
+    fields = {
+        "turn_id": state["turn"] - 1,
+        "timestamp": now_ms(),
+        "interruptable": json.dumps(context.is_interruptable),
+        "model": context.models.chain(speaker.name)[0].name,
+    }
+    return "; ".join(f"{name}: {value}" for name, value in fields.items())
 
 
 def _of_the_user(context: Context, lang: str) -> list[str]:

@@ -2,10 +2,11 @@
 
 from functools import partial
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage
 
 from agents.conversation import handover
 from agents.conversation.changes import Change, Move, decision, give_to, put, say
+from agents.conversation.heard import human
 from agents.person import Heard, Switch, Wish
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State
@@ -98,5 +99,5 @@ def _has_just_written(state: State) -> bool:
 def _at_home(state: State) -> Change:
     text = phrase("home", state["lang"])
     spoken, events = say(SUPERVISOR, text)
-    heard = HumanMessage(state["heard"]["text"] or "", id=state["heard"]["id"])
+    heard = human(state["heard"])
     return {**spoken, "talks": {SUPERVISOR: {"add": [heard, AIMessage(text)]}}, "listener": None}, events

@@ -32,6 +32,8 @@ class InboxEntry:
     turn: int = 0
     quoted: str | None = None
     """What the message refers to, as JSON."""
+    received_ms: int = field(default=0, compare=False)
+    """When it was received, Unix time in ms; 0 for a message that is not stored yet."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ def accept(entry: InboxEntry, connection: sqlite3.Connection) -> InboxEntry:
     names = entry.thread, entry.message_id, entry.user, entry.source
     row = connection.execute(LETTERS + ONE, names[:2]).fetchone()
     if row is None:
-        connection.execute(RECEIVED, (*names, entry.text, entry.turn, now_ms(), entry.quoted))
+        entry = replace(entry, received_ms=now_ms())
+        connection.execute(RECEIVED, (*names, entry.text, entry.turn, entry.received_ms, entry.quoted))
         return entry
     stored = InboxEntry(*row)
     if stored.text != entry.text:

@@ -24,7 +24,7 @@ QUOTED = "ALTER TABLE inbox ADD COLUMN quoted TEXT"
 LETTERS = """
 SELECT thread, message_id, user, coalesce(text, (SELECT text FROM transcript WHERE id = inbox.line)),
 source, status, turn,
-coalesce(quoted, (SELECT json_extract(metadata, '$.quoted') FROM transcript WHERE id = inbox.line))
+coalesce(quoted, (SELECT json_extract(metadata, '$.quoted') FROM transcript WHERE id = inbox.line)), received_ms
 FROM inbox WHERE thread = ?
 """
 ONE = "AND message_id = ?"

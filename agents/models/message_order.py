@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from agents.models.context_block import context_block, undelimited
 from agents.models.signed_thoughts import with_thoughts
-from agents.notes import notes_of
+from agents.notes import Metadata, notes_of
 from prompts import FALLBACK, phrase
 
 KEEP_CONTEXT = False
@@ -24,15 +24,17 @@ KEEP_CONTEXT = False
 def in_order(messages: Sequence[AnyMessage], model: str = "") -> list[AnyMessage]:
     """Return the messages with their roles in turns: the first one, a system message, stays the only one of its kind.
 
-    The newest user message begins with its context block, if it has one. All later system messages are notes of the
+    The newest user message begins with its context block, if it has one; in custom forwarding every user message has
+    one, with its metadata. All later system messages are notes of the
     application; each becomes a context block of a user message.
     A reply with several calls becomes several replies with one call each, every one followed by its result. But a reply
     of this turn whose thinking `model` wants back stays as that model made it.
     """
     role, *history = messages
     lang = notes_of(role).get("lang", FALLBACK)
+    is_custom = notes_of(role).get("forwarding") == "custom"
     prompt: list[AnyMessage] = [role]
-    for message in _delimited(list(_single_calls(history, lang, model))):
+    for message in _delimited(list(_single_calls(history, lang, model)), lang if is_custom else None):
         last = prompt[-1]
         if isinstance(message, HumanMessage) and isinstance(last, ToolMessage):
             prompt.append(AIMessage(phrase("filler_assistant", lang)))
@@ -45,8 +47,11 @@ def in_order(messages: Sequence[AnyMessage], model: str = "") -> list[AnyMessage
     return prompt if len(prompt) > 1 else [*prompt, HumanMessage(phrase("filler_user", lang))]
 
 
-def _delimited(messages: Sequence[AnyMessage]) -> Iterable[AnyMessage]:
-    """Yield the messages, with the application's data in context blocks, and nobody else's."""
+def _delimited(messages: Sequence[AnyMessage], custom: str | None) -> Iterable[AnyMessage]:
+    """Yield the messages, with the application's data in context blocks, and nobody else's.
+
+    `custom` is the language in which their metadata is told; None if it is not.
+    """
     newest = max((place for place, message in enumerate(messages) if notes_of(message).get("context")), default=-1)
     for place, message in enumerate(messages):
         if isinstance(message, SystemMessage):
@@ -54,13 +59,24 @@ def _delimited(messages: Sequence[AnyMessage]) -> Iterable[AnyMessage]:
                 yield HumanMessage(context_block([message.text]))
         elif isinstance(message, HumanMessage):
             noted = notes_of(message) if KEEP_CONTEXT or place == newest else {}
-            block = context_block([*noted.get("context", []), *noted.get("beside", [])])
+            metadata = notes_of(message).get("metadata") if custom else None
+            known = _worded(metadata, custom) if metadata and custom else []
+            block = context_block([*noted.get("context", []), *noted.get("beside", []), *known])
             text = "\n\n".join(each for each in (block, undelimited(message.text)) if each)
             yield _with_text(message, text)
         elif isinstance(message, ToolMessage):
             yield _with_text(message, undelimited(message.text))
         else:
             yield message
+
+
+def _worded(metadata: Metadata, lang: str) -> list[str]:
+    """Return what is known of a message: how the answer before it ended, then who wrote it and when."""
+    user = " ".join(metadata["user"].split())
+    written = phrase("message_metadata", lang, time=metadata["time"], user=user, source=metadata["source"])
+    if (stopped := metadata.get("stopped")) is None:
+        return [written]
+    return [phrase("answer_stopped", lang, time=stopped["time"], original=stopped["original"]), written]
 
 
 def _with_text(message: AnyMessage, text: str) -> AnyMessage:

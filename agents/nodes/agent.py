@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -35,6 +35,8 @@ class AgentCall:
     emit: Callable[[Event], None]
     hear: Callable[[str], None]
     """Takes the pieces of the answer."""
+    notes: Mapping[str, object] = field(default_factory=dict)
+    """The notes of the role: how messages are given to the agent."""
     _calls: dict[str, CallFacts] = field(default_factory=dict)
     """The tool calls that were announced, by id."""
     _texts: dict[str | None, ThinkingFilter] = field(default_factory=dict)
@@ -70,7 +72,7 @@ class AgentCall:
     async def _run(self, agent: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
         # The agent has a role of its own, and our notes are none of its business.
         heard = [message for message in messages if message.type != "system"]
-        _, *history = in_order([SystemMessage(""), *heard])
+        _, *history = in_order([SystemMessage("", additional_kwargs={**self.notes}), *heard])
         answer, seen = AIMessage(""), len(history)
         async for part in agent.astream({"messages": history}, stream_mode=["messages", "values"]):
             mode, what = cast(tuple[str, Any], part)

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langgraph.runtime import Runtime
 
 from agents.context import Context, ToolState
 from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
+from agents.conversation.heard import human
 from agents.conversation.scene import uses
 from agents.conversation.screen import show
 from agents.events.views import Notice, View
@@ -68,7 +69,7 @@ class Serving:
         outcome: ToolResult = message.artifact
         view = None if isinstance(outcome.view, Notice) else outcome.view
         text = view.text() if view else message.text
-        exchange: list[AnyMessage] = [HumanMessage(heard["text"] or "", id=heard["id"])]
+        exchange: list[AnyMessage] = [human(heard)]
         if outcome.question is not None:
             exchange = []
         elif self.owners[name].name == holder:

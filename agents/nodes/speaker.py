@@ -27,6 +27,7 @@ from agents.models.streamed_reply import CUT
 from agents.nodes.agent import AgentCall
 from agents.nodes.draft import Draft
 from agents.nodes.tools import with_few_calls
+from agents.notes import notes
 from agents.speaker import Speaker
 from agents.state import State, messages_of, sources_of, talk_of, with_talk
 from agents.talk import TalkUpdate
@@ -80,7 +81,8 @@ class Speaking:
         """Return the reply, and how many messages had to be cut from the history before the model took it."""
         history = heard_so_far(self.speaker, state)
         if self.speaker.agent is not None:
-            call = AgentCall(self.speaker.name, draft.emit, draft.hear)
+            noted = notes(lang=state["lang"], forwarding="custom") if self.speaker.is_custom else {}
+            call = AgentCall(self.speaker.name, draft.emit, draft.hear, noted)
             return await call(self.speaker.agent, history), 0
         try:
             return await self._ask(state, runtime, draft), 0

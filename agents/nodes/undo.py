@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
 from agents.context import Context, ToolState, emitter
 from agents.conversation.changes import Change, Update, emit, put, say, sequence
+from agents.conversation.heard import human
 from agents.identifiers import Aliases
 from agents.memory.ledger import Busy, Doubtful
 from agents.memory.ledger_table import Write
@@ -113,7 +114,7 @@ class TakingBack:
             spoken, events = say(SUPERVISOR, answer)
         else:
             spoken, events = say(holder_of(state), answer)
-            exchange: list[AnyMessage] = [HumanMessage(heard["text"] or "", id=heard["id"]), AIMessage(answer)]
+            exchange: list[AnyMessage] = [human(heard), AIMessage(answer)]
             talks[holder_of(state)] = {"add": exchange}
         return {**spoken, "talks": talks}, events
 

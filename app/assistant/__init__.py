@@ -77,6 +77,7 @@ class Assistant:
     def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
         self.graph, self.memory = player.graph, player.memory
         self._player, self._prompting = player, Prompting(speakers)
+        player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = TurnCount(player.limits.turns_per_hour)
         self.forgetting = Forgetter(player.graph, player.memory, self.typed, speakers)
 

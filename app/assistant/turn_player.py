@@ -6,7 +6,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import cast
-from zoneinfo import ZoneInfo
 
 from langgraph.types import StateSnapshot
 
@@ -27,6 +26,7 @@ from agents.state import State
 from agents.verdict import Ballot, Verdict, read_votes
 from app.assistant.closing import Closing
 from app.assistant.language import Languages
+from app.assistant.message_metadata import metadata_of
 from app.assistant.run import Run, Stamp, config_of
 from app.assistant.stored_state import mended_state
 from app.assistant.turn_input import REMEMBERED, update_for
@@ -73,6 +73,9 @@ class TurnPlayer:
     retrievers: Mapping[str, Retriever] = field(default_factory=dict)
     """What searches documents, by name; the first one is asked where nobody names another."""
 
+    tells_metadata: bool = False
+    """Whether some speaker's model is told the metadata of messages."""
+
     def __post_init__(self) -> None:
         self._closing = Closing(self.graph, self.memory, self.languages.default)
         self._runs: dict[str, Run] = {}
@@ -106,7 +109,7 @@ class TurnPlayer:
         begun, progress = time.perf_counter(), progress_of(entry, snapshot)
         preferences = await Preferences.of(self.memory.store, entry.user)
         is_resumed = progress in (Progress.ROUTED, Progress.ENDED)
-        context = await self._context(entry, place, snapshot, preferences.zone)
+        context = await self._context(entry, place, snapshot, preferences)
         run = Run(self.graph, context, snapshot, is_resumed=is_resumed)
         self._runs[entry.thread] = run
         try:
@@ -150,7 +153,7 @@ class TurnPlayer:
         return [TurnStart(text=entry.text, source=entry.source), *images, *_as_shown(messages, state), _end(state)]
 
     async def _context(
-        self, entry: InboxEntry, place: Place, snapshot: StateSnapshot, zone: ZoneInfo | None
+        self, entry: InboxEntry, place: Place, snapshot: StateSnapshot, preferences: Preferences
     ) -> Context:
         state = cast(State, snapshot.values)
         is_shared = place.is_group or bool(others_in(state, entry.user))
@@ -163,7 +166,8 @@ class TurnPlayer:
             entry.thread,
             entry.user,
             self.models,
-            zone=zone,
+            zone=preferences.zone,
+            is_interruptable=preferences.busy == "interrupt",
             permissions=self.permissions.of(entry.user),
             help=self.help,
             device=place.device,
@@ -186,7 +190,10 @@ class TurnPlayer:
         if context.is_shared or (lines and lines[-1].message_id != snapshot.values.get("heard", {}).get("id")):
             lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
         name = place.name if place.user == entry.user else ""
-        return update_for(entry, chosen, snapshot, lines, is_shared=context.is_shared, name=name)
+        update = update_for(entry, chosen, snapshot, lines, is_shared=context.is_shared, name=name)
+        if self.tells_metadata:
+            update["heard"]["metadata"] = metadata_of(entry, lines, context, name)
+        return update
 
 
 def message_of(line: TranscriptLine) -> Message:

@@ -1,0 +1,28 @@
+"""What a model is told of a user message in custom forwarding, beside its text."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from agents.context import Context
+from agents.memory.inbox import InboxEntry, TranscriptLine
+from agents.memory.people import lines_of
+from agents.notes import Metadata, StoppedAnswer
+
+LONGEST = 2000
+"""Characters of a stopped answer that are told."""
+
+
+def metadata_of(entry: InboxEntry, lines: Sequence[TranscriptLine], context: Context, name: str) -> Metadata:
+    """Return a message's metadata; `lines` are the last ones of the transcript, `name` is what its writer is called."""
+    metadata = Metadata(time=_time(entry.received_ms, context), user=name or entry.user, source=entry.source)
+    answers = [line for line in lines_of(entry.user, lines) if line.role == "assistant"]
+    if answers and answers[-1].metadata.get("interrupted"):
+        stopped = answers[-1].metadata
+        original = str(stopped.get("original", ""))[:LONGEST]
+        metadata["stopped"] = StoppedAnswer(time=_time(stopped["interrupt_timestamp"], context), original=original)
+    return metadata
+
+
+def _time(ms: int, context: Context) -> str:
+    """Return a time (Unix ms) as the user's clock shows it, to the second."""
+    return datetime.fromtimestamp(ms / 1000, UTC).astimezone(context.zone).isoformat(timespec="seconds")

@@ -47,12 +47,12 @@ def _schema(tool: BaseTool, lang: str) -> Schema:
 def _described(parameters: Schema) -> Schema:
     """Return the parameters, each with a description and without what a model need not read.
 
-    A parameter without a description is described by its name: one chat template fails without (Command R+).
+    A parameter without a description has an empty one: one chat template fails without (Command R+).
     One that may be left out is no required one; that it may also be null says nothing more.
     """
     properties = {
         name: {
-            "description": name.replace("_", " ").strip().capitalize() + ".",
+            "description": "",
             **_bare(_without_null(schema)),
         }
         for name, schema in parameters.get("properties", {}).items()

@@ -24,7 +24,7 @@ MOST = 30
 @traits(effect="write", repeatable=True, view="day", volatile=True, private=True, undo=(TODOS, REMINDERS))
 @tool(response_format="content_and_artifact")
 async def plan_day(plan: Annotated[str, Field(min_length=1, max_length=1000)], runtime: Runtime) -> Answer:
-    """Note a day told in one sentence, plan: what has a time will ring, the rest are to-dos."""
+    """Note a day told in one sentence: what has a time will ring, the rest are to-dos."""
     lang, now, zone, context = runtime.state["lang"], present(runtime), await zone_of(runtime), runtime.context
     told = items(plan, lang, now, zone)
     left_out = [_why(item, lang, now) for item in told if item.problem]

@@ -59,7 +59,7 @@ async def deletion(args: Json, runtime: Runtime) -> str | None:
 async def add_reminder(when: When, runtime: Runtime, text: Text | None = None, kind: Kind | None = None) -> str:
     """Set a reminder, alarm or timer, one call for each.
 
-    when: the user's words ("every Monday at 9"). text: what of, if anything.
+    when: the user's words ("every Monday at 9"). text: what of.
     kind: as the user calls it; day tells the plan of each day.
     """
     added = await noted(when, runtime, text=text, kind=kind)
@@ -85,7 +85,7 @@ async def noted(when: str, runtime: Runtime, *, text: str | None = None, kind: K
 @traits(view="cards", volatile=True, shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
 async def list_reminders(runtime: Runtime, page: Page = 1) -> Answer:
-    """Show the user's reminders, alarms and timers with their numbers and times, 50 a page."""
+    """Show reminders, alarms and timers with their numbers."""
     lang, live, now = runtime.state["lang"], await live_of(runtime), present(runtime)
     entries = [Entry(described(reminder, lang, now), number=reminder.number) for reminder in live]
     view = page_of(entries, page, lang)
@@ -95,7 +95,7 @@ async def list_reminders(runtime: Runtime, page: Page = 1) -> Answer:
 @traits(kind="selector", private=True)
 @tool(response_format="content_and_artifact")
 async def choose_reminder(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
-    """Let the user choose one of their reminders. numbers: those in question; else all."""
+    """Let the user choose a reminder, of these numbers or of all."""
     lang = runtime.state["lang"]
     chosen = [reminder for reminder in await live_of(runtime) if numbers is None or reminder.number in numbers]
     options = [
@@ -111,10 +111,10 @@ async def choose_reminder(runtime: Runtime, numbers: list[Number] | None = None)
 async def change_reminder(
     runtime: Runtime, number: Number | None = None, text: Text | None = None, when: When | None = None
 ) -> str:  # fmt: skip
-    """Change a reminder, alarm or timer: its text or time; also put off one that rang.
+    """Change a reminder, alarm or timer, or put off one that rang.
 
-    number: as listed; left out: the one just set or rung. when: the user's words, also relative
-    ("an hour later", "by a day", "at ten", "15" for a timer, "every day").
+    number: as listed; without it the one just set or rung. when: the user's words, also relative
+    ("an hour later", "by a day", "at ten", "15" for a timer).
     """
     lang = runtime.state["lang"]
     reminder = await (_numbered(number, runtime) if number else _just_spoken_of(when, runtime))
@@ -137,7 +137,7 @@ async def change_reminder(
 @traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS, confirm=asks, question=deletion)
 @tool
 async def delete_reminders(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
-    """Delete reminders, alarms or timers. numbers: as in the list."""
+    """Delete reminders, alarms or timers. numbers: as listed."""
     lang, live = runtime.state["lang"], await live_of(runtime)
     deleted = await delete([it for it in live if it.number in numbers], runtime)
     known = {reminder.number for reminder in deleted}

@@ -17,7 +17,7 @@ from prompts import phrase, table
 @traits(effect="write", repeatable=True, volatile=True, undo=(SETTINGS, REMINDERS))
 @tool
 async def set_time_zone(zone: str, runtime: Runtime) -> str:
-    """Set the user's time zone. zone: its IANA name, as Europe/Berlin."""
+    """Set the time zone. zone: its IANA name, as Europe/Berlin."""
     lang = runtime.state["lang"]
     name = _named(zone, lang)
     if name is None:

@@ -15,7 +15,7 @@ Stopped = Literal["timer", "alarm"]
 @traits(effect="write", repeatable=True, volatile=True, shortcut=True, undo=REMINDERS)
 @tool
 async def stop_timer(runtime: Runtime, which: Stopped = "timer") -> str:
-    """Stop the timer or the alarm that is set; of several the user chooses one."""
+    """Stop the timer or alarm; the user chooses of several."""
     lang, before = runtime.state["lang"], await begun(runtime, REMINDERS)
     running = [it for it in await live_of(runtime) if it.kind == which and it.due_ms is not None]
     if not before and not running:

@@ -73,7 +73,7 @@ async def deletion(args: Json, runtime: Runtime) -> str | None:
 @traits(effect="write", repeatable=True, undo=TODOS)
 @tool
 async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=50)], runtime: Runtime) -> str:
-    """Put to-dos on the user's list, each in the user's words."""
+    """Note to-dos, each in the user's words."""
     keys = await put_on_list(items, runtime)
     return await _listed(runtime, keys)
 
@@ -103,7 +103,7 @@ async def put_on_list(items: Sequence[str], runtime: Runtime) -> Sequence[str]:
 @traits(view="cards", shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
 async def list_todos(runtime: Runtime, page: Page = 1) -> Answer:
-    """Show the user's to-dos with their numbers, 50 a page."""
+    """Show the to-dos with their numbers."""
     entries = [Entry(_worded(item, runtime), number=item.value["number"]) for item in await _stored(runtime)]
     view = page_of(entries, page, runtime.state["lang"])
     return result(message=view.text() if view and view.title else await _listed(runtime), view=view)
@@ -112,7 +112,7 @@ async def list_todos(runtime: Runtime, page: Page = 1) -> Answer:
 @traits(kind="selector", private=True)
 @tool(response_format="content_and_artifact")
 async def choose_todo(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
-    """Let the user choose one of their to-dos. numbers: those in question; else all."""
+    """Let the user choose a to-do, of these numbers or of all."""
     items = [item for item in await _stored(runtime) if numbers is None or item.value["number"] in numbers]
     options = [Option(_worded(item, runtime), _plain(item), id=str(item.value["number"])) for item in items]
     return choice(phrase("which_todo", runtime.state["lang"]), options)
@@ -121,7 +121,7 @@ async def choose_todo(runtime: Runtime, numbers: list[Number] | None = None) -> 
 @traits(effect="write", repeatable=True, undo=TODOS)
 @tool
 async def change_todo(number: Number, runtime: Runtime, text: Text | None = None, done: bool | None = None) -> str:
-    """Change a to-do: its text, or whether it is done. number: as in the list."""
+    """Change a to-do's text, or mark it done. number: as listed."""
     async with _alone(runtime):
         item = await _numbered(number, runtime)
         if item is None:
@@ -136,7 +136,7 @@ async def change_todo(number: Number, runtime: Runtime, text: Text | None = None
 @traits(effect="write", repeatable=True, undo=TODOS, confirm=asks, question=deletion)
 @tool
 async def delete_todos(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
-    """Delete to-dos. numbers: as in the list."""
+    """Delete to-dos. numbers: as listed."""
     lang = runtime.state["lang"]
     async with _alone(runtime):
         # What an earlier try of this call has deleted was on the list when it began.

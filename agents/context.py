@@ -11,6 +11,7 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from agents.attachments import Contents
 from agents.events import Event
 from agents.help.chain import HelpChain
 from agents.identifiers import Aliases
@@ -109,6 +110,8 @@ class Context:
     """Notes for a person; None where there are none."""
     database: Connection | None = None
     """The file of the conversations, for tools with tables of their own there, which they write by the `ledger`."""
+    contents: Contents = field(default_factory=Contents)
+    """What the files beside the message hold."""
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
 
@@ -129,6 +132,7 @@ def make_context(
     rings: bool = True,
     limits: Limits | None = None,
     retrievers: Mapping[str, Retriever] | None = None,
+    contents: Contents | None = None,
 ) -> Context:
     """Return the context of a turn: what one database holds, and the trusted values of a user.
 
@@ -152,6 +156,7 @@ def make_context(
         limits=limits or Limits(),
         undo=memory.undo,
         retrievers=retrievers or {},
+        contents=contents or Contents(),
         notes=memory.notes,
         database=memory.database,
     )

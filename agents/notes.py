@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, cast
 
 from langchain_core.messages import BaseMessage
+from langchain_core.messages.content import ImageContentBlock
 from typing_extensions import TypedDict, Unpack
 
 
@@ -96,6 +97,8 @@ class Notes(TypedDict, total=False):
     """On a user message, where a model is given more than its text."""
     context: list[str]
     """On a user message: what held when it came (time, form, screen, …), a part a line; the newest one's is shown."""
+    pictures: Sequence[ImageContentBlock]
+    """On the user message of this turn: the pictures beside it, for a model that sees. No history keeps them."""
     beside: list[str]
     """On a user message in a thread of several people: what the others said last; shown with the context."""
     brief: str

@@ -17,19 +17,33 @@ FORWARDED = "forwarded"
 """The source of a message that the user passes on and somebody else wrote."""
 
 
-QuotedKind = Literal["answer", "answer_to_own", "answer_to_assistant", "forward", "forward_beside", "caption"]
+QuotedKind = Literal[
+    "answer",
+    "answer_to_own",
+    "answer_to_assistant",
+    "forward",
+    "forward_beside",
+    "caption",
+    "photo",
+    "document",
+    "voice",
+    "location",
+    "contact",
+]
 
 
 class Quoted(TypedDict):
-    """What a message refers to: another message, or what stands above a caption."""
+    """What a message refers to: another message, or a file or a place beside it."""
 
     kind: QuotedKind
     by: str
-    """Who wrote it, as the door says; empty if that is no question."""
+    """Who wrote it, as the door says, or what a file or a place is called; empty if that is no question."""
     text: str
     """Its words, or what kind of media it is."""
     foreign: bool
     """Whether somebody else wrote the words."""
+    file: NotRequired[str]
+    """By what its door finds the file again."""
 
 
 class Heard(TypedDict):

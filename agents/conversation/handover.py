@@ -151,7 +151,7 @@ def _tell_supervisor(target: Speaker, brief: str, state: State) -> Change:
     call = ToolCall(name=target.tool, args={"brief": brief}, id=f"switch-{heard['id']}", type="tool_call")
     result = ToolMessage(phrase("call_direct", state["lang"]), tool_call_id=call["id"], name=call["name"])
     exchange: list[AnyMessage] = [
-        human(heard),
+        human(heard, state["lang"]),
         AIMessage("", tool_calls=[call]),
         result,
     ]

@@ -2,6 +2,7 @@
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
+from agents.attachments import words_of
 from agents.notes import notes
 from agents.person import FORWARDED, Heard
 from agents.speaker import Speaker
@@ -17,17 +18,17 @@ def is_foreign(heard: Heard) -> bool:
 def heard_so_far(speaker: Speaker, state: State) -> list[AnyMessage]:
     """Return a speaker's history, the message it hears now included."""
     talk = talk_of(state, speaker.name)
-    message = heard_message(state["heard"], talk)
+    message = heard_message(state["heard"], talk, state["lang"])
     return [*talk.get("messages", []), *([message] if message else [])]
 
 
-def heard_message(heard: Heard, talk: Talk) -> HumanMessage | None:
+def heard_message(heard: Heard, talk: Talk, lang: str) -> HumanMessage | None:
     """Return the user's message for a speaker's history; None if there is none or the history has it already."""
     has_heard = any(message.id == heard["id"] for message in reversed(talk.get("messages", [])))
-    return None if has_heard or heard["text"] is None else human(heard)
+    return None if has_heard or heard["text"] is None else human(heard, lang)
 
 
-def human(heard: Heard) -> HumanMessage:
-    """Return the user's message as a history keeps it."""
+def human(heard: Heard, lang: str) -> HumanMessage:
+    """Return the user's message as a history keeps it; `lang` is that of the marks of files."""
     noted = notes(metadata=heard["metadata"]) if "metadata" in heard else {}
-    return HumanMessage(heard["text"] or "", id=heard["id"], additional_kwargs=noted)
+    return HumanMessage(words_of(heard, lang), id=heard["id"], additional_kwargs=noted)

@@ -10,7 +10,9 @@ from datetime import datetime
 
 from langchain_core.messages import AnyMessage, SystemMessage
 
+from agents.attachments import SHOWN
 from agents.context import Context
+from agents.conversation.contents import with_contents
 from agents.conversation.facts import FactSource
 from agents.conversation.heard import heard_so_far, human
 from agents.conversation.persons import name_of
@@ -52,7 +54,8 @@ class Prompting:
         lang = state["lang"]
         noted = notes(lang=lang, forwarding="custom") if speaker.is_custom else notes(lang=lang)
         role = SystemMessage(self.role(speaker, lang), additional_kwargs=noted)
-        messages = [role, *heard_so_far(speaker, state)]
+        history = heard_so_far(speaker, state)
+        messages: list[AnyMessage] = [role, *with_contents(history, state["heard"], context.contents, lang)]
         if state.get("remaining_steps", ENOUGH) < ENOUGH:
             messages.append(SystemMessage(phrase("last_reply", lang)))
         if context.models.want_facts(speaker.name):
@@ -79,7 +82,7 @@ class Prompting:
         # Only the supervisor is told: a dialog acts on the user's own data, at the user's word.
         if speaker.is_supervisor and (beside := state.get("beside")):
             noted |= notes(beside=[phrase("others_said", state["lang"], lines="\n".join(beside))])
-        message = human(heard)
+        message = human(heard, state["lang"])
         message.additional_kwargs |= noted
         shelf = self.shelves.get(speaker.name)
         cards = shelf.offer(state, [*history, message]) if shelf else None
@@ -117,6 +120,7 @@ class Prompting:
         parts += [
             phrase(f"quoted_{quoted['kind']}", lang, by=quoted["by"] or "?", text=quoted["text"])
             for quoted in state["heard"].get("quoted", [])
+            if quoted["kind"] not in SHOWN
         ]
         if summary := talk_of(state, speaker.name).get("summary"):
             parts.append(phrase("summed_up", lang, summary=summary))

@@ -99,5 +99,5 @@ def _has_just_written(state: State) -> bool:
 def _at_home(state: State) -> Change:
     text = phrase("home", state["lang"])
     spoken, events = say(SUPERVISOR, text)
-    heard = human(state["heard"])
+    heard = human(state["heard"], state["lang"])
     return {**spoken, "talks": {SUPERVISOR: {"add": [heard, AIMessage(text)]}}, "listener": None}, events

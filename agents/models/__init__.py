@@ -44,6 +44,8 @@ class Model:
     reply_seconds: float = LONGEST
     first_seconds: float = LONGEST
     """Seconds until the first piece of a reply, with all that the provider's client tries again."""
+    images: bool | None = None
+    """Whether it sees pictures; None: as its profile says."""
     habits: Habits = field(default_factory=Habits, compare=False, repr=False)
 
     @property
@@ -83,6 +85,12 @@ class Model:
         return with_marks(prompt) if self.caching == "marks" else prompt
 
     @property
+    def sees(self) -> bool:
+        """Whether the model is shown pictures."""
+        profile = getattr(self.chat, "profile", None) or {}
+        return bool(profile.get("image_inputs")) if self.images is None else self.images
+
+    @property
     def wants_facts(self) -> bool:
         """Whether the model reads a prompt's facts (`agents.notes.Facts`) instead of its prose."""
         return bool(getattr(self.chat, "wants_facts", False))
@@ -103,6 +111,10 @@ class Models:
         """Return the models to try for a role, in order."""
         first = self.roles.get(role, self.default)
         return [first] if self.fallback is None else [first, self.fallback]
+
+    def see(self, role: str) -> bool:
+        """Tell whether a model that may be asked for a role sees pictures."""
+        return any(model.sees for model in self.chain(role))
 
     def want_facts(self, role: str) -> bool:
         """Tell whether a model that may be asked for a role wants facts."""

@@ -60,6 +60,7 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         name,
         chat,
         parallel_tool_calls=parameters.parallel_tool_calls,
+        images=parameters.images,
         caching=caching,
         reply_length=endpoint.reply_length,
         reply_seconds=endpoint.reply_seconds,

@@ -27,6 +27,8 @@ class Parameters(BaseModel):
     max_tokens: int | None = Field(default=None, ge=1)
     """The longest reply, in tokens."""
     parallel_tool_calls: bool | None = None
+    images: bool | None = None
+    """Whether the model sees pictures; left out, as LangChain's profile of it says."""
 
     def over(self, default: Self) -> Self:
         """Return these parameters, and the default's where nothing is said; `null` takes a default back."""

@@ -15,7 +15,7 @@ from agents.events.models import ModelEnd, ModelStart, ModelThinking, Replied
 from agents.models import RETRIED_FOR, Model
 from agents.models.caching import cache_key
 from agents.models.failures import broke, cause_of, diagnose, is_failure
-from agents.models.message_order import in_order
+from agents.models.message_order import in_order, with_pictures
 from agents.models.streamed_reply import StreamedReply
 
 TRIES = 3
@@ -119,6 +119,7 @@ async def ask(
     """
     runnable = model.bound(tools, listener.cache_key)
     prompt = list(messages) if model.wants_facts else model.marked(in_order(messages, model.name))
+    prompt = with_pictures(prompt) if model.sees else prompt
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
     streamed = StreamedReply(headless=model.is_headless, longest=model.reply_length)

@@ -70,6 +70,8 @@ class Script:
     delays: dict[str, float] = field(default_factory=dict)
     gates: dict[str, asyncio.Event] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
+    sees: bool = False
+    """Whether the models see pictures."""
 
     def add(self, **lines: Sequence[Line]) -> None:
         """Append lines to the roles' queues."""
@@ -78,7 +80,7 @@ class Script:
 
     def models(self, roles: Sequence[str]) -> Models:
         """Return models that speak this script."""
-        parts = {role: Model(f"script:{role}", ScriptModel(role=role, script=self)) for role in roles}
+        parts = {role: Model(f"script:{role}", ScriptModel(role=role, script=self), images=self.sees) for role in roles}
         return Models(default=parts[roles[0]], roles=parts)
 
     def left(self) -> dict[str, list[Line]]:

@@ -69,7 +69,7 @@ class Serving:
         outcome: ToolResult = message.artifact
         view = None if isinstance(outcome.view, Notice) else outcome.view
         text = view.text() if view else message.text
-        exchange: list[AnyMessage] = [human(heard)]
+        exchange: list[AnyMessage] = [human(heard, state["lang"])]
         if outcome.question is not None:
             exchange = []
         elif self.owners[name].name == holder:

@@ -114,7 +114,7 @@ class TakingBack:
             spoken, events = say(SUPERVISOR, answer)
         else:
             spoken, events = say(holder_of(state), answer)
-            exchange: list[AnyMessage] = [human(heard), AIMessage(answer)]
+            exchange: list[AnyMessage] = [human(heard, state["lang"]), AIMessage(answer)]
             talks[holder_of(state)] = {"add": exchange}
         return {**spoken, "talks": talks}, events
 

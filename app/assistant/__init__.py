@@ -4,10 +4,11 @@ import json
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from agents.agenda import today_of
+from agents.attachments import Contents
 from agents.conversation.forgetting import worded
 from agents.conversation.persons import name_of, seen_by
 from agents.conversation.prompt import Prompting
@@ -58,7 +59,9 @@ class Turn:
     name: str = ""
     """What the user is called in a group; anything a user may choose."""
     quoted: Sequence[Quoted] = ()
-    """What the message refers to; a model is told, as data."""
+    """What the message refers to, the files beside it too; a model is told, as data."""
+    contents: Contents = field(default_factory=Contents)
+    """What those files hold; it is not stored."""
 
     @property
     def owner(self) -> str:
@@ -87,6 +90,16 @@ class Assistant:
         return {name: dialog.description for name, dialog in self._prompting.speakers.dialogs.items()}
 
     @property
+    def reads(self) -> bool:
+        """Whether the model that leads reads what is said beside a message."""
+        return not self._player.models.want_facts(SUPERVISOR)
+
+    @property
+    def sees(self) -> bool:
+        """Whether the model that leads sees pictures."""
+        return self._player.models.see(SUPERVISOR)
+
+    @property
     def typed(self) -> TypedFile:
         """The file of what was typed at the prompt."""
         return TypedFile.beside(self.memory.path)
@@ -111,6 +124,7 @@ class Assistant:
                 return
             place = Place(turn.owner, turn.lang, turn.device, turn.is_group, turn.name)
             for entry in await self.memory.transcript.accept_in_order(turn.entry()):
+                place = replace(place, contents=turn.contents if entry.message_id == turn.id else Contents())
                 async with aclosing(self._player.play(entry, place, stamp)) as events:
                     async for event in events:
                         forgets = event if isinstance(event, Forgetting) else forgets

@@ -56,7 +56,7 @@ class Closing:
         state = cast(State, {**state, **own})
         speaker = run.speaker or state.get("dialog") or SUPERVISOR
         talk = state.get("talks", {}).get(speaker, {})
-        heard = heard_message(state["heard"], talk)
+        heard = heard_message(state["heard"], talk, state["lang"])
         messages: list[AnyMessage] = mend(talk.get("messages", []), phrase("call_stopped", state["lang"]))
         messages += [heard] if heard else []
         shown = run.shown.rstrip()

@@ -55,7 +55,7 @@ def update_for(
         holder = state.get("dialog") or SUPERVISOR
         is_writers = state["heard"].get("user", "") in ("", state.get("writer", ""))
         talk = state.get("talks", {}).get(holder, {})
-        unheard = heard_message(state["heard"], talk) if is_writers else None
+        unheard = heard_message(state["heard"], talk, state["lang"]) if is_writers else None
         return {**update, "talks": _caught_up(state, unasked_for, unheard)}
     if answered and answered[-1].message_id != state.get("heard", {}).get("id"):
         LOG.warning("thread %s: its state is older than its transcript; rebuilt", entry.thread)

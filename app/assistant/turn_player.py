@@ -9,6 +9,7 @@ from typing import cast
 
 from langgraph.types import StateSnapshot
 
+from agents.attachments import Contents
 from agents.context import Context, make_context
 from agents.conversation.changes import Update
 from agents.conversation.persons import others_in, seen_by
@@ -57,6 +58,8 @@ class Place:
     """Whether others read along, whoever has written so far."""
     name: str = ""
     """What the writer is called."""
+    contents: Contents = field(default_factory=Contents)
+    """What the files beside the message hold."""
 
 
 @dataclass(eq=False)
@@ -175,6 +178,7 @@ class TurnPlayer:
             ballot=Ballot(_votes(snapshot)),
             limits=self.limits,
             retrievers=self.retrievers,
+            contents=place.contents,
         )
 
     async def _update(

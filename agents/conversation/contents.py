@@ -1,0 +1,25 @@
+"""What the files beside the message of this turn hold, put into the prompt; the history keeps only their marks."""
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AnyMessage, HumanMessage
+
+from agents.attachments import Contents, told
+from agents.notes import notes, notes_of
+from agents.person import Heard
+
+
+def with_contents(history: Sequence[AnyMessage], heard: Heard, contents: Contents, lang: str) -> list[AnyMessage]:
+    """Return a history in which the message of this turn shows its files."""
+    parts = told(heard.get("quoted", []), contents, lang)
+    if not parts and not contents.pictures:
+        return [*history]
+    return [_showing(message, parts, contents) if message.id == heard["id"] else message for message in history]
+
+
+def _showing(message: AnyMessage, parts: Sequence[str], contents: Contents) -> AnyMessage:
+    if not isinstance(message, HumanMessage):
+        return message
+    context = [*notes_of(message).get("context", []), *parts]
+    shown = notes(context=context, pictures=contents.pictures)
+    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **shown}})

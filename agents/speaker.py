@@ -15,6 +15,16 @@ Resume = Literal["ask", "tell", "silent", "never"]
 History = Literal["drop", "summarise"]
 
 
+@dataclass(frozen=True)
+class Silence:
+    """When a user who says nothing is asked whether they are still there."""
+
+    seconds: int = 0
+    """Seconds after the last answer, or after the last time they were asked; 0: never."""
+    times: int = 1
+    """How often in a row."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Speaker:
     """A participant that can hold the conversation: the supervisor or a dialog."""
@@ -38,6 +48,8 @@ class Speaker:
     """What becomes of messages beyond the last ones: dropped, or summed up (one model call each time)."""
     forwarding: Forwarding | None = None
     """How messages are given to its model: "standard", or "custom" with time, user and more; None: as is set."""
+    silence: Silence | None = None
+    """When a silent user is asked whether they are there; None: as is set."""
     version: int = 1
     """Raise it when the form or the prompt changes so much that running conversations must be revised."""
     formerly: Sequence[str] = ()
@@ -76,18 +88,20 @@ class Speakers:
         """Return a speaker by name."""
         return self.supervisor if name == SUPERVISOR else self.dialogs[name]
 
-    def forwarding(self, default: Forwarding) -> Self:
-        """Return the speakers with `default` for those that do not say how messages are given to their models.
+    def with_defaults(self, forwarding: Forwarding = "standard", silence: Silence | None = None) -> Self:
+        """Return the speakers with what is set, where they do not say it themselves.
 
         An agent graph has a prompt of its own, and hears the user as they are unless its dialog says otherwise.
         """
-        if default == "standard":
+
+        def completed(speaker: Speaker) -> Speaker:
+            own = "standard" if speaker.agent else forwarding
+            return replace(speaker, forwarding=speaker.forwarding or own, silence=speaker.silence or silence)
+
+        if forwarding == "standard" and silence is None:
             return self
-        dialogs = {
-            name: dialog if dialog.forwarding or dialog.agent else replace(dialog, forwarding=default)
-            for name, dialog in self.dialogs.items()
-        }
-        return replace(self, supervisor=replace(self.supervisor, forwarding=default), dialogs=dialogs)
+        dialogs = {name: completed(dialog) for name, dialog in self.dialogs.items()}
+        return replace(self, supervisor=completed(self.supervisor), dialogs=dialogs)
 
     def by_tool(self, tool: str) -> Speaker | None:
         """Return the dialog that a supervisor's tool hands over to."""

@@ -18,6 +18,7 @@ from agents.models import Models
 from agents.models.factory import Endpoint, make_models
 from agents.models.parameters import Parameters
 from agents.notes import Forwarding
+from agents.speaker import Silence
 from agents.toolkit.shelf import Mode
 from app.env_file import read_env
 from app.permissions import read_permissions
@@ -49,6 +50,8 @@ class Settings(BaseSettings):
     log_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
     memory_forwarding: Forwarding = "standard"
+    silence_seconds: int = Field(default=0, ge=0)
+    silence_times: int = Field(default=1, ge=1, le=10)
     tool_mode: Mode = "append"
     direct_switch: bool = True
     remote_tools: Path | None = None
@@ -144,6 +147,11 @@ class Settings(BaseSettings):
     def limits(self) -> Limits:
         """How much a turn, or a user, may use up."""
         return Limits(**{part.name: getattr(self, part.name) for part in fields(Limits)})
+
+    @property
+    def silence(self) -> Silence:
+        """When a user who says nothing is asked whether they are still there."""
+        return Silence(self.silence_seconds, self.silence_times)
 
     @property
     def has_remote_tools(self) -> bool:

@@ -61,7 +61,7 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     check_help(settings)
     check_search(settings)
     speakers, watching = discover()
-    speakers = speakers.forwarding(settings.memory_forwarding)
+    speakers = speakers.with_defaults(settings.memory_forwarding)
     check_tools(speakers, complete=not settings.has_remote_tools)
     async with AsyncExitStack() as stack:
         memory: Memory | None = None

@@ -56,6 +56,11 @@ JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC
 STATE = """
 SELECT id, user, text, source, received_ms, line, status, quoted FROM inbox WHERE thread = ? AND message_id = ?
 """
+UNTOLD = "DELETE FROM transcript WHERE thread = ? AND message_id = ?"
+LATEST = """
+SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
+    WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread) ORDER BY id
+"""
 LAST_TURN = "SELECT coalesce(max(turn), 0) FROM transcript WHERE thread = ?"
 USERS = "SELECT DISTINCT user FROM inbox WHERE thread = ?"
 THREADS_OF = "SELECT DISTINCT thread FROM inbox WHERE user = ?"

@@ -4,6 +4,12 @@ from collections.abc import Sequence
 
 from agents.memory.inbox import TranscriptLine
 
+UNASKED = "unasked"
+"""The source of a line that answers no message, such as a reminder."""
+SILENCE = "silence"
+"""The source of the question to a user who says nothing."""
+TOLD = (UNASKED, SILENCE)
+"""The sources of lines that answer no message."""
 TO = "to"
 """The note of an answer that others could read: the user to whom it was given."""
 

@@ -13,6 +13,7 @@ from agents.memory.inbox_sql import (
     ERASE,
     ERASE_PART,
     EXTENDED,
+    LATEST,
     LETTERS,
     ONE,
     QUOTED,
@@ -20,6 +21,7 @@ from agents.memory.inbox_sql import (
     TABLES,
     THREADS,
     THREADS_OF,
+    UNTOLD,
     USERS,
 )
 
@@ -121,6 +123,19 @@ class Transcript:
         """Append a line that nobody asked for to the last turn, and return it; do nothing if its id is there."""
         line = replace(line, text=clean(line.text), message_id=clean(line.message_id))
         return await self._connection.write(partial(inbox.tell, clean(thread), line))
+
+    async def take_back(self, thread: str, message_id: str) -> None:
+        """Delete a line that `tell` has appended and that did not reach the user."""
+        values = clean(thread), clean(message_id)
+        await self._connection.write(lambda connection: connection.execute(UNTOLD, values).rowcount)
+
+    async def latest(self, after: int | None) -> list[tuple[int, str, int]]:
+        """Return row, thread and time (Unix ms) of the last line of each thread, oldest first.
+
+        Only lines behind the row `after` count; without it the last 10,000.
+        """
+        sql, value = LATEST, (after,)
+        return await self._connection.read(lambda connection: connection.execute(sql, value).fetchall())
 
     async def lines(
         self, thread: str, *, message_id: str | None = None, limit: int | None = None

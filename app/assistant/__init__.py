@@ -15,19 +15,18 @@ from agents.conversation.prompt import Prompting
 from agents.errors import UsageError
 from agents.events import Error, Event, Forgetting, Interrupt, Message, TurnEnd, TurnStart
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, now_ms
-from agents.memory.people import TO, lines_of
+from agents.memory.people import TO, UNASKED, lines_of
 from agents.memory.preferences import Preferences
 from agents.memory.typed_file import TypedFile
 from agents.person import Quoted
 from agents.questions import ask, fits
 from agents.replay.record import Record, read_record
-from agents.speaker import Speakers
+from agents.speaker import Silence, Speakers
 from agents.state import SUPERVISOR, State
 from app.assistant.closing import FAILURE, TERMINAL
 from app.assistant.forgetter import Forgetter
 from app.assistant.reminder_clock import Deliver, ringing
 from app.assistant.run import Stamp
-from app.assistant.said_aloud import UNASKED
 from app.assistant.storage_faults import apologises
 from app.assistant.stored_state import sound_state
 from app.assistant.turn_count import TurnCount
@@ -187,13 +186,13 @@ class Assistant:
             for entry in await self.memory.transcript.open_entries(thread)
         ]
 
-    async def tell(self, thread: str, text: str, id: str, user: str | None = None) -> Message:
+    async def tell(self, thread: str, text: str, id: str, user: str | None = None, *, source: str = UNASKED) -> Message:
         """Store a message that answers nothing, once per `id`, and return it; `user` is whom it is for.
 
         The caller holds the thread (`memory.locks.hold`). The next speaker of the thread reads it.
         """
         to = {TO: user} if user not in (None, thread) else {}
-        line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": UNASKED, **to})
+        line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": source, **to})
         stored = await self.memory.transcript.tell(thread, line)
         return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
 
@@ -283,6 +282,17 @@ class Assistant:
     async def forget(self, thread: str) -> bool:
         """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none."""
         return await self.forgetting.thread(thread)
+
+    def silence(self, dialog: str | None) -> Silence:
+        """Return when a silent user is asked whether they are there, in a dialog or (None) with the supervisor."""
+        speakers = self._prompting.speakers
+        return (speakers.dialogs.get(dialog or "") or speakers.supervisor).silence or Silence()
+
+    @property
+    def shortest_silence(self) -> int:
+        """Seconds of silence after which some speaker's user may be asked; 0 if nobody is."""
+        dialogs = (None, *self.dialogs)
+        return min((seconds for dialog in dialogs if (seconds := self.silence(dialog).seconds)), default=0)
 
     def prompt(self, dialog: str | None, lang: str) -> str:
         """Return the system prompt of a dialog, or (None) of the supervisor; a dialog that is gone has none."""

@@ -9,11 +9,11 @@ from agents.conversation.changes import Update
 from agents.conversation.persons import others_in, without, without_forms
 from agents.errors import UsageError
 from agents.memory import Memory
+from agents.memory.people import TOLD
 from agents.memory.typed_file import TypedFile
 from agents.speaker import Speakers
 from agents.state import State
 from app.assistant.run import config_of
-from app.assistant.said_aloud import UNASKED
 from app.assistant.turn_input import REMEMBERED
 from app.graph import Graph
 
@@ -101,7 +101,7 @@ class Forgetter:
         if values["heard"].get("user", user) != user:
             return {}
         lines = await self.memory.transcript.lines(thread, limit=REMEMBERED)
-        left = [line.message_id for line in lines if line.metadata.get("source") != UNASKED]
+        left = [line.message_id for line in lines if line.metadata.get("source") not in TOLD]
         return {"heard": {"id": left[-1] if left else "", "text": None, "source": "message", "user": ""}}
 
     async def _write(self, thread: str, update: Update) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from agents.context import Context
 from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.memory.people import lines_of
+from agents.memory.people import TOLD, lines_of
 from agents.notes import Metadata, StoppedAnswer
 
 LONGEST = 2000
@@ -15,7 +15,11 @@ LONGEST = 2000
 def metadata_of(entry: InboxEntry, lines: Sequence[TranscriptLine], context: Context, name: str) -> Metadata:
     """Return a message's metadata; `lines` are the last ones of the transcript, `name` is what its writer is called."""
     metadata = Metadata(time=_time(entry.received_ms, context), user=name or entry.user, source=entry.source)
-    answers = [line for line in lines_of(entry.user, lines) if line.role == "assistant"]
+    answers = [
+        line
+        for line in lines_of(entry.user, lines)
+        if line.role == "assistant" and line.metadata.get("source") not in TOLD
+    ]
     if answers and answers[-1].metadata.get("interrupted"):
         stopped = answers[-1].metadata
         original = str(stopped.get("original", ""))[:LONGEST]

@@ -6,12 +6,10 @@ from typing import cast
 from agents.conversation.changes import Update
 from agents.conversation.persons import name_of
 from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.memory.people import TO, writers_of
+from agents.memory.people import TO, UNASKED, writers_of
 from agents.person import Person
 from agents.state import SUPERVISOR, State
 
-UNASKED = "unasked"
-"""The source of a line that answers no message, such as a reminder."""
 MOST = 10
 """Lines that a speaker is told."""
 LONGEST = 300

@@ -15,10 +15,11 @@ from agents.conversation.migration import from_transcript
 from agents.conversation.persons import BLANK
 from agents.history import dangling, set_before
 from agents.memory.inbox import InboxEntry, TranscriptLine
+from agents.memory.people import TOLD
 from agents.person import Heard
 from agents.state import SUPERVISOR, State
 from agents.talk import TalkUpdate
-from app.assistant.said_aloud import UNASKED, shared_update
+from app.assistant.said_aloud import shared_update
 
 LOG = logging.getLogger(__name__)
 REMEMBERED = 20
@@ -43,7 +44,7 @@ def update_for(
     if entry.quoted:
         heard["quoted"] = json.loads(entry.quoted)
     update: Update = {"heard": heard, "lang": lang}
-    unasked = [*takewhile(lambda line: line.metadata.get("source") == UNASKED, reversed(lines))][::-1]
+    unasked = [*takewhile(lambda line: line.metadata.get("source") in TOLD, reversed(lines))][::-1]
     if is_shared:
         update |= shared_update(entry, state, lines, name)
         # Where several write, a reminder is told with what else was said.

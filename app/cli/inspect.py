@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from agents.errors import ConfigError, UsageError
+from agents.memory.people import TOLD
 from app.assistant import Assistant
 from app.assistant.run import config_of
-from app.assistant.said_aloud import UNASKED
 from app.assistant.time_travel import go_back, kept_turns
 from app.cli.stdout import print_result
 from app.composition import discover, open_assistant
@@ -63,7 +63,7 @@ async def back(options: Namespace, settings: Settings) -> int:
         lines = [
             line
             for line in await assistant.history(options.thread)
-            if line.turn == options.turn and line.metadata.get("source") != UNASKED
+            if line.turn == options.turn and line.metadata.get("source") not in TOLD
         ]
     result = {"thread": options.thread, "turn": options.turn, "left": facts["turn"], "text": told.text}
     return print_result(options, result, [*history_lines(lines, lang), "", told.text])

@@ -13,6 +13,7 @@ from agents.errors import UsageError
 from agents.text.clean import clean
 from app.assistant import Assistant
 from app.assistant.closing import TERMINAL
+from app.assistant.silence_clock import asking_after
 from app.cli.stdout import stdout
 from app.composition import open_assistant
 from app.listing import answers
@@ -87,7 +88,11 @@ async def chat(options: Namespace, settings: Settings) -> int:
             screen = LiveMarkdown(console, lang)
             visit = _visit(assistant, options, screen, log)
             repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
-            async with assistant.reminding(repl.ring, user=visit.owner):
+            async with (
+                assistant.reminding(repl.ring, user=visit.owner),
+                asking_after(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
+            ):
+                repl.noted = clock.heard
                 return await repl.run()
 
 

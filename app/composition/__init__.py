@@ -46,7 +46,7 @@ async def open_assistant(
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
-    speakers = speakers.forwarding(settings.memory_forwarding)
+    speakers = speakers.with_defaults(settings.memory_forwarding, settings.silence)
     check_tools(speakers, complete=not settings.has_remote_tools)
     models = settings.models(model)
     check_help(settings)

@@ -8,8 +8,10 @@ from functools import partial
 
 from agents.memory.feedback import ShownTurn
 from agents.memory.locks import ThreadLocks
+from agents.memory.people import SILENCE
 from app.assistant import Assistant, Turn
 from app.assistant.reminder_clock import Ring, Unreachable
+from app.assistant.silence_clock import Nudge
 from app.tasks import running
 from app.telegram.access import Access
 from app.telegram.buttons import go_on_buttons
@@ -85,6 +87,21 @@ class TelegramDoor:
         if not lines and not await self.tell(ring.thread, text):
             raise Unreachable
         await self.assistant.tell(ring.thread, text, ring.id, ring.user)
+
+    def is_private(self, thread: str) -> bool:
+        """Tell whether a thread is one of this door's in which one person writes."""
+        place = self.names.place(thread)
+        return place is not None and not place.is_group
+
+    async def nudge(self, nudge: Nudge) -> bool:
+        """Store and send the question to a silent user.
+
+        It is stored first: a process that is killed in between loses it, and nobody is asked twice.
+        """
+        await self.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)
+        if not await self.tell(nudge.thread, nudge.text):
+            await self.assistant.memory.transcript.take_back(nudge.thread, nudge.id)
+        return True
 
     async def recover(self, besides: Collection[str | None]) -> None:
         """Take up the messages without an update, of older versions, that were not answered before the process ended.

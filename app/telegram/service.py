@@ -21,6 +21,7 @@ from telegram.ext import Updater
 from agents.errors import ConfigError
 from app.assistant import Assistant
 from app.assistant.reminder_clock import Clock, ringing
+from app.assistant.silence_clock import SilenceClock, asking_after
 from app.composition import open_assistant
 from app.logs import log_on_stderr
 from app.settings import Settings
@@ -101,7 +102,8 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             await offer_menus(bot, settings.app_lang)
             await inbox.recover()
             clock = await stack.enter_async_context(ringing(assistant.memory, door.remind, threads=f"{names.prefix}*"))
-            door.reached = clock.reached
+            silence = await stack.enter_async_context(asking_after(assistant, door.nudge, door.is_private))
+            door.reached = partial(_note_user, clock, silence)
             presence.came_back = partial(_ring_waiting, clock, names)
             if (chat := settings.help_operator_chat) is not None:
                 notes = assistant.memory.notes
@@ -110,6 +112,12 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             stack.push_async_callback(_stop_polling, updater)
             await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=note)
             yield door
+
+
+def _note_user(clock: Clock, silence: SilenceClock, thread: str) -> None:
+    """Note that the user of a thread has written: what waited for them rings, and nobody asks if they are there."""
+    clock.reached(thread)
+    silence.heard(thread)
 
 
 def _ring_waiting(clock: Clock, names: ThreadNames, chat: int) -> None:

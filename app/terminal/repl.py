@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 from prompt_toolkit.completion import merge_completers
 from prompt_toolkit.history import History
@@ -15,9 +16,11 @@ from rich.console import Console
 from rich.text import Text
 
 from agents.events import Message
+from agents.memory.people import SILENCE
 from agents.text.clean import clean
 from app import slash_commands
 from app.assistant.reminder_clock import Ring
+from app.assistant.silence_clock import Nudge
 from app.sentences import say
 from app.signals import on_signal
 from app.terminal.completion import Answers
@@ -52,6 +55,8 @@ class Repl:
         self._line = None if plain else input_line(completer, history, self._interrupt, terminal or (None, None))
         self._is_prompting = False
         self._rung: list[Message] = []
+        self.noted: Callable[[str], None] = lambda thread: None
+        """Is called with the thread whenever the user enters something."""
 
     @property
     def lang(self) -> str:
@@ -73,6 +78,7 @@ class Repl:
                     text = await self._prompt()
                 except EOFError:
                     break
+                self.noted(self._visit.thread)
                 if text.strip():
                     self._interrupted_at = -TWICE_WITHIN
                     await self._take(text.strip())
@@ -84,6 +90,14 @@ class Repl:
         self._rung.append(await self._visit.assistant.tell(ring.thread, ring.text, ring.id, ring.user))
         if self._is_prompting:
             self._show_rung()
+
+    async def nudge(self, nudge: Nudge) -> bool:
+        """Ask a silent user whether they are still there; False while something is typed, or an answer is shown."""
+        if not self._is_prompting or (self._line is not None and self._line.default_buffer.text):
+            return False
+        told = await self._visit.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)
+        self._screen.show(told)
+        return True
 
     async def _show_today(self) -> None:
         """Begin with what is on today, if anything is."""

@@ -24,7 +24,7 @@ TOP = re.compile(r"<context>\nturn_id: (\d+); timestamp: (\d{13}); interruptable
 @pytest.fixture
 def custom(chat: Chat) -> Chat:
     """A conversation whose models are given everything."""
-    chat.speakers = chat.speakers.forwarding("custom")
+    chat.speakers = chat.speakers.with_defaults("custom")
     return chat
 
 
@@ -113,7 +113,7 @@ async def test_a_dialog_may_say_otherwise(chat: Chat) -> None:
     given = {asked.role: bool(METADATA.search(asked.messages[-1].text)) for asked in chat.script.asked}
     assert given == {"supervisor": False, "planner": True}
 
-    chat.speakers = chat.speakers.forwarding("custom")
+    chat.speakers = chat.speakers.with_defaults("custom")
     assert chat.speakers.dialogs["profile"].forwarding == "custom"
 
 

@@ -1,0 +1,70 @@
+"""A silent user in Telegram is asked whether they are still there, in private chats alone."""
+
+import time
+from functools import partial
+
+import pytest
+
+from agents.models.script import Script
+from agents.speaker import Silence, Speakers
+from app.assistant import silence_clock
+from app.short_term_memory import contents
+from app.telegram.door import TelegramDoor
+from tests.support.telegram_people import ANN, BOB, GROUP, Open
+from tests.support.telegram_server import BotApi
+
+THREAD = f"telegram-{ANN}"
+WORDS = "Are you still there?"
+
+
+@pytest.fixture
+def quiet(door: Open, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """Open the door of an assistant that asks after a minute, at any hour."""
+    monkeypatch.setattr(silence_clock, "LOOK", 0.02)
+    monkeypatch.setattr(silence_clock, "DAY", range(24))
+
+    def asking(speakers: Speakers) -> Speakers:
+        return speakers.with_defaults(silence=Silence(60))
+
+    return partial(door, change=asking)
+
+
+def let_pass(one: TelegramDoor, seconds: float) -> None:
+    """Let the assistant's clock go on."""
+    one.assistant.memory.reminders.now = lambda: time.time() + seconds
+
+
+async def test_a_silent_user_is_asked_once(quiet: Open, world: BotApi, script: Script) -> None:
+    """The question is a message of its own, in memory as in the chat; the model knows it after a restart."""
+    script.add(supervisor=["What shall it be?", "Good."])
+    async with quiet() as one:
+        world.says(ANN, "hello to you")
+        await world.until_sent(ANN, 1)
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        let_pass(one, 61)
+        assert await world.until_sent(ANN, 2) == ["What shall it be?", WORDS]
+    async with quiet() as one:
+        world.says(ANN, "I am back again")
+        assert await world.until_sent(ANN, 3) == ["What shall it be?", WORDS, "Good."]
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        memory = contents(await one.assistant.history(THREAD))
+    assert [it["content"] for it in memory if it["role"] == "assistant"] == world.texts(ANN)
+    assert [it["metadata"]["source"] for it in memory] == ["message", "llm", "silence", "message", "llm"]
+    assert WORDS in script.asked[-1].messages[-2].text
+
+
+async def test_who_cannot_be_reached_was_not_asked(quiet: Open, world: BotApi, script: Script) -> None:
+    """A user who has blocked the bot is in nobody's memory as asked; and nobody is asked in a group."""
+    script.add(supervisor=["Hello.", "Hello.", "Hello."])
+    async with quiet() as one:
+        for chat, user in ((GROUP, ANN), (BOB, BOB), (ANN, ANN)):
+            world.says(chat, "@sue_bot hello to you", user=user)
+            await world.until_sent(chat, 1)
+            await world.until(partial(lambda chat: not one.chats.is_busy(chat), chat))
+        world.chats.blocked.add(BOB)
+        let_pass(one, 61)
+        assert (await world.until_sent(ANN, 2))[1] == WORDS
+        async with one.assistant.memory.locks.hold(f"telegram-{BOB}"):
+            lines = await one.assistant.history(f"telegram-{BOB}")
+        assert [line.text for line in lines if line.role == "assistant"] == ["Hello."]
+        assert world.texts(GROUP) == ["Hello."]

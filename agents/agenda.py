@@ -77,13 +77,13 @@ class Agenda:
         return [DayEntry(clock(at, self.lang), self._label(it, at)) for at, it in self._times(period)[:MOST_LISTED]]
 
     def _times(self, period: Period) -> list[tuple[datetime, Reminder]]:
-        found = [
+        entries = [
             (at.astimezone(self.zone), reminder)
             for reminder in self.reminders
             if reminder.kind != "day"
             for at in period.times(reminder.moment)
         ]
-        return sorted(found, key=lambda pair: pair[0])
+        return sorted(entries, key=lambda pair: pair[0])
 
     def _next(self, most: int) -> list[str]:
         coming = [it for it in self.reminders if it.due_ms is not None and it.kind != "day"]

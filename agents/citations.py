@@ -112,13 +112,13 @@ class CitationReader:
     def _cite(self, before: str, listed: str) -> None:
         """Show the text before a mark, and the numbers of the mark that stand for a source, each once."""
         numbers = dict.fromkeys(int(number) for number in re.findall(r"\d{1,9}", listed))
-        known = [number for number in numbers if number < len(self._sources)]
-        self.unknown += len(numbers) - len(known)
-        self._show(before if known else before.rstrip(" "))
-        if not known:
+        existing = [number for number in numbers if number < len(self._sources)]
+        self.unknown += len(numbers) - len(existing)
+        self._show(before if existing else before.rstrip(" "))
+        if not existing:
             return
-        self._as_written.append(f"[source={known}]")
-        for number in known:
+        self._as_written.append(f"[source={existing}]")
+        for number in existing:
             text, start = f"[{number + 1}]", self._length
             self._shown.append(text)
             self._length += len(text)

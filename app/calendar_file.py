@@ -230,8 +230,8 @@ def _last(parts: dict[str, str], start: datetime) -> dict[str, str]:
     until, count = parts.pop("UNTIL", None), parts.pop("COUNT", None)
     if count is not None:
         wall = start.replace(tzinfo=None)
-        whole = ";".join(f"{name}={value}" for name, value in parts.items())
-        ends = [*rrulestr(f"{whole};COUNT={min(int(count), 1000)}", dtstart=wall)][-1:]
+        rule = ";".join(f"{name}={value}" for name, value in parts.items())
+        ends = [*rrulestr(f"{rule};COUNT={min(int(count), 1000)}", dtstart=wall)][-1:]
         if not ends:
             raise OverflowError("it never comes")
         return {"UNTIL": f"{ends[0]:%Y%m%dT%H%M%S}"}

@@ -52,8 +52,8 @@ class Wiring:
         listener = state["listener"]
         if listener is None:
             return ["shortcut" if state.get("shortcut") else "ask" if state.get("pending") else END]
-        asked = [f"{name}.pre_check" for name in state["asked"]]
-        return [*asked, listener] if state["drafting"] or not asked else asked
+        observers = [f"{name}.pre_check" for name in state["asked"]]
+        return [*observers, listener] if state["drafting"] or not observers else observers
 
     def after_judging(self, state: State) -> list[str]:
         """Go to the speaker that takes over on a switch; else on with the draft, or to the dialog if it has none."""

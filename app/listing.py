@@ -42,13 +42,13 @@ def state_of_talk(state: Mapping[str, Any], lang: str) -> list[str]:
     def titled(name: str | None) -> str:
         return str(table("texts", lang).get(f"title_{name}", name)) if name else say("nobody_else", lang)
 
-    known = {name: _known(form, name, lang) for name, form in state.get("forms", {}).items()}
+    values_of_forms = {name: _known(form, name, lang) for name, form in state.get("forms", {}).items()}
     rows = [
         ("holds", titled(state.get("dialog"))),
         ("waits", ", ".join(map(titled, reversed(state.get("paused", []))))),
         ("asked", _pending(state["pending"]) if state.get("pending") else ""),
         ("later", "; ".join(str(wish.get("brief", "")) for wish in state.get("wishes", []))),
-        *(("known", f"{titled(name)}: {values}") for name, values in known.items() if values),
+        *(("known", f"{titled(name)}: {values}") for name, values in values_of_forms.items() if values),
         ("turns", str(state.get("turn", 0))),
         ("language", (language(state.get("lang") or lang).names or (lang,))[0]),
     ]

@@ -49,9 +49,9 @@ class Bounded:
         return results
 
     async def _kept(self, asked: tuple[object, ...]) -> list[Document] | None:
-        kept = await self.cache.get(asked, self.fresh) if self.cache and self.fresh else None
+        records = await self.cache.get(asked, self.fresh) if self.cache and self.fresh else None
         try:
-            return None if kept is None else _DOCUMENTS.validate_python(kept)
+            return None if records is None else _DOCUMENTS.validate_python(records)
         except ValidationError:
             # Another version has kept it.
             return None

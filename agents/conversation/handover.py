@@ -54,12 +54,12 @@ def straight(target: Speaker | None, state: State, *, loser: str) -> list[Move]:
     """
     switched: Switch = {"dialog": loser, "heard": state["heard"]}
     left: list[Wish] = [{**wish, "left": True} for wish in state.get("wishes", [])]
-    kept = put({"listener": SUPERVISOR, "drafting": False, "switched": switched, "wishes": left})
+    switch_move = put({"listener": SUPERVISOR, "drafting": False, "switched": switched, "wishes": left})
     if target is None:
-        return [kept]
+        return [switch_move]
     brief = (state["heard"]["text"] or "")[:LONGEST_BRIEF]
-    told = partial(_tell_supervisor, target, brief)
-    return [told, partial(take_over, target, brief=brief), kept, put({"listener": target.name})]
+    notice = partial(_tell_supervisor, target, brief)
+    return [notice, partial(take_over, target, brief=brief), switch_move, put({"listener": target.name})]
 
 
 def pause(dialog: Speaker, state: State, reason: str, wish: str = "") -> Change:

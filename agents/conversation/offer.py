@@ -44,13 +44,13 @@ def answered(dialog: Speaker, answer: Answer, state: State, speakers: Speakers) 
 def _wish_answered(dialog: Speaker, answer: Answer, state: State, speakers: Speakers) -> list[Move]:
     """Begin the wish on offer, or decline it."""
     wish, holder = state["wishes"][0], state.get("dialog")
-    rest = put({"wishes": state["wishes"][1:], "foreign": wish.get("foreign", False)})
+    remaining_wishes = put({"wishes": state["wishes"][1:], "foreign": wish.get("foreign", False)})
     if answer == "no":
         decided = decision("offer", "supervisor", None, "the user declined a wish", "free")
-        return [decided, rest, give_to(holder or SUPERVISOR)]
+        return [decided, remaining_wishes, give_to(holder or SUPERVISOR)]
     return [
         decision("offer", "switch", dialog.name, "the user accepted a wish", "free"),
-        rest,
+        remaining_wishes,
         *([partial(handover.pause, speakers[holder], reason=dialog.name)] if holder else []),
         partial(handover.take_over, dialog, brief=wish["brief"]),
         give_to(dialog.name),

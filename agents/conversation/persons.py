@@ -123,8 +123,8 @@ def _untold(talks: Mapping[str, Talk]) -> dict[str, Talk]:
 
 
 def _without_others(message: AnyMessage) -> AnyMessage:
-    kept = {name: note for name, note in message.additional_kwargs.items() if name != "beside"}
-    return message.model_copy(update={"additional_kwargs": kept})
+    notes = {name: note for name, note in message.additional_kwargs.items() if name != "beside"}
+    return message.model_copy(update={"additional_kwargs": notes})
 
 
 def _person(state: State, user: str) -> Person:

@@ -165,9 +165,9 @@ def _of_the_turn(speaker: Speaker, state: State, context: Context) -> str:
 def _of_the_user(context: Context, lang: str) -> list[str]:
     """Return what the supervisor is told of the user: the goal that was noted, the name and the home."""
     labels = table("forms/profile", lang)
-    known = "; ".join(f"{labels.get(name, {}).get('label', name)}: {it}" for name, it in context.about.items())
+    facts = "; ".join(f"{labels.get(name, {}).get('label', name)}: {it}" for name, it in context.about.items())
     goal = [phrase("goal_noted", lang, intent=context.intent)] if context.intent else []
-    return [*goal, *([phrase("user_known", lang, known=known)] if known else [])]
+    return [*goal, *([phrase("user_known", lang, known=facts)] if facts else [])]
 
 
 def _listed(descriptions: Mapping[str, str]) -> str:

@@ -112,10 +112,10 @@ class DocumentIndex:
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
             sql = "SELECT files.id, files.path FROM files JOIN folders ON folders.id = folder WHERE folders.path = ?"
-            gone = [number for number, path in self._database.execute(sql, (folder,)).fetchall() if path not in keep]
-            for number in gone:
+            numbers = [number for number, path in self._database.execute(sql, (folder,)).fetchall() if path not in keep]
+            for number in numbers:
                 self._remove_file(number)
-            return len(gone)
+            return len(numbers)
 
     def digest_of(self, folder: str, path: str) -> str | None:
         """Return the digest that a file had when it was indexed; None if it was not."""

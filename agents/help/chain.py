@@ -27,10 +27,10 @@ class HelpChain:
     async def ask(self, question: HelpRequest) -> str:
         """Return the first answer with its source, or a sentence that there is none. Never raises."""
         text = plain(question.text, LONGEST_QUESTION)
-        asked = replace(question, text=text)
+        cleaned = replace(question, text=text)
         for link in self.links if text else ():
             try:
-                answer = await self._answer(link, asked)
+                answer = await self._answer(link, cleaned)
             except Exhausted:
                 return phrase("help_exhausted", question.lang)
             if answer:

@@ -26,6 +26,6 @@ class OtherModel:
         role = SystemMessage(
             prompt("help_model", question.lang, unknown=UNKNOWN), additional_kwargs=notes(lang=question.lang)
         )
-        asked: list[AnyMessage] = [role, HumanMessage(question.text)]
-        text = (await ask(self.model, asked, [], Listener(ASKING, question.emit))).text.strip()
+        messages: list[AnyMessage] = [role, HumanMessage(question.text)]
+        text = (await ask(self.model, messages, [], Listener(ASKING, question.emit))).text.strip()
         return None if text.strip(" .!«»\"'").upper() == UNKNOWN else text

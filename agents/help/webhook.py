@@ -39,13 +39,13 @@ class Webhook:
         """
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         headers |= {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
-        asked = {"v": VERSION, "query": question.text, "lang": question.lang, "thread": self._opaque(question.thread)}
+        body = {"v": VERSION, "query": question.text, "lang": question.lang, "thread": self._opaque(question.thread)}
         async with (
             # A proxy of the environment would be told the secret and the question.
             httpx.AsyncClient(
                 timeout=self.timeout, follow_redirects=False, verify=_trusted(), trust_env=False
             ) as client,
-            client.stream("POST", self.url, json=asked, headers=headers) as response,
+            client.stream("POST", self.url, json=body, headers=headers) as response,
         ):
             if response.status_code != httpx.codes.OK:
                 raise WebhookFault(f"status {response.status_code}")

@@ -47,8 +47,8 @@ class Swap:
 
     def _entries(self, data: list[object], schema: Schema) -> list[object]:
         if first := schema.get("prefixItems"):
-            rest = [schema.get("items") or {}] * (len(data) - len(first))
-            return [self(entry, inner) for entry, inner in zip(data, [*first, *rest], strict=False)]
+            further = [schema.get("items") or {}] * (len(data) - len(first))
+            return [self(entry, inner) for entry, inner in zip(data, [*first, *further], strict=False)]
         if isinstance(items := schema.get("items"), Mapping):
             return [self(entry, items) for entry in data]
         if schema.get("type") == "object":

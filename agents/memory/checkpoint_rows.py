@@ -85,10 +85,10 @@ class _Head(NamedTuple):
 def read(place: Place, id: str | None, connection: sqlite3.Connection) -> tuple[Row, list[Row]] | None:
     """Return a checkpoint, whole, and its pending writes; without an id the checkpoint that was written last."""
     row = connection.execute(f"{CHECKPOINT} = {'?' if id else f'({NEWEST})'}", (*place, *([id] if id else place)))
-    if (found := row.fetchone()) is None:
+    if (columns := row.fetchone()) is None:
         return None
-    writes = connection.execute(WRITES, (*place, found[0])).fetchall()
-    return (*found[:2], *whole(place, found[2:4], connection), found[4]), writes
+    writes = connection.execute(WRITES, (*place, columns[0])).fetchall()
+    return (*columns[:2], *whole(place, columns[2:4], connection), columns[4]), writes
 
 
 def page(
@@ -105,15 +105,15 @@ def page(
     """
     bounds = (*values, before, before, before, last, last, size)
     heads = connection.execute(LISTED % (where or "WHERE true"), bounds).fetchall()
-    found: list[tuple[int, Place, Row, list[Row]]] = []
+    rows: list[tuple[int, Place, Row, list[Row]]] = []
     for rowid, thread, namespace, id in heads:
         try:
             stored = read((thread, namespace), id, connection)
         except zlib.error:
             stored = (id, None, "broken", b"", None), []
         if stored:
-            found.append((rowid, (thread, namespace), *stored))
-    return found
+            rows.append((rowid, (thread, namespace), *stored))
+    return rows
 
 
 def whole(place: Place, stored: tuple[str, bytes], connection: sqlite3.Connection) -> tuple[str, bytes]:

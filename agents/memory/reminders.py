@@ -132,8 +132,8 @@ class Reminders:
 
     async def with_keys(self, user: str, keys: Sequence[str]) -> list[Reminder]:
         """Return those of the user's live reminders that were added by these calls."""
-        wanted = await self._reminders(OF_KEYS, (user, json.dumps([*keys])))
-        return [it for it in wanted if it.due_ms is not None or (it.rung_ms or 0) > self._since()]
+        reminders = await self._reminders(OF_KEYS, (user, json.dumps([*keys])))
+        return [it for it in reminders if it.due_ms is not None or (it.rung_ms or 0) > self._since()]
 
     async def put_back(self, user: str, key: str, values: Mapping[str, Any] | None) -> None:
         """Make the reminder that a call has added what it was, or (None) take it away.

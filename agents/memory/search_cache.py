@@ -31,8 +31,8 @@ class SearchCache:
     async def get(self, asked: tuple[object, ...], seconds: float) -> object | None:
         """Return what was found for this within so many seconds; None if nothing was kept."""
         rows = await self._table.rows(GET, (_key(asked), self._ms() - int(seconds * 1000)))
-        found: object = json.loads(rows[0][0]) if rows else None
-        return found
+        documents: object = json.loads(rows[0][0]) if rows else None
+        return documents
 
     async def put(self, asked: tuple[object, ...], found: object, seconds: float) -> None:
         """Keep what was found for this, and drop what is older than so many seconds."""

@@ -67,9 +67,9 @@ def with_thoughts(message: AIMessage, model: str) -> AIMessage | None:
         return None
     calls = message.tool_calls
     signatures = {calls[int(place)]["id"]: signature for place, signature in signed["calls"].items()}
-    said = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    text_blocks = [{"type": "text", "text": message.text}] if message.text.strip() else []
     return AIMessage(
-        [*signed["blocks"], *said],
+        [*signed["blocks"], *text_blocks],
         tool_calls=calls,
         id=message.id,
         additional_kwargs={SIGNATURES: signatures} if signatures else {},

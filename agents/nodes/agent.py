@@ -73,7 +73,7 @@ class AgentCall:
         # The agent has a role of its own, and our notes are none of its business.
         heard = [message for message in messages if message.type != "system"]
         _, *history = in_order([SystemMessage("", additional_kwargs={**self.notes}), *heard])
-        answer, seen = AIMessage(""), len(history)
+        answer, message_count = AIMessage(""), len(history)
         async for part in agent.astream({"messages": history}, stream_mode=["messages", "values"]):
             mode, what = cast(tuple[str, Any], part)
             if mode == "values" and INTERRUPTED in what:
@@ -89,9 +89,9 @@ class AgentCall:
             for text in self._texts.values():
                 self._hear(text.rest())
             self._texts.clear()
-            for message in what["messages"][seen:]:
+            for message in what["messages"][message_count:]:
                 self._tell(message)
-            seen = len(what["messages"])
+            message_count = len(what["messages"])
             answer = AIMessage(without_thinking(what["messages"][-1].text))
         return answer
 

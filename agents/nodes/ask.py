@@ -138,13 +138,13 @@ def _agreeing(state: State, heard: Heard) -> Change | None:
     is_agreed = agreed(heard["text"] or "", called(pending), state["lang"])
     if is_agreed is None:
         return None
-    rest: Update = {"pending": state["pending"][1:], "listener": pending["speaker"]}
+    update: Update = {"pending": state["pending"][1:], "listener": pending["speaker"]}
     if is_agreed:
-        return {**rest, "agreed": pending}, []
+        return {**update, "agreed": pending}, []
     refused = phrase("confirm_refused", state["lang"], tool=pending["tool"])
     declined = [*state.get("declined", []), mark_of(pending["tool"], pending["args"])]
     close = partial(_close, pending, refused, ok=False, id=heard["id"], noted=notes(trouble="declined"))
-    return sequence(state, close, put({**rest, "declined": declined}), announce_open)
+    return sequence(state, close, put({**update, "declined": declined}), announce_open)
 
 
 def _going_on(state: State, heard: Heard, speakers: Speakers) -> Change | None:

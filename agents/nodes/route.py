@@ -157,14 +157,14 @@ class Routing:
             return sequence(state, decision("expected", "stay", None, reason, "free"), give_to(dialog.name))
         guess = self.gate(scene)
         guessed = [Guessed(score=guess.score.value, model=guess.score.model)] if guess.score else []
-        asked = called(dialog.observers, self.watchers, guess, scene)
-        if not asked:
+        observers = called(dialog.observers, self.watchers, guess, scene)
+        if not observers:
             stays = decision("gate", "stay", None, guess.reason, "gate")
             return sequence(state, lambda _: ({}, [*guessed]), stays, give_to(dialog.name))
         entry = self.speakers.by_tool(state.get("shortcut") or "")
         if entry and entry.name != dialog.name:
             return sequence(state, lambda _: ({}, [*guessed]), *switch.entered(entry, state, self.speakers))
-        return {"asked": asked, "drafting": guess.leaves < HIGH, "listener": dialog.name}, [*guessed]
+        return {"asked": observers, "drafting": guess.leaves < HIGH, "listener": dialog.name}, [*guessed]
 
 
 def called(names: Sequence[str], watchers: Watchers, guess: Guess, scene: Scene) -> list[str]:

@@ -50,9 +50,9 @@ class Serving:
 
         It is a shortcut, or the tool by which the supervisor hands over to the dialog that the text is for.
         """
-        asked = self.shortcuts.by_any_example(text) or ""
-        if asked in self.owners or asked in self.entry_of:
-            return self.entry_of.get(asked, asked)
+        tool = self.shortcuts.by_any_example(text) or ""
+        if tool in self.owners or tool in self.entry_of:
+            return self.entry_of.get(tool, tool)
         if not self.shortcuts.may_be_meant(text):
             return None
         # The first call trains the ranker, which must not hold up other conversations.

@@ -174,8 +174,8 @@ class Acting:
         if target:
             return message.model_copy(update={"content": phrase("call_accepted", lang), "artifact": None})
         LOG.error("tool %s hands off to %r, and no dialog has this name", message.name, goto)
-        known = ", ".join([SUPERVISOR, *self.speakers.dialogs])
-        text = phrase("handoff_unknown", lang, target=goto, known=known)
+        names = ", ".join([SUPERVISOR, *self.speakers.dialogs])
+        text = phrase("handoff_unknown", lang, target=goto, known=names)
         return message.model_copy(update={"content": text, "artifact": None, "status": "error"})
 
     def _handed_off(self, target: str, state: State) -> list[Move]:

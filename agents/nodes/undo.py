@@ -68,8 +68,8 @@ class TakingBack:
         if not answer and message is None:
             answer = phrase("undo_nothing", lang)
         writers = [self._owner(write)[0].name for write in writes]
-        told = [partial(self._told, answer, writers)] if answer else []
-        spoken, events = sequence(state, put(update), *told)
+        answers = [partial(self._told, answer, writers)] if answer else []
+        spoken, events = sequence(state, put(update), *answers)
         emit(runtime, events)
         return {**spoken, "undoing": None}
 

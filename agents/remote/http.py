@@ -62,10 +62,10 @@ def _tool(tool: HttpTool, file: HttpFile, connections: Connections) -> BaseTool:
         from_context = {header: value for header, value in service.headers.items() if isinstance(value, FromContext)}
         trusted = trusted_values(runtime)
         headers = {header: header_value(trusted[value.trusted]) for header, value in from_context.items()}
-        asked = Request(request.method, request.url, {**request.headers, **headers}, request.body)
+        full_request = Request(request.method, request.url, {**request.headers, **headers}, request.body)
         lang = runtime.state["lang"]
         try:
-            reply = await exchange(connections.clients[name], service, asked, tool.tries)
+            reply = await exchange(connections.clients[name], service, full_request, tool.tries)
             if reply.status < 400:
                 return answer_of(tool, unsecret(reply.body), lang)
         except NoAnswer as failed:

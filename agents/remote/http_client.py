@@ -128,10 +128,10 @@ def is_shallow(data: object, left: int = DEEPEST) -> bool:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return how many seconds a service asks to be left alone; None if it does not say."""
-    asked = headers.get("retry-after", "").strip()
-    if asked.isdecimal():
-        return float(asked[:9])
+    header = headers.get("retry-after", "").strip()
+    if header.isdecimal():
+        return float(header[:9])
     try:
-        return max(0.0, parsedate_to_datetime(asked).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
     except (ValueError, TypeError):
         return None

@@ -128,11 +128,11 @@ class HeldServer:
 
     async def _once(self, request: Request[Asked], limit: float) -> Asked:
         held = await self._open()
-        asked = asyncio.ensure_future(request(held.ready.result()))
+        answer = asyncio.ensure_future(request(held.ready.result()))
         try:
-            done, _ = await asyncio.wait({asked, held.task}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-            if asked in done:
-                return asked.result()
+            done, _ = await asyncio.wait({answer, held.task}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if answer in done:
+                return answer.result()
             lost = ServerLost("the connection broke") if done else ServerLost("no answer in time", again=False)
         except McpError as wrong:
             lost = ServerLost(f"error {wrong.error.code}", again=wrong.error.code in GONE)
@@ -141,8 +141,8 @@ class HeldServer:
         except Exception as wrong:
             lost = ServerLost(cause(wrong), again=False)
         finally:
-            asked.cancel()
-            await asyncio.gather(asked, return_exceptions=True)
+            answer.cancel()
+            await asyncio.gather(answer, return_exceptions=True)
         if lost.again or not await _is_there(held):
             await self._drop(held)
         raise lost

@@ -51,15 +51,15 @@ def trimmed(tool: Tool) -> Tool:
 
 def fingerprint(tool: Tool) -> str:
     """Return what changes when the server describes the tool in other words, or with other parameters or results."""
-    said = [tool.description, tool.inputSchema, tool.outputSchema]
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    described = [tool.description, tool.inputSchema, tool.outputSchema]
+    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
 
 def _schema(schema: Schema) -> Schema:
-    kept: Schema = _trimmed(schema, DEEPEST)
-    if len(json.dumps(kept, ensure_ascii=False)) > LARGEST_SCHEMA:
+    trimmed: Schema = _trimmed(schema, DEEPEST)
+    if len(json.dumps(trimmed, ensure_ascii=False)) > LARGEST_SCHEMA:
         raise ValueError(f"its schema has more than {LARGEST_SCHEMA} characters")
-    return kept
+    return trimmed
 
 
 def _trimmed(schema: Any, left: int) -> Any:
@@ -67,19 +67,19 @@ def _trimmed(schema: Any, left: int) -> Any:
         return schema
     if not isinstance(schema, Mapping) or not left:
         raise ValueError("its schema is nested too deeply, or is none")
-    kept: dict[str, Any] = {}
+    bounded: dict[str, Any] = {}
     for keyword, value in schema.items():
         if keyword in TEXTS and isinstance(value, str):
-            kept[keyword] = clean(value)[:LONGEST_PART]
+            bounded[keyword] = clean(value)[:LONGEST_PART]
         elif keyword in BY_NAME and isinstance(value, Mapping):
-            kept[keyword] = {_shown(name): _trimmed(inner, left - 1) for name, inner in _few(value).items()}
+            bounded[keyword] = {_shown(name): _trimmed(inner, left - 1) for name, inner in _few(value).items()}
         elif keyword in INNER:
-            kept[keyword] = _trimmed(value, left - 1)
+            bounded[keyword] = _trimmed(value, left - 1)
         elif keyword in LISTED and isinstance(value, list):
-            kept[keyword] = [_trimmed(inner, left - 1) for inner in _few(value)]
+            bounded[keyword] = [_trimmed(inner, left - 1) for inner in _few(value)]
         elif keyword in VALUES:
-            kept[keyword] = _shown(value)
-    return kept
+            bounded[keyword] = _shown(value)
+    return bounded
 
 
 def _few(values: Any) -> Any:

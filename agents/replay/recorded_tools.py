@@ -30,8 +30,8 @@ def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[Answer]]) ->
 
     dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
     help = assistant_help.name
-    asked = recorded(assistant_help, answers[help]) if help in answers else speakers.help
-    return Speakers(changed(speakers.supervisor), dialogs, asked)
+    help_tool = recorded(assistant_help, answers[help]) if help in answers else speakers.help
+    return Speakers(changed(speakers.supervisor), dialogs, help_tool)
 
 
 def with_strangers(speakers: Speakers, strangers: Mapping[str, Mapping[str, Sequence[str]]]) -> Speakers:

@@ -22,8 +22,8 @@ class Ddgs(Base):
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return what the engines found; see `Retriever`."""
-        found = await asyncio.to_thread(self._ask, query, limit, REGIONS.get(lang, "wt-wt"))
-        documents = [self._document(row) for row in found]
+        rows = await asyncio.to_thread(self._ask, query, limit, REGIONS.get(lang, "wt-wt"))
+        documents = [self._document(row) for row in rows]
         return Results([document for document in documents if document.url][:limit])
 
     def _ask(self, query: str, limit: int, region: str) -> Sequence[Mapping[str, object]]:

@@ -24,10 +24,10 @@ class Documents(Base):
         """Return the best sections; see `Retriever`."""
         try:
             async with self._lock:
-                found = await asyncio.to_thread(self._search, query, limit, lang)
+                results = await asyncio.to_thread(self._search, query, limit, lang)
         except (sqlite3.Error, OSError) as fault:
             raise SearchFailed(f"the index of documents cannot be read ({type(fault).__name__})") from fault
-        return found
+        return results
 
     def _search(self, query: str, limit: int, lang: str) -> Results:
         index_help(self.means.index)

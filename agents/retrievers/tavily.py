@@ -20,7 +20,7 @@ class Tavily(Base):
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return what the service found; see `Retriever`."""
-        asked = {
+        body = {
             "query": query,
             "max_results": min(limit, MOST),
             "topic": "news" if self.kind == "news" else "general",
@@ -31,7 +31,7 @@ class Tavily(Base):
         headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
         url = f"{self.means.tavily_url.rstrip('/')}/search"
         try:
-            answer = await self.means.fetcher.answer(url, body=asked, headers=headers)
+            answer = await self.means.fetcher.answer(url, body=body, headers=headers)
         except NotFetched as fault:
             raise SearchFailed(f"{self.name}: {fault}") from fault
         if self.kind == "images":

@@ -32,8 +32,8 @@ class WebResearch(Base):
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return the best passages; see `Retriever`."""
-        found = (await self.engine.search(query, limit=PAGES, lang=lang)).documents
-        hits = list({canonical(hit.url): hit for hit in found}.values())
+        documents = (await self.engine.search(query, limit=PAGES, lang=lang)).documents
+        hits = list({canonical(hit.url): hit for hit in documents}.values())
         read = await asyncio.gather(*(self._passages(hit) for hit in hits))
         return Results(await asyncio.to_thread(best, query, [part for page in read for part in page], limit, lang))
 

@@ -37,8 +37,8 @@ class Wikipedia(Base):
             answer = await self.means.fetcher.answer(f"{root}/w/api.php", params=params)
         except NotFetched as fault:
             raise SearchFailed(f"{self.name}: {fault}") from fault
-        found = answer.get("query") if isinstance(answer, dict) else None
-        pages = sorted(rows(found, "pages"), key=lambda page: number(page, "index") or MOST)
+        query_part = answer.get("query") if isinstance(answer, dict) else None
+        pages = sorted(rows(query_part, "pages"), key=lambda page: number(page, "index") or MOST)
         titles = [(text(page, "title"), text(page, "extract")) for page in pages]
         return Results(
             [

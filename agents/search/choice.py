@@ -28,8 +28,8 @@ def _by_rules(request: SearchRequest, retrievers: Mapping[str, Retriever]) -> Re
     cues: Mapping[str, Sequence[str]] = table("search", request.lang).get("cues", {})
     queries = [stems(query, request.lang) for query in request.queries]
     for name, phrases in cues.items():
-        wanted = [stems(phrase, request.lang) for phrase in phrases]
-        if name in retrievers and any(_has(query, phrase) for query in queries for phrase in wanted):
+        stemmed_phrases = [stems(phrase, request.lang) for phrase in phrases]
+        if name in retrievers and any(_has(query, phrase) for query in queries for phrase in stemmed_phrases):
             return retrievers[name]
     return next(iter(retrievers.values()))
 

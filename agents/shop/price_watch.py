@@ -53,15 +53,15 @@ async def tell_watchers(database: Connection, store: BaseStore, reminders: Remin
     reminder of the same watch at the same price is set once.
     """
     prices = await database.read(_prices)
-    told = 0
+    fired = 0
     for item in await _all(store):
         watch = item.value
         price = prices.get(watch["product_id"])
         if price is not None and price < watch["below"]:
             await _remind(reminders, item.namespace[1], item, price)
             await store.adelete(item.namespace, item.key)
-            told += 1
-    return told
+            fired += 1
+    return fired
 
 
 async def _remind(reminders: Reminders, user: str, item: Item, price: float) -> None:

@@ -23,8 +23,8 @@ _RAW_IN_JSON = re.compile(f"[\x7f-\x9f{UNSEEN}\u2028\u2029\ud800-\udfff]")
 def clean(text: str) -> str:
     """Return a text that is shown as it reads: no escape sequences, no C0 and C1 but for newline and tab, no marks
     of direction, no letters that nobody sees."""
-    seen = _UNSEEN.sub(lambda match: match[1] or "", _BREAKS.sub("\n", text))
-    return _CONTROLS.sub("", _SEQUENCES.sub("", seen))
+    visible = _UNSEEN.sub(lambda match: match[1] or "", _BREAKS.sub("\n", text))
+    return _CONTROLS.sub("", _SEQUENCES.sub("", visible))
 
 
 def safe_json(data: object, *, indent: int | None = None) -> str:

@@ -65,10 +65,10 @@ def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
     """Return a call in words for the user: what the tool does, and every argument with its value."""
     lang, labels, own = state["lang"], state.get("labels", {}), own_texts(tool)
     schema, texts = parameters(tool), table("confirm", lang)
-    given = Swap(schema, MARK, lambda _, identifier: labels.get(str(identifier), identifier))(args)
+    shown_args = Swap(schema, MARK, lambda _, identifier: labels.get(str(identifier), identifier))(args)
     title = own.titles.get(lang) or own.titles.get(FALLBACK) or texts.get("titles", {}).get(tool.name)
     parts = [
-        f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in given.items() if value is not None
+        f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in shown_args.items() if value is not None
     ]
     shown = f" ({'; '.join(parts)})" if parts else ""
     return f"{title or tool.name.replace('_', ' ')}{shown}"

@@ -64,8 +64,8 @@ def by_rules(state: ToolState) -> str:
     text = _heard(state)
     if is_clear(state):
         return text
-    said = _said_before(state)
-    earlier = said[-1] if said else ""
+    earlier_texts = _said_before(state)
+    earlier = earlier_texts[-1] if earlier_texts else ""
     before = plain(earlier, max(LONGEST_QUESTION - len(text) - 1, 1))
     return f"{before}\n{text}".strip()
 

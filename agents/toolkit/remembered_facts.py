@@ -20,8 +20,8 @@ class RememberedFacts:
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
         """Return those that are remembered."""
-        found = {key: await fact_of(runtime.store, runtime.context.user, key) for key in keys}
-        return {key: fact for key, fact in found.items() if fact is not None}
+        facts = {key: await fact_of(runtime.store, runtime.context.user, key) for key in keys}
+        return {key: fact for key, fact in facts.items() if fact is not None}
 
     async def write(self, runtime: Runtime, key: str, value: Any) -> None:
         """Put a fact back."""

@@ -73,5 +73,5 @@ def _bare(schema: Schema) -> Schema:
     """Return a parameter's schema without bounds that a model hardly meets; one that does is told of them."""
     unmet = [name for name, bound in LEAST.items() if schema.get(name) == bound]
     unmet += [name for name, bound in MOST.items() if schema.get(name, 0) >= bound]
-    kept = {key: value for key, value in schema.items() if key not in unmet}
-    return {**kept, "items": _bare(kept["items"])} if isinstance(kept.get("items"), dict) else kept
+    bounded = {key: value for key, value in schema.items() if key not in unmet}
+    return {**bounded, "items": _bare(bounded["items"])} if isinstance(bounded.get("items"), dict) else bounded

@@ -86,8 +86,8 @@ async def _answer(request: ToolCallRequest, execute: Execute, by_name: dict[str,
             refuse_repeated(request, tool, by_name)
             checked = await guarded(request, tool)
             if question := await question_before(checked, tool, call["args"]):
-                asked = ToolResult(question=question)
-                return ToolMessage("", tool_call_id=call["id"], name=call["name"], artifact=asked)
+                result = ToolResult(question=question)
+                return ToolMessage("", tool_call_id=call["id"], name=call["name"], artifact=result)
             answer = await _run(checked, tool, execute)
         _present(_message(answer, call["id"]), tool, request.state["aliases"])
         return answer

@@ -124,5 +124,5 @@ class Closing:
 
 def _citing(message: Message) -> dict[str, object]:
     """Return what the transcript keeps of a message's sources; nothing for a message without any."""
-    kept = {"citations": [*message.citations], "unknown_sources": message.unknown_sources}
-    return {name: value for name, value in kept.items() if value}
+    metadata = {"citations": [*message.citations], "unknown_sources": message.unknown_sources}
+    return {name: value for name, value in metadata.items() if value}

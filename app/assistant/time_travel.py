@@ -18,15 +18,15 @@ MARK = "back_to"
 
 async def kept_turns(assistant: Assistant, thread: str) -> dict[int, RunnableConfig]:
     """Return the turns whose end is still stored, the latest first, each with the config of its last checkpoint."""
-    kept: dict[int, RunnableConfig] = {}
+    configs: dict[int, RunnableConfig] = {}
     root: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
     async for checkpoint in assistant.memory.saver.alist(root):
         turn = checkpoint.checkpoint["channel_values"].get("turn")
         # An input is stored before its turn begins, under the number of the turn before.
         begins = checkpoint.metadata.get("source") == "input" or MARK in checkpoint.metadata
         if isinstance(turn, int) and not begins:
-            kept.setdefault(turn, checkpoint.config)
-    return kept
+            configs.setdefault(turn, checkpoint.config)
+    return configs
 
 
 async def go_back(assistant: Assistant, thread: str, turn: int, text: str) -> Message:

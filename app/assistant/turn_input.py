@@ -88,12 +88,12 @@ def _caught_up(
     for name in dict.fromkeys((SUPERVISOR, holder)):
         messages = talks.get(name, {}).get("messages", [])
         ids = {message.id for message in messages}
-        told: list[AnyMessage] = [AIMessage(line.text, id=line.message_id) for line in unasked]
-        told = [message for message in told if message.id not in ids]
+        additions: list[AnyMessage] = [AIMessage(line.text, id=line.message_id) for line in unasked]
+        additions = [message for message in additions if message.id not in ids]
         heard: list[AnyMessage] = [unheard] if unheard and name == holder else []
-        if told and dangling(messages):
+        if additions and dangling(messages):
             # Behind a call that waits for the user's answer nothing but its answer may stand.
-            missed[name] = {"messages": set_before(messages, told), "add": heard}
-        elif added := [*heard, *told]:
+            missed[name] = {"messages": set_before(messages, additions), "add": heard}
+        elif added := [*heard, *additions]:
             missed[name] = {"add": added}
     return missed

@@ -50,12 +50,12 @@ async def import_(options: Namespace, settings: Settings) -> int:
         memory = assistant.memory
         now, zone = datetime.fromtimestamp(memory.reminders.now(), UTC), await zone_of_user(memory.store, user)
         try:
-            found = await asyncio.to_thread(entries, source, zone, now)
+            calendar_entries = await asyncio.to_thread(entries, source, zone, now)
         except ValueError as fault:
             raise UsageError(say("calendar.unreadable", lang, path=options.file, why=fault)) from None
         message = f"import-{hashlib.sha256(source).hexdigest()[:24]}-{now.timestamp():.0f}"
         async with memory.locks.hold(options.thread):
-            outcome = [await _take(memory, options.thread, user, message, entry, lang) for entry in found]
+            outcome = [await _take(memory, options.thread, user, message, entry, lang) for entry in calendar_entries]
     plain = [
         {"text": it.found.text, "number": it.reminder.number if it.reminder else None, "why": it.why or None}
         for it in outcome
@@ -103,11 +103,11 @@ async def _take(memory: Memory, thread: str, user: str, message: str, entry: Fou
 
 def _lines(outcome: Sequence[Imported], lang: str) -> list[str]:
     """Return what was set, and what was left out; of what is past only how much."""
-    taken = [it.reminder for it in outcome if it.reminder]
+    reminders = [it.reminder for it in outcome if it.reminder]
     past = sum(it.found.why == "past" for it in outcome)
     left = [it for it in outcome if not it.reminder and it.found.why != "past"]
-    lines = [say("calendar.set", lang, count=len(taken))]
-    lines += [f"  {reminder.number}. {reminder.text}: {worded(reminder.moment, lang)}" for reminder in taken]
+    lines = [say("calendar.set", lang, count=len(reminders))]
+    lines += [f"  {reminder.number}. {reminder.text}: {worded(reminder.moment, lang)}" for reminder in reminders]
     lines += [say("calendar.left", lang, count=len(left))] if left else []
     lines += [f"  {it.found.text}: {it.why}" for it in left[:MOST_LISTED]]
     lines += ["  …"] if len(left) > MOST_LISTED else []

@@ -59,14 +59,14 @@ async def back(options: Namespace, settings: Settings) -> int:
         turns = sorted(await kept_turns(assistant, options.thread))
         if options.turn not in turns:
             raise UsageError(say("no_turn", lang, turn=options.turn, known=", ".join(map(str, turns))))
-        told = await go_back(assistant, options.thread, options.turn, say("gone_back", lang, turn=options.turn))
+        notice = await go_back(assistant, options.thread, options.turn, say("gone_back", lang, turn=options.turn))
         lines = [
             line
             for line in await assistant.history(options.thread)
             if line.turn == options.turn and line.metadata.get("source") not in TOLD
         ]
-    result = {"thread": options.thread, "turn": options.turn, "left": facts["turn"], "text": told.text}
-    return print_result(options, result, [*history_lines(lines, lang), "", told.text])
+    result = {"thread": options.thread, "turn": options.turn, "left": facts["turn"], "text": notice.text}
+    return print_result(options, result, [*history_lines(lines, lang), "", notice.text])
 
 
 async def notes(options: Namespace, settings: Settings) -> int:

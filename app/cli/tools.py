@@ -118,7 +118,7 @@ def _short(card: ToolCard) -> dict[str, object]:
 
 def _finding_lines(finding: Finding, lang: str) -> list[str]:
     """Return what a model would read, then what a user would see, then what the numbers mean."""
-    seen = finding.view.text() if finding.view else worded(finding.question, lang) if finding.question else ""
+    on_screen = finding.view.text() if finding.view else worded(finding.question, lang) if finding.question else ""
     numbers = [f"{kind} {n} = {meant}" for kind, ids in finding.aliases.items() for n, meant in ids.items()]
-    parts = [part for part in (finding.object, seen, "\n".join(numbers)) if part]
+    parts = [part for part in (finding.object, on_screen, "\n".join(numbers)) if part]
     return [clean("\n\n".join(parts))]

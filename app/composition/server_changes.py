@@ -16,11 +16,11 @@ async def note_changes(store: BaseStore, speakers: Speakers) -> list[str]:
         if not texts.fingerprint:
             continue
         item = await store.aget(SEEN, texts.source)
-        seen = item.value.get("fingerprint") if item else None
-        if seen == texts.fingerprint:
+        last_fingerprint = item.value.get("fingerprint") if item else None
+        if last_fingerprint == texts.fingerprint:
             continue
         await store.aput(SEEN, texts.source, {"fingerprint": texts.fingerprint})
-        if seen is not None:
+        if last_fingerprint is not None:
             lines.append(
                 f"{texts.source}: the server describes {tool.name} otherwise than at the last start; "
                 f"read it: python -m app tools show {tool.name}"

@@ -40,7 +40,7 @@ class StoredUpdate:
     answer: str | None = None
     """What the door answers, as JSON, once that is known."""
     thread: str | None = None
-    """The thread of the message that the update became a part of."""
+    """The thread that it concerns: the one of the message that it became a part of, or would become one of."""
     message_id: str | None = None
     received_ms: int = 0
 
@@ -62,10 +62,10 @@ class Updates:
 
         return await self._table.write(enter)
 
-    async def take(self, door: str, key: str, body: str) -> StoredUpdate:
+    async def take(self, door: str, key: str, body: str, thread: str | None = None) -> StoredUpdate:
         """Store an update, if it is not there, and return it as stored; `key` is its own within the door."""
         digest = hashlib.sha256(f"{door} {key}".encode()).hexdigest()
-        return await self._table.write(partial(_take, digest, door, clean(body)))
+        return await self._table.write(partial(_take, digest, door, clean(body), thread))
 
     async def open(self, door: str) -> list[StoredUpdate]:
         """Return the updates of a door that were never closed, oldest first."""
@@ -96,12 +96,12 @@ def close_with(connection: sqlite3.Connection, thread: str, message_id: str) -> 
         connection.execute(sql, (thread, message_id))
 
 
-def _take(digest: str, door: str, body: str, connection: sqlite3.Connection) -> StoredUpdate:
+def _take(digest: str, door: str, body: str, thread: str | None, connection: sqlite3.Connection) -> StoredUpdate:
     row = connection.execute(f"{COLUMNS} WHERE digest = ?", (digest,)).fetchone()
     if row is None:
-        sql = "INSERT INTO updates (digest, door, received_ms, body) VALUES (?, ?, ?, ?)"
-        cursor = connection.execute(sql, (digest, door, now_ms(), body))
-        return StoredUpdate(cursor.lastrowid or 0, body)
+        sql = "INSERT INTO updates (digest, door, received_ms, body, thread) VALUES (?, ?, ?, ?, ?)"
+        cursor = connection.execute(sql, (digest, door, now_ms(), body, thread))
+        return StoredUpdate(cursor.lastrowid or 0, body, thread=thread)
     return StoredUpdate(*row)
 
 

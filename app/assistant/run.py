@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from typing import cast
+from typing import Literal, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
@@ -31,6 +31,9 @@ GRACE = 1.0
 INTERRUPT = "__interrupt__"
 """The key under which LangGraph reports, among the values of the state, that it waits."""
 
+STORED: Literal["stored"] = "stored"
+"""Stands among the events where a step of the graph is stored."""
+
 
 class Stamp:
     """Write thread, turn and sequence number on the events of a `play`."""
@@ -51,7 +54,7 @@ class Run:
     """
 
     def __init__(self, graph: Graph, context: Context, snapshot: StateSnapshot, *, is_resumed: bool) -> None:
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._events: asyncio.Queue[Event | Literal["stored"] | None] = asyncio.Queue()
         self.graph, self.context = graph, replace(context, sink=self._events.put_nowait)
         self.state = cast(State, snapshot.values)
         self.turn: int = self.state.get("turn", 0) + (0 if is_resumed else 1)
@@ -96,10 +99,8 @@ class Run:
             return
         self._task, self.context.brake.halted = asyncio.create_task(self._drive(update)), self._halt
         try:
-            while (event := await self._events.get()) is not None:
-                self._note(event)
-                if not isinstance(event, Replied | Guessed):
-                    yield event
+            async for event in self._when_stored():
+                yield event
             await asyncio.wait([self._task])
             if not self.stopped:
                 self._task.result()
@@ -109,6 +110,28 @@ class Run:
             await cancel([self._task])
             # A context that held the run would keep it, and the connections of its models, for the garbage collector.
             self.context.brake.halted = nothing
+
+    async def _when_stored(self) -> AsyncGenerator[Event, None]:
+        """Note the events of the graph and yield them: a message, and what follows it, once its step is stored.
+
+        A model that was asked again after a crash would say something else than what was shown.
+        """
+        held: list[Event] = []
+        while (event := await self._events.get()) is not None:
+            if event == STORED:
+                for each in held:
+                    yield each
+                held.clear()
+                continue
+            self._note(event)
+            if isinstance(event, Replied | Guessed):
+                continue
+            if held or isinstance(event, Message):
+                held.append(event)
+            else:
+                yield event
+        for each in held:
+            yield each
 
     def stop(self) -> None:
         """Stop the run. What was shown stays; after a complete answer the run has `GRACE` seconds to end by itself.
@@ -162,6 +185,8 @@ class Run:
             )
             async for values in stream:
                 self.state = cast(State, {name: value for name, value in values.items() if name != INTERRUPT})
+                # LangGraph yields the values of a step when its checkpoint is written, before the next step begins.
+                self._events.put_nowait(STORED)
             self.ended = True
         finally:
             self._events.put_nowait(None)

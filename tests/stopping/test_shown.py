@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from langchain_core.messages import ToolMessage
@@ -10,7 +10,7 @@ from langchain_core.messages import ToolMessage
 from agents.events import Message, ToolStart, TurnStart
 from agents.models.script import Call, Script
 from agents.tools.todos import list_todos
-from app.assistant import Assistant
+from app.assistant import Assistant, Turn
 from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, said, script_lines, values
 from tests.support.stops import PLAN, messages, play_until, word
 from tests.support.user_words import spoken, user_words
@@ -175,3 +175,24 @@ class Drafted(Gate):
         """Tell, and wait."""
         self._drafted.set()
         return await super().wait()
+
+
+async def test_what_is_shown_is_stored(assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message is shown when its step is on disk: a model that is asked again after a kill says something else."""
+    put = assistant.memory.saver.aput
+
+    async def slow(*parts: Any) -> Any:
+        await asyncio.sleep(0.02)
+        return await put(*parts)
+
+    monkeypatch.setattr(assistant.memory.saver, "aput", slow)
+    script.add(
+        supervisor=["Hello.", ["Just a moment.", PLAN]], planner=[[Call("add_todos", {"items": ["milk"]})], "Noted."]
+    )
+    shown: list[str] = []
+    for text in ("hello", "put down milk"):
+        async for event in assistant.play(Turn(thread=THREAD, text=text)):
+            if isinstance(event, Message):
+                shown.append(event.text)
+                assert event.text in [line["text"] for line in (await values(assistant))["said"]]
+    assert shown == ["Hello.", "Just a moment.", "Noted."]

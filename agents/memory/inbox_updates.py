@@ -40,7 +40,7 @@ class StoredUpdate:
     answer: str | None = None
     """What the door answers, as JSON, once that is known."""
     thread: str | None = None
-    """The thread that it concerns: the one of the message that it became a part of, or would become one of."""
+    """The thread of the message that the update became a part of."""
     message_id: str | None = None
     received_ms: int = 0
 
@@ -62,10 +62,13 @@ class Updates:
 
         return await self._table.write(enter)
 
-    async def take(self, door: str, key: str, body: str, thread: str | None = None) -> StoredUpdate:
+    async def take(self, door: str, key: str, body: str) -> StoredUpdate:
         """Store an update, if it is not there, and return it as stored; `key` is its own within the door."""
-        digest = hashlib.sha256(f"{door} {key}".encode()).hexdigest()
-        return await self._table.write(partial(_take, digest, door, clean(body), thread))
+        return await self._table.write(partial(_take, _digest(door, key), door, clean(body)))
+
+    async def knows(self, door: str, key: str) -> bool:
+        """Tell whether an update was stored, within the time for which closed rows are kept."""
+        return bool(await self._table.rows("SELECT 1 FROM updates WHERE digest = ?", (_digest(door, key),)))
 
     async def open(self, door: str) -> list[StoredUpdate]:
         """Return the updates of a door that were never closed, oldest first."""
@@ -82,6 +85,10 @@ class Updates:
         sql = f"{CLOSE} WHERE id = ? AND body IS NOT NULL"
         await self._table.write(lambda connection: connection.executemany(sql, [(id,) for id in ids]).rowcount)
 
+    async def settle(self, thread: str, message_id: str) -> None:
+        """Note that the outcome of a message is shown, and close the updates that are a part of it."""
+        await self._table.write(lambda connection: close_with(connection, clean(thread), clean(message_id)))
+
 
 def link(connection: sqlite3.Connection, thread: str, message_id: str, ids: Sequence[int]) -> None:
     """Make updates a part of a message of the inbox; they are closed with it."""
@@ -96,12 +103,16 @@ def close_with(connection: sqlite3.Connection, thread: str, message_id: str) -> 
         connection.execute(sql, (thread, message_id))
 
 
-def _take(digest: str, door: str, body: str, thread: str | None, connection: sqlite3.Connection) -> StoredUpdate:
+def _digest(door: str, key: str) -> str:
+    return hashlib.sha256(f"{door} {key}".encode()).hexdigest()
+
+
+def _take(digest: str, door: str, body: str, connection: sqlite3.Connection) -> StoredUpdate:
     row = connection.execute(f"{COLUMNS} WHERE digest = ?", (digest,)).fetchone()
     if row is None:
-        sql = "INSERT INTO updates (digest, door, received_ms, body, thread) VALUES (?, ?, ?, ?, ?)"
-        cursor = connection.execute(sql, (digest, door, now_ms(), body, thread))
-        return StoredUpdate(cursor.lastrowid or 0, body, thread=thread)
+        sql = "INSERT INTO updates (digest, door, received_ms, body) VALUES (?, ?, ?, ?)"
+        cursor = connection.execute(sql, (digest, door, now_ms(), body))
+        return StoredUpdate(cursor.lastrowid or 0, body)
     return StoredUpdate(*row)
 
 

@@ -105,9 +105,12 @@ class Transcript:
     ) -> None:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
-        All in one transaction, with the updates that the message is made of, the record (one line) of a turn that is
-        among the first, and what came of the gate's guess. `lines` count as written for this message and turn. Raises
-        UsageError when the message was never accepted.
+        All in one transaction, with the record (one line) of a turn that is among the first, and what came of the
+        gate's guess. The updates that the message is made of are closed with it if it is done; how a stopped or failed
+        turn ended is shown after it was stored. `lines` count as written for this message and turn.
+
+        Raises:
+            UsageError: the message was never accepted.
         """
         lines = [replace(line, text=clean(line.text), turn=turn, message_id=letter.message_id) for line in lines]
         closed = replace(letter, status=status, turn=turn)
@@ -115,7 +118,8 @@ class Transcript:
 
         def close(connection: sqlite3.Connection) -> None:
             inbox.close(connection, closed, lines, stored, guess)
-            inbox_updates.close_with(connection, clean(letter.thread), clean(letter.message_id))
+            if status == "done":
+                inbox_updates.close_with(connection, clean(letter.thread), clean(letter.message_id))
 
         await self._connection.write(close)
 

@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +12,7 @@ from telegram import CallbackQuery, ChatMemberUpdated, Message, Update, User
 from agents.memory.inbox_updates import StoredUpdate
 from agents.person import FORWARDED, Quoted
 from agents.questions.returned import PAGE, leads_to
-from app.slash_commands import COMMANDS, parse
+from app.slash_commands import parse
 from app.telegram import edits, reactions, slash_commands
 from app.telegram.answers import Answer, give
 from app.telegram.buttons import OF, Tap
@@ -19,14 +20,13 @@ from app.telegram.door import TelegramDoor
 from app.telegram.incoming import Incoming
 from app.telegram.place import Place
 from app.telegram.quoting import quoted_in
+from app.telegram.sender import Gone
 from app.telegram.statistics import NAME, Faults, may_see, statistics
 from app.telegram.taps import answer, settle, take
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 REMEMBERED = 1000
-ENDING = ("new", "retry")
-"""The commands that end the running answer as a new message does: nobody waits for it any more."""
 
 
 class Dispatch:
@@ -72,16 +72,18 @@ class Dispatch:
             self.tell(place, "stranger", stored, id=change.from_user.id)
 
     async def _is_resumed(self, place: Place, update: Update, stored: StoredUpdate) -> bool:
-        """Play the message that an update became a part of before a restart; False if there is none."""
+        """Play the message that an update became a part of before a restart; False if there is none.
+
+        How a stopped or failed turn ended may not have been shown.
+        """
         if stored.message_id is None or stored.thread is None:
             return False
         entry = await self._door.assistant.memory.transcript.entry(stored.thread, stored.message_id)
-        if entry is None or entry.status != "open":
+        if entry is None or entry.status == "done":
             return False
         if (entry.thread, entry.message_id) in self._resumed:
             return True
         self._resumed.add((entry.thread, entry.message_id))
-        place = place.at(entry.thread)
         turn = replace(place.turn(entry.text, id=entry.message_id, source=entry.source), user=entry.user)
         self._door.attend(place, partial(self._door.play, place, turn))
         if update.callback_query:
@@ -96,7 +98,7 @@ class Dispatch:
             if name == "start" and argument and await self._returns_by(place, address := self._link(argument)):
                 await self._receive(place, address, PAGE, stored)
             else:
-                await self._command(place, name, argument, stored)
+                self._command(place, name, argument, stored)
         else:
             await self._hear(place, message, text, stored)
 
@@ -126,7 +128,7 @@ class Dispatch:
                 await self._close(stored)
         elif call := parse(data):
             self._door.chats.start(settle(query))
-            await self._command(place, *call, stored)
+            self._command(place, *call, stored)
         else:
             self._beside(settle(query), stored)
 
@@ -154,28 +156,17 @@ class Dispatch:
         if not await self._incoming.take(place, place.turn(text, source=source, quoted=quoted), [stored.id]):
             await self._close(stored)
 
-    async def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
+    def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
         find = partial(slash_commands.run, self._door, place, name, argument, stored)
         is_statistics = name == NAME and may_see(self._door, place)
         if is_statistics:
             find = partial(statistics, self._door, self._bot.id, self._faults, place)
-        elif name in ENDING:
-            await self._incoming.make_room(place)
-        if name == slash_commands.NEW and not place.is_group:
-            # What is written after it is said in the new conversation, behind its greeting.
-            place = await self._door.conversations.begin(place, argument, stored.id)
-            if await self._door.assistant.state(place.thread, place.owner) is None:
-                await self._door.assistant.receive(place.turn(None), [stored.id])
         work = partial(give, self._door, place, stored, find)
-        command = COMMANDS.get(name)
-        if is_statistics or (command and command.is_at_once and self._waits_only_for_an_answer(place, name)):
+        if name == "stop" or is_statistics:
             # It must not wait for what it is to stop, or to tell of.
-            self._door.attend_at_once(place, work)
+            self._door.chats.start(_unless_gone(work()))
         else:
             self._door.attend(place, work)
-
-    def _waits_only_for_an_answer(self, place: Place, name: str) -> bool:
-        return name == "stop" or place.queue in self._door.answers
 
     def _beside(self, work: Awaitable[None], stored: StoredUpdate) -> None:
         """Do what needs no order, and close the update."""
@@ -196,3 +187,8 @@ class Dispatch:
             return album is not None
         self._albums.append(album)
         return False
+
+
+async def _unless_gone(work: Awaitable[None]) -> None:
+    with suppress(Gone):
+        await work

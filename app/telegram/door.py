@@ -2,28 +2,24 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 
 from agents.memory.feedback import ShownTurn
 from agents.memory.locks import ThreadLocks
 from agents.memory.people import SILENCE
-from agents.memory.preferences import Preferences
 from app.assistant import Assistant, Turn
 from app.assistant.reminder_clock import Ring, Unreachable
 from app.assistant.silence_clock import Nudge
 from app.tasks import running
 from app.telegram.access import Access
 from app.telegram.buttons import go_on_buttons
-from app.telegram.conversations import Conversations
 from app.telegram.draft import LiveAnswer
-from app.telegram.menus import offer_menus
 from app.telegram.place import DOOR, Place, ThreadNames
 from app.telegram.presence import Presence
 from app.telegram.queues import Chats
 from app.telegram.receipts import Receipts
-from app.telegram.rights import Rights
 from app.telegram.screen import ChatScreen
 from app.telegram.sender import Gone, Sender
 from app.telegram.thread_names import door_of
@@ -60,8 +56,6 @@ class TelegramDoor:
         self.names = names or ThreadNames()
         self.access = access or Access(assistant.memory.store, ThreadLocks(None), frozenset())
         self.presence = presence or Presence(assistant.memory.store, bot)
-        self.conversations = Conversations(assistant.memory.store, bot, self.names)
-        self.rights = Rights(sender.bot, self.names)
         self.chats = Chats()
         self.answers: dict[int | str, AnswerInMaking] = {}
         """The answers that are being made, by the queue of their place."""
@@ -125,28 +119,10 @@ class TelegramDoor:
         """Do something for a chat after what is queued before it; send an apology if it fails."""
         self.chats.add(place.queue, partial(self._attempt, place, work))
 
-    def attend_at_once(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something for a chat past what is queued; send an apology if it fails."""
-
-        async def attempt() -> None:
-            with suppress(Gone):
-                await self._attempt(place, work)
-
-        self.chats.start(attempt())
-
-    async def offer_menus(self) -> None:
-        """Show the commands in the menus of the chats."""
-        store, administrators = self.assistant.memory.store, self.access.administrators
-        await offer_menus(self.sender.bot, store, self._lang, administrators)
-
     async def lang(self, place: Place) -> str:
         """Return the language of this door's own sentences in a chat."""
         state = await self.assistant.state(place.thread, place.owner) or {}
-        if lang := state.get("lang"):
-            return str(lang)
-        # In a conversation that begins the user's own language is known all the same.
-        settings = await Preferences.of(self.assistant.memory.store, place.owner)
-        return settings.lang or place.lang or self._lang
+        return str(state.get("lang") or place.lang or self._lang)
 
     async def remark(self, place: Place, key: str, **variables: object) -> None:
         """Say a sentence of `telegram.toml`.
@@ -180,6 +156,7 @@ class TelegramDoor:
         if receipts.messages:
             shown = ShownTurn(turn.thread, turn.id, turn.owner)
             await self.assistant.memory.feedback.show(self.name, place.chat, receipts.messages, shown)
+        await self.assistant.memory.updates.settle(turn.thread, turn.id)
         await receipts.clear()
         if gone:
             raise gone

@@ -6,6 +6,7 @@ from functools import partial
 from telegram import CallbackQuery, Message, User
 
 from agents.memory.inbox_updates import StoredUpdate
+from app.slash_commands import parse
 from app.telegram.addressed import addressed, place_of
 from app.telegram.answers import Answer, give
 from app.telegram.buttons import OF
@@ -13,6 +14,7 @@ from app.telegram.door import TelegramDoor
 from app.telegram.incoming import Incoming
 from app.telegram.place import Place
 from app.telegram.quoting import quoted_in
+from app.telegram.update_keys import key_of_message
 from prompts import sentence
 
 ANEW = "~"
@@ -24,7 +26,10 @@ async def take(
 ) -> None:
     """Take in a message that was changed; Telegram also reports changes that nobody made."""
     turn = place.turn(text, quoted=quoted_in(message, bot))
-    entry = await door.assistant.memory.transcript.entry(turn.thread, turn.id)
+    transcript = door.assistant.memory.transcript
+    entry = await transcript.entry(turn.thread, turn.id)
+    if entry is None and await _was_joined(door, message, text):
+        entry = await transcript.last(turn.thread, turn.owner)
     if entry is None or text in (entry.text or "").split("\n\n") or await incoming.revise(turn):
         await door.assistant.memory.updates.close(stored.id)
         return
@@ -35,6 +40,11 @@ async def take(
         return Answer(sentence("telegram", "edited", lang), (button,))
 
     door.attend(place, partial(give, door, replace(place, refers=True), stored, find))
+
+
+async def _was_joined(door: TelegramDoor, message: Message, text: str) -> bool:
+    """Tell whether a message without an entry of its own was heard: it became a part of the one before it."""
+    return not parse(text) and await door.assistant.memory.updates.knows(door.name, key_of_message(message))
 
 
 async def answer_anew(

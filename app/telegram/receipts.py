@@ -65,7 +65,8 @@ class Receipts:
 
     async def note(self, digest: str, pages: int, message: int | None) -> None:
         """Note that so many pages of an event were delivered, and which message shows the last of them."""
-        self._pages = digest, pages
+        # The message that showed the answer so far is its first page now, and is not to be changed again.
+        self._pages, self.growing = (digest, pages), None
         self.messages += [message] if message else []
         await self._write()
 

@@ -109,11 +109,13 @@ class Sender:
                 if receipts and receipts.has_next():
                     continue
                 buttons = keyboard if number == len(pages) - 1 else None
-                message = instead if number == 0 else None
-                delivery = await self._page(to, page, buttons, message, is_first=number == 0)
+                delivery = await self._page(to, page, buttons, instead, is_first=number == 0)
+                instead = None
                 fates.append(delivery.fate)
                 if receipts:
                     await receipts.note(delivery.message)
+        if instead:
+            await self.withdraw(to, instead)
         return "lost" not in fates
 
     async def deliver(self, to: Place, send: Callable[..., Awaitable[object]]) -> Fate:

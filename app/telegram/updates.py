@@ -21,6 +21,7 @@ from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
 from app.telegram.statistics import Faults
 from app.telegram.thread_names import door_of, move
+from app.telegram.update_keys import key_of
 
 LOG = logging.getLogger(__name__)
 STOPPED = "stopped_message_generation"
@@ -64,8 +65,7 @@ class Inbox(asyncio.Queue[object]):
             await self._let_in(item)
             if (addressee := self._addressee(item)) is None:
                 return
-            updates, thread = self._door.assistant.memory.updates, addressee[0].thread
-            stored = await updates.take(self._key, key_of(item), _body(item), thread)
+            stored = await self._door.assistant.memory.updates.take(self._key, key_of(item), _body(item))
             await self._hand_on(item, stored, *addressee)
         except sqlite3.Error as failure:
             LOG.error("an update could not be stored (%s); it is asked for again", type(failure).__name__)
@@ -80,9 +80,7 @@ class Inbox(asyncio.Queue[object]):
             if (addressee := self._addressee(update)) is None:
                 await self._door.assistant.memory.updates.close(stored.id)
             else:
-                place, text = addressee
-                # The chat may hold another conversation by now.
-                await self._hand_on(update, stored, place.at(stored.thread), text)
+                await self._hand_on(update, stored, *addressee)
 
     async def _hand_on(self, update: Update, stored: StoredUpdate, place: Place, text: str | None) -> None:
         """Have an update done, unless that was begun.
@@ -122,7 +120,6 @@ class Inbox(asyncio.Queue[object]):
         if call and call[0] == "start" and call[1] and (welcome := await access.enter(user.id, call[1])):
             place = place_of(message, user, self._door.names)
             self._door.attend(place, partial(self._door.remark, place, welcome))
-            self._door.chats.start(self._door.offer_menus())
 
     def _stop(self, stopped: Mapping[str, Any]) -> None:
         """Stop an answer at once. Nothing is stored: after a restart there is no such answer any more."""
@@ -171,22 +168,3 @@ class Inbox(asyncio.Queue[object]):
 def _body(update: Update) -> str:
     # The library leaves the time of a message that it cannot see as a moment.
     return json.dumps(update.to_dict(), ensure_ascii=False, default=lambda moment: int(moment.timestamp()))
-
-
-def key_of(update: Update) -> str:
-    """Return what is the same whenever Telegram brings an update; the numbers of updates begin anew at times."""
-    if query := update.callback_query:
-        return f"tap {query.id}"
-    if message := update.message:
-        return f"message {message.chat.id} {message.message_id}"
-    if message := update.edited_message:
-        # Two changes within a second have the same time.
-        words = message.text or message.caption
-        return f"edit {message.chat.id} {message.message_id} {message.edit_date} {words}"
-    if reaction := update.message_reaction:
-        who = reaction.user.id if reaction.user else 0
-        signs = [kind.to_dict() for kind in reaction.new_reaction]
-        return f"reaction {reaction.chat.id} {reaction.message_id} {who} {reaction.date} {signs}"
-    if change := update.my_chat_member:
-        return f"member {change.chat.id} {change.date} {change.old_chat_member.status} {change.new_chat_member.status}"
-    return f"update {update.update_id}"

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections import Counter, deque
 from typing import Any, cast
+from unittest.mock import AsyncMock
 
 from langgraph.store.memory import InMemoryStore
 from telegram import Bot, Message
@@ -81,7 +82,7 @@ class Paced(StandIn):
 
     def __init__(self, *turns: list[tuple[float, Event]]) -> None:
         super().__init__()
-        self.memory = type("Memory", (), {"store": InMemoryStore()})
+        self.memory = type("Memory", (), {"store": InMemoryStore(), "updates": AsyncMock()})
         self._paced = list(turns)
         self.first_token = 0.0
 

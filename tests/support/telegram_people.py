@@ -21,9 +21,9 @@ class Echo(Script):
     """A supervisor that repeats what it heard."""
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return the last message, or a greeting where there is none."""
+        """Return the last message."""
         words = user_words(messages)
-        return (words and words[-1]) or "Hello, who are you?"
+        return words[-1] if words else "Hello, who are you?"
 
 
 class Holding(Gate):
@@ -41,6 +41,16 @@ async def until_stored(door: TelegramDoor, thread: str, number: int) -> None:
     """Wait until so many messages of a thread are in the inbox."""
     for _ in range(1000):
         if len(await door.assistant.memory.transcript.open_entries(thread)) >= number:
+            return
+        await asyncio.sleep(0.01)
+    raise TimeoutError
+
+
+async def until_closed(door: TelegramDoor, thread: str) -> None:
+    """Wait until the outcome of a thread's last message is stored."""
+    for _ in range(1000):
+        entry = await door.assistant.memory.transcript.last(thread)
+        if entry and entry.status != "open":
             return
         await asyncio.sleep(0.01)
     raise TimeoutError

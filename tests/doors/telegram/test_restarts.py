@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Script
+from agents.models.script import Line, Script
 from app.settings import Settings
 from app.telegram import service
 from app.telegram.answers import Answer, give
 from app.telegram.bot import ServiceBot
 from app.telegram.place import Place
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
-from tests.support.telegram_people import ANN, PLAN, Echo, Open, until_stored
+from tests.support.telegram_people import ANN, PLAN, Echo, Holding, Open, until_closed, until_stored
 from tests.support.telegram_server import TOKEN, BotApi
 
 
@@ -133,7 +133,7 @@ async def test_commands_taps_and_hints_outlive_a_restart(
         assert (await world.until_sent(ANN, 7))[6:] == ["three"]
     assert texts[1] == "one"
     assert texts[2].startswith("I can only read text")
-    assert texts[3].startswith("Язык: Русский")
+    assert "ru" in texts[3]
     assert "is deleted" in texts[4]
     assert texts[5] == "two"
 
@@ -152,3 +152,36 @@ async def test_an_answer_that_is_stored_is_not_found_out_again(door: Open, world
         await give(one, Place(ANN), waiting, find)
         assert await updates.open("telegram 1234567") == []
     assert world.texts(ANN) == ["It was done."]
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [("One two three", ["One two", "⏹ stopped"]), (ConnectionError("secret"), ["Here I am."])],
+    ids=["stopped", "failed"],
+)
+async def test_how_a_turn_ended_is_shown_by_the_next_process(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch, line: Line, shown: list[str]
+) -> None:
+    """A turn that was stopped or failed is stored before it is shown; a kill in between keeps nothing from the user."""
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    script.gates["supervisor"] = gate = Holding(1)
+    script.add(supervisor=[line])
+
+    async def never(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    async with door() as one:
+        monkeypatch.setattr(one.sender, "say", never)
+        world.says(ANN, "count")
+        if isinstance(line, str):
+            await world.until(lambda: gate.holds and world.drafts)
+            world.stops(world.drafts[-1])
+        await until_closed(one, f"telegram-{ANN}")
+    assert world.texts(ANN) == []
+    script.add(supervisor=["Here I am."])
+    script.gates.clear()
+    async with door() as one:
+        await world.until_sent(ANN, len(shown))
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        assert await one.assistant.memory.updates.open(one.name) == []
+    assert world.texts(ANN) == shown

@@ -4,195 +4,216 @@ import asyncio
 import os
 import random
 import signal
+import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agents.memory.inbox import TranscriptLine
 from agents.models.script import Script
+from app.telegram.pages import pages
 from app.telegram.place import ThreadNames
 from app.telegram.thread_names import door_of
+from prompts import sentence
+from tests.support.busy_chats import GROUP, NO, BusyChats
 from tests.support.killable_bot import Bot
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import BOT, BotApi
 
-SEED = 14
-MANY_KILLS = int(os.environ.get("BOT_KILLS", "20"))
-"""How often the slow run kills; `BOT_KILLS=200` asks for more."""
-PEOPLE = (11, 22, 33, 44)
-GROUP, TOPIC = -100777, 5
-HINT = "I can only read text so far"
-VOICE = {"file_id": "1", "file_unique_id": "1", "duration": 3}
-LONG = "word " * 1000
-"""More than one message of an answer takes."""
+SEED = int(os.environ.get("BOT_SEED", "14"))
+KILLS, EACH = int(os.environ.get("BOT_KILLS", "200")), int(os.environ.get("BOT_UPDATES", "100"))
+"""How often the slow run kills, and how many updates each person brings."""
+HINT, EDITED = sentence("telegram", "only_text", "en"), sentence("telegram", "edited", "en")
+HELLO = sentence("telegram", "group_hello", "en", name="sue_bot")
+STOP = sentence("telegram", "stop", "en")
+OPEN = "SELECT count(*) FROM updates WHERE body IS NOT NULL"
 
 
 @dataclass
-class Run:
-    """What people did, and what has to come of it."""
+class Kills:
+    """A bot that is killed while people write to it."""
 
     world: BotApi
-    number: int = 0
-    texts: list[tuple[int, str]] = field(default_factory=list)
-    """By chat: the texts that have to be answered once each."""
-    commands: list[tuple[int, str]] = field(default_factory=list)
-    """By chat: what has to stand once in an answer."""
-    hints: Counter[int] = field(default_factory=Counter)
-    """By chat: how many hints have to be shown."""
+    path: Path
+    chats: BusyChats
+    chance: random.Random
     unsure: set[int] = field(default_factory=set)
     """The messages that were the last ones of their chat when the process was killed: nobody knew of their arrival."""
 
-    def text(self, chat: int, user: int | None, **parts: Any) -> None:
-        """Let somebody write a text."""
-        word = self._word()
-        self.world.says(chat, f"@sue_bot {word}" if chat < 0 else word, user=user, **parts)
-        self.texts.append((chat, word))
+    async def run(self, kills: int, each: int) -> None:
+        """Let people bring so many updates each while the process is killed so often; at last it does what is left."""
+        doings = self.chats.doings(each)
+        async with Bot.ready(self.world, self.path) as bot:
+            for life in range(kills):
+                calls = len(self.world.calls)
+                await bot.start()
+                if self.chance.random() < 0.9:
+                    # The others are killed while they start.
+                    await self._listening(calls)
+                for doing in doings[len(doings) * life // kills : len(doings) * (life + 1) // kills]:
+                    doing()
+                    await self._wait(self.chance.randint(0, 3))
+                await self._wait(self.chance.randint(0, 15))
+                await asyncio.sleep(self.chance.uniform(0, 0.02))
+                await self._kill(bot, self.chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
+            await bot.start()
+            await self.world.until(self._is_idle, 60)
+            self.chats.tap_what_is_left()
+            await self.world.until(self._is_idle, 60)
+            await bot.end(signal.SIGTERM)
 
-    def long_text(self, chat: int, user: int | None) -> None:
-        """Let somebody write a text whose answer takes two messages."""
-        word = f"{self._word()} {LONG}"[:4000] + "é" * 90
-        self.world.says(chat, f"@sue_bot {word}" if chat < 0 else word, user=user)
-        self.texts.append((chat, word))
-
-    def command(self, chat: int, user: int | None) -> None:
-        """Let somebody send a command whose answer repeats its argument."""
-        word = self._word()
-        self.world.says(chat, f"/go@sue_bot {word}", user=user)
-        self.commands.append((chat, word))
-
-    def voice(self, chat: int, user: int | None) -> None:
-        """Let somebody send what the bot cannot read."""
-        if chat > 0:
-            self.world.says(chat, voice=VOICE, user=user)
-            self.hints[chat] += 1
-        else:
-            self.text(chat, user, topic=TOPIC)
-
-    def forget_and_tap(self, chat: int, user: int | None) -> None:
-        """Let somebody ask for a deletion; they tap "No" when the question is there."""
-        self.world.says(chat, "/forget@sue_bot", user=user)
-
-    def tap_no(self, tapped: set[int]) -> None:
-        """Let everybody tap "No" who was asked since the last time."""
-        for message in [*self.world.sent]:
-            if "reply_markup" in message and message["message_id"] not in tapped:
-                tapped.add(message["message_id"])
-                asked = message.get("reply_to_message", {}).get("from", {}).get("id")
-                self.world.taps(message, "No", user=asked)
-
-    def note_unsure(self) -> None:
-        """Note which messages' arrival nobody can know of, after the process was killed."""
+    async def _kill(self, bot: Bot, number: signal.Signals) -> None:
+        # A process that has just begun knows no signal yet.
+        assert await bot.end(number) in ((0, -number) if number == signal.SIGTERM else (-number,))
+        # What the process had sent when it ended arrives a moment later.
+        await asyncio.sleep(0.01)
         last = {message["chat"]["id"]: message["message_id"] for message in self.world.sent}
         self.unsure.update(last.values())
 
-    def _word(self) -> str:
-        self.number += 1
-        return f"w{self.number:04}"
+    async def _listening(self, calls: int) -> None:
+        """Wait until the bot asks for updates; the calls before its start do not count."""
+        await self.world.until(lambda: any(method == "getUpdates" for method, _ in self.world.calls[calls:]))
+
+    async def _wait(self, calls: int) -> None:
+        """Wait until the bot has made so many calls, or has nothing to do."""
+        goal = len(self.world.calls) + calls
+        await self.world.until(lambda: len(self.world.calls) >= goal or self._is_idle())
+
+    def _is_idle(self) -> bool:
+        """Tell whether the bot has taken all updates and done what they ask for."""
+        if self.world.waiting or not self.path.exists():
+            return False
+        with closing(sqlite3.connect(self.path)) as database:
+            try:
+                return bool(database.execute(OPEN).fetchone()[0] == 0)
+            except sqlite3.OperationalError:
+                # The first process has not made the table yet.
+                return False
 
 
-async def kill_often(world: BotApi, path: Path, kills: int, people: int, updates: int) -> Run:
-    """Let people write while the process is killed and started again; return what they did."""
-    chance, run, tapped = random.Random(SEED), Run(world), set[int]()
-    kinds: list[Callable[[int, int | None], None]] = [
-        run.text,
-        run.text,
-        run.text,
-        run.command,
-        run.voice,
-        run.long_text,
-        run.forget_and_tap,
-    ]
-    places = [(user, None) for user in PEOPLE[: people - 2]] + [(GROUP, 55), (GROUP, 66)]
-    doings = [(kinds[number % len(kinds)], *place) for place in places for number in range(updates)]
-    chance.shuffle(doings)
-    share = -(-len(doings) // kills)
-    async with Bot.ready(world, path) as bot:
-        for life in range(kills):
-            await bot.start()
-            for kind, chat, user in doings[life * share : (life + 1) * share]:
-                kind(chat, user)
-            run.tap_no(tapped)
-            # The first calls of a life are those of its start.
-            await reached(world, len(world.calls) + chance.randint(2, 30))
-            await asyncio.sleep(chance.uniform(0, 0.02))
-            number = chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM])
-            # A process that has just begun knows no signal yet.
-            assert await bot.end(number) in ((0, -number) if number == signal.SIGTERM else (-number,))
-            # What the process had sent when it ended arrives a moment later.
-            await asyncio.sleep(0.02)
-            run.note_unsure()
-        await bot.start()
-        await world.until(lambda: all(shown(world, chat, word) for chat, word in [*run.texts, *run.commands]), 60)
-        run.tap_no(tapped)
-        await world.until(lambda: not any("reply_markup" in message for message in world.sent), 60)
-        await bot.end(signal.SIGTERM)
-    return run
+@dataclass
+class Outcome:
+    """What is shown and what is stored after all."""
 
+    kills: Kills
+    lines: dict[str, list[TranscriptLine]]
+    """By thread."""
+    twice: int = 0
+    """Messages that are shown twice."""
 
-async def reached(world: BotApi, calls: int) -> None:
-    """Wait until the bot has made so many calls, or has nothing more to do."""
-    with suppress(TimeoutError):
-        await world.until(lambda: len(world.calls) >= calls, 1.5)
+    @classmethod
+    async def read(cls, kills: Kills) -> "Outcome":
+        """Read what is stored; nothing may be left to do."""
+        async with stage(kills.path, Script().models(ROLES)) as assistant:
+            assert await assistant.memory.updates.open(door_of(BOT["id"])) == []
+            threads = [info.thread for info in await assistant.threads()]
+            assert [await assistant.memory.transcript.open_entries(thread) for thread in threads] == [[]] * len(threads)
+            return cls(kills, {thread: await assistant.memory.transcript.lines(thread) for thread in threads})
 
+    def check(self) -> None:
+        """Hold what is shown and stored against what people did."""
+        self._check_words()
+        self._check_own_answers()
+        for thread, lines in self.lines.items():
+            self._check_thread(thread, lines)
 
-def shown(world: BotApi, chat: int, word: str) -> list[dict[str, Any]]:
-    """Return the messages of the bot in a chat that begin with a word or name it."""
-    head = word[:5]
-    return [message for message in world.sent if message["chat"]["id"] == chat and head in message["text"][:80]]
+    def _check_words(self) -> None:
+        """Every text was heard once; of a changed one as it was or as it is, and both if it was answered anew."""
+        said = [line.text for lines in self.lines.values() for line in lines if line.role == "user"]
+        heard = Counter(word for text in said for word in text.split() if word[0] == "w")
+        for edit in self.kills.chats.edits:
+            offers = [message for message in self._shown(EDITED) if _answered(message) == edit.message["message_id"]]
+            assert heard[edit.old] == bool(offers), edit
+            assert heard[edit.new] == (edit.is_anew or not offers), edit
+            self._count(offers, 1 if offers else 0)
+            del heard[edit.old], heard[edit.new]
+        assert heard == Counter(self.kills.chats.words)
 
+    def _check_own_answers(self) -> None:
+        """Every command was answered, and so was everything that the bot cannot read; nobody is asked any more."""
+        for chat, command in self.kills.chats.commands:
+            self._count(self._shown(f"There is no /{command}.", chat), 1)
+        for chat, number in self.kills.chats.voices.items():
+            self._count(self._shown(HINT, chat), number)
+        self._count(self._shown(HELLO, GROUP), self.kills.chats.greetings)
+        labels = [_label for message in self.kills.world.sent for _label in _labels(message)]
+        assert NO not in labels
 
-async def check(run: Run, path: Path) -> int:
-    """Hold what is shown and stored against what people did; return how many messages are shown twice."""
-    world, twice = run.world, 0
-    for chat, word in [*run.texts, *run.commands]:
-        copies = shown(world, chat, word)
-        assert copies, f"nobody sees {word} in {chat}"
-        assert {message["message_id"] for message in copies[:-1]} <= run.unsure, word
-        twice += len(copies) - 1
-    for chat, number in run.hints.items():
-        hints = [message for message in world.sent if message["chat"]["id"] == chat and HINT in message["text"]]
-        assert number <= len(hints)
-        unsure = sum(message["message_id"] in run.unsure for message in hints)
-        assert len(hints) - number <= unsure
-        twice += len(hints) - number
-    async with stage(path, Script().models(ROLES)) as assistant:
-        assert await assistant.memory.updates.open(door_of(BOT["id"])) == []
-        threads = [info.thread for info in await assistant.threads()]
-        lines = {thread: await assistant.history(thread) for thread in threads}
-        assert [await assistant.memory.transcript.open_entries(thread) for thread in threads] == [[]] * len(threads)
-    stored = Counter(line.text for thread in threads for line in lines[thread] if line.role == "user")
-    assert stored == Counter(word for _, word in run.texts)
-    for thread in threads:
-        said = [line.text for line in lines[thread] if line.role == "assistant"]
-        assert said == [line.text for line in lines[thread] if line.role == "user"]
+    def _check_thread(self, thread: str, lines: Sequence[TranscriptLine]) -> None:
+        """The chat shows what memory has, character for character and in its order."""
         place = ThreadNames().place(thread)
         assert place
-        whole = "".join(world.texts(place.chat, place.topic))
-        for text in said:
-            assert all(part in whole for part in (text[:4000], text[-80:]))
-    return twice
+        shown = [
+            message
+            for message in self.kills.world.sent
+            if message["chat"]["id"] == place.chat
+            and message.get("message_thread_id") == place.topic
+            and (message["text"][0] in "wé…" or STOP in _labels(message))
+        ]
+        stored = [page.text for line in lines if line.role == "assistant" for page in pages(line.text)]
+        # From the end: of two copies the first is the one whose arrival nobody knew of.
+        remaining = reversed(shown)
+        for text in reversed(stored):
+            message = next(remaining, None)
+            while message and message["text"] != text:
+                self._count([message], 0)
+                message = next(remaining, None)
+            assert message, f"{thread}: nobody sees {text[:60]}"
+        self._count([*remaining], 0)
+
+    def _shown(self, text: str, chat: int | None = None) -> list[dict[str, Any]]:
+        """Return the messages of the bot with this in their text."""
+        messages = [message for message in self.kills.world.sent if text in message["text"]]
+        return [message for message in messages if chat in (None, message["chat"]["id"])]
+
+    def _count(self, messages: Sequence[dict[str, Any]], due: int) -> None:
+        """Count what is shown beyond what is due; there may be more only where nobody knew of an arrival."""
+        unsure = sum(message["message_id"] in self.kills.unsure for message in messages)
+        beyond = len(messages) - due
+        assert 0 <= beyond <= unsure, [message["text"][:60] for message in messages]
+        self.twice += beyond
+
+
+def _answered(message: dict[str, Any]) -> int | None:
+    """Return the number of the message that a message answers."""
+    number: int | None = message.get("reply_to_message", {}).get("message_id")
+    return number
+
+
+def _labels(message: dict[str, Any]) -> Iterator[str]:
+    """Yield what stands on a message's buttons."""
+    for row in message.get("reply_markup", {}).get("inline_keyboard", []):
+        yield from (button["text"] for button in row)
+
+
+async def killed_bot(path: Path, kills: int, each: int) -> Outcome:
+    """Let six people bring so many updates each to a bot that is killed so often, and check what came of it."""
+    chance, world = random.Random(SEED), BotApi()
+    async with world.serving():
+        bot = Kills(world, path, BusyChats(world, chance), chance)
+        await bot.run(kills, each)
+    outcome = await Outcome.read(bot)
+    outcome.check()
+    return outcome
 
 
 async def test_a_bot_that_is_killed(tmp_path: Path) -> None:
-    """A few kills among few people."""
-    world = BotApi()
-    async with world.serving():
-        run = await kill_often(world, tmp_path / "bot.db", kills=3, people=3, updates=7)
-        assert await check(run, tmp_path / "bot.db") <= 3
+    """Twenty kills, and a few updates from each of six people."""
+    outcome = await killed_bot(tmp_path / "bot.db", 20, 7)
+    assert outcome.twice <= 10
 
 
 @pytest.mark.slow
 async def test_a_bot_that_is_killed_often(tmp_path: Path) -> None:
-    """Six people, twenty updates each; `BOT_KILLS` says how many kills."""
-    world = BotApi()
-    async with world.serving():
-        run = await kill_often(world, tmp_path / "bot.db", kills=MANY_KILLS, people=6, updates=20)
-        twice = await check(run, tmp_path / "bot.db")
-    # Most kills hit no message on its way: `-rP` tells the count.
-    sys.stdout.write(f"{MANY_KILLS} kills, {run.number} texts and commands, {twice} messages shown twice\n")
-    assert twice <= MANY_KILLS
+    """Many kills, a hundred updates each; `BOT_KILLS` and `BOT_UPDATES` ask for other numbers."""
+    begun = asyncio.get_running_loop().time()
+    outcome = await killed_bot(tmp_path / "bot.db", KILLS, EACH)
+    seconds = asyncio.get_running_loop().time() - begun
+    sys.stdout.write(f"{KILLS} kills, {6 * EACH} updates, {outcome.twice} shown twice, {seconds:.0f} s\n")
+    assert outcome.twice <= KILLS / 2

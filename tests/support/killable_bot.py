@@ -11,26 +11,61 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
+
+from langchain_core.messages import BaseMessage
+from telegram.error import TelegramError
 
 from agents.memory.store import namespace_of
+from agents.models import Models
+from agents.models.script import Line
 from app.assistant import Turn
 from app.logs import log_on_stderr
 from app.settings import Settings
 from app.signals import cancelled_by
-from app.telegram import incoming, service
+from app.telegram import draft, flood_control, incoming, service
 from app.telegram.bot import ServiceBot
+from tests.support.busy_chats import LONG, PEOPLE
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_people import Echo
 from tests.support.telegram_server import TOKEN, BotApi
 
-USERS = (11, 22, 33, 44, 55, 66)
-THINKS = 0.02
-"""Seconds that the model takes for an answer."""
+THINKS, SPEAKS = 0.02, 0.003
+"""Seconds until the model's first word, and from word to word."""
+WINDOW = 0.03
+"""Seconds in which two messages of a user are one."""
+LETTERS = 4090
+"""Letters that make an answer longer than a message and fit into the next."""
+
+
+class Talking(asyncio.Event):
+    """Lets the model say a word now and then."""
+
+    async def wait(self) -> Literal[True]:
+        """Wait for the next word."""
+        await asyncio.sleep(SPEAKS)
+        return True
+
+
+class Talker(Echo):
+    """A supervisor that repeats what it heard, and goes on a little. No two processes say the same."""
+
+    def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
+        """Return the last message with the number of the process behind it."""
+        heard = super().next_line(role, messages)
+        assert isinstance(heard, str)
+        tail = f" {'é' * LETTERS}" if LONG in heard else ""
+        return f"{heard} says {os.getpid()} and goes on{tail}"
+
+
+def talker() -> Models:
+    """Return the models of the bot."""
+    return Talker(delays={"supervisor": THINKS}, gates={"supervisor": Talking()}).models(ROLES)
 
 
 class Bot:
@@ -84,28 +119,37 @@ class Bot:
 async def _serve(url: str, database: str) -> None:
     """Answer messages until SIGTERM, as `python -m app telegram` does, with a model that repeats what it hears.
 
-    Every message is a turn of its own, so that each can be looked for.
+    What takes seconds takes hundredths of one, and Telegram takes all that is sent.
     """
-    settings = Settings(_env_file=None, telegram_allowed_users="*")
-    incoming.WINDOW = 0.0
+    incoming.WINDOW = incoming.LONG_WINDOW = WINDOW
+    draft.GROWS_AFTER, draft.GROWS_EVERY = 0.0, 0.05
+    flood_control.BOT = flood_control.PRIVATE = flood_control.GROUP = 1000.0, 1000.0
     with log_on_stderr(detailed=True, content=False, secret=TOKEN), cancelled_by(signal.SIGTERM):
         try:
-            models = Echo(delays={"supervisor": THINKS}).models(ROLES)
-            async with stage(Path(database), models) as assistant, AsyncExitStack() as stack:
-                for user in USERS:
-                    settings_of = namespace_of(f"telegram-{user}", "settings")
-                    await assistant.memory.store.aput(settings_of, "busy", {"mode": "queue"})
-                await stack.enter_async_context(service.open_door(assistant, ServiceBot(TOKEN, url), settings))
+            async with stage(Path(database), talker(), settings()) as assistant, AsyncExitStack() as stack:
+                for person in PEOPLE:
+                    own = namespace_of(f"telegram-{person.user}", "settings")
+                    await assistant.memory.store.aput(own, "busy", {"mode": person.busy})
+                await stack.enter_async_context(service.open_door(assistant, ServiceBot(TOKEN, url), settings()))
                 await asyncio.Event().wait()
         except asyncio.CancelledError:
             return
 
 
+@cache
+def settings() -> Settings:
+    """Return the settings of the bot."""
+    return Settings(_env_file=None, telegram_allowed_users="*", turns_per_hour=0)
+
+
 async def _warm() -> None:
+    """Load once what every process would load anew: the graph, the certificates, the client of HTTP."""
     with tempfile.TemporaryDirectory() as folder:
-        async with stage(Path(folder) / "warm.db", Echo().models(ROLES)) as assistant:
+        async with stage(Path(folder) / "warm.db", talker(), settings()) as assistant:
             async for _ in assistant.play(Turn(thread="warm", text="hello")):
                 pass
+        with suppress(TelegramError):
+            await ServiceBot(TOKEN, "http://127.0.0.1:9").initialize()
 
 
 def main() -> None:

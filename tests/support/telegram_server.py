@@ -55,12 +55,19 @@ class BotApi:
         """The token that the bot was given, and the one that is accepted now."""
         self.url = ""
         self._updates: list[Json] = []
+        self._allowed = {"update_id", "message"}
+        self._polls = 0
         self._numbers = self.chats.numbers
 
     @property
     def sent(self) -> list[Json]:
         """What the bot sent and did not delete, as it is shown now."""
         return self.chats.sent
+
+    @property
+    def waiting(self) -> list[Json]:
+        """The updates that the bot wants and has not acknowledged."""
+        return [update for update in self._updates if update.keys() <= self._allowed]
 
     @property
     def blocked(self) -> set[int]:
@@ -124,14 +131,19 @@ class BotApi:
         """Let a user react to a message, or take the reaction back (an empty emoji)."""
         new = [{"type": "emoji", "emoji": emoji}] if emoji else []
         writer = {"id": user or abs(message["chat"]["id"]), "is_bot": False, "first_name": "Ann"}
-        place = {"chat": message["chat"], "message_id": message["message_id"], "user": writer, "date": DATE}
+        place = {
+            "chat": message["chat"],
+            "message_id": message["message_id"],
+            "user": writer,
+            "date": DATE + next(self._numbers),
+        }
         self.bring({"message_reaction": {**place, "old_reaction": [], "new_reaction": new}})
 
     def admits(self, chat: int, status: str = "member", before: str = "left", *, user: int, lang: str = "") -> None:
         """Let a user, with a language, change what the bot is in a chat: "member", "administrator", "kicked" …"""
         writer = {"id": user, "is_bot": False, "first_name": "Ann", **({"language_code": lang} if lang else {})}
         old, new = self.chats.member(before), self.chats.member(status)
-        place = {"chat": self.chats.chat(chat), "from": writer, "date": DATE}
+        place = {"chat": self.chats.chat(chat), "from": writer, "date": DATE + next(self._numbers)}
         self.bring({"my_chat_member": {**place, "old_chat_member": old, "new_chat_member": new}})
 
     def migrates(self, chat: int, new: int) -> None:
@@ -214,14 +226,15 @@ class BotApi:
     async def _updates_for(self, sent: Json) -> list[Json]:
         self.offset = max(self.offset, sent.get("offset") or 0)
         self._updates = [update for update in self._updates if update["update_id"] >= self.offset]
-        allowed = {"update_id", *sent.get("allowed_updates", ["message"])}
-
-        def ready() -> list[Json]:
-            return [update for update in self._updates if update.keys() <= allowed]
-
+        self._allowed = {"update_id", *sent.get("allowed_updates", ["message"])}
+        self._polls += 1
+        poll = self._polls
         with suppress(TimeoutError):
-            await self.until(ready, sent.get("timeout") or 0)
-        return ready()[:100]
+            await self.until(lambda: self.waiting or self._polls > poll, sent.get("timeout") or 0)
+        if self._polls > poll:
+            # The process that asked is gone, or the other one is told of the conflict.
+            cut()
+        return self.waiting[:100]
 
 
 def _marked(name: str, text: str) -> Json:

@@ -1,0 +1,198 @@
+"""Six people who bring a bot every kind of update, and what has to come of it."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from prompts import sentence
+from tests.support.telegram_server import BotApi
+
+GROUP, TOPIC = -100777, 5
+LONG = "long"
+"""A text with this word has an answer of two messages."""
+KINDS = (
+    ("text", 7),
+    ("long_text", 2),
+    ("command", 2),
+    ("forget", 1),
+    ("tap", 1),
+    ("voice", 1),
+    ("photo", 1),
+    ("edit", 2),
+    ("reaction", 2),
+    ("membership", 1),
+)
+"""What each person brings, and how often in twenty updates."""
+NO, ANEW = sentence("telegram", "no", "en"), sentence("telegram", "anew", "en")
+VOICE = {"file_id": "1", "file_unique_id": "1", "duration": 3}
+PHOTO: list[dict[str, Any]] = [{"file_id": "2", "file_unique_id": "2", "width": 1, "height": 1}]
+PIXEL = b"GIF89a\x01\x00\x01\x00\x00\x00\x00;"
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who writes in a chat; `busy` is what a new message does to the answer before it."""
+
+    user: int
+    busy: str
+    chat: int
+
+    @property
+    def address(self) -> str:
+        """What a text begins with that is for the bot."""
+        return "@sue_bot " if self.chat < 0 else ""
+
+
+PEOPLE = (
+    Person(11, "interrupt", 11),
+    Person(22, "interrupt", 22),
+    Person(33, "queue", 33),
+    Person(44, "steer", 44),
+    Person(55, "interrupt", GROUP),
+    Person(66, "queue", GROUP),
+)
+
+
+@dataclass
+class Edit:
+    """A message that was changed: the word that it had, and the one that it has."""
+
+    message: Message
+    old: str
+    new: str
+    is_anew: bool = False
+    """Whether its writer asked for a new answer."""
+
+
+@dataclass
+class BusyChats:
+    """What people did."""
+
+    world: BotApi
+    chance: random.Random
+    words: list[str] = field(default_factory=list)
+    """What has to stand once in the lines of a user."""
+    commands: list[tuple[int, str]] = field(default_factory=list)
+    """By chat: what has to stand once in an answer."""
+    greetings: int = 0
+    """How often a group has to be greeted."""
+    voices: Counter[int] = field(default_factory=Counter)
+    """By chat: how many messages nobody can read."""
+    edits: list[Edit] = field(default_factory=list)
+    tapped: set[int] = field(default_factory=set)
+    number: int = 0
+    _texts: list[tuple[Person, Message, str]] = field(default_factory=list)
+    """The texts that can still be changed."""
+
+    def __post_init__(self) -> None:
+        """Put the photo where the bot can fetch it."""
+        self.world.chats.files[PHOTO[0]["file_id"]] = PIXEL
+
+    def doings(self, each: int) -> list[Callable[[], None]]:
+        """Return what everybody does, so many updates each, in the order of chance."""
+        names = [name for name, times in KINDS for _ in range(times)]
+        doings: list[Callable[[], None]] = []
+        for first in range(0, each, len(names)):
+            most = min(each - first, len(names))
+            part = [self._doing(name, person) for person in PEOPLE for name in self.chance.sample(names, most)]
+            self.chance.shuffle(part)
+            doings += part
+        return doings
+
+    def tap_what_is_left(self) -> None:
+        """Let everybody tap "No" who is still asked whether to delete all."""
+        while question := self._question(NO):
+            self._tap(question, NO)
+
+    def _doing(self, name: str, person: Person) -> Callable[[], None]:
+        doing: Callable[[Person], None] = getattr(self, f"_do_{name}")
+        return lambda: doing(person)
+
+    def _do_text(self, person: Person) -> None:
+        word = self._word()
+        self._texts.append((person, self._write(person, word), word))
+
+    def _do_long_text(self, person: Person) -> None:
+        self._write(person, f"{self._word()} {LONG}")
+
+    def _do_photo(self, person: Person) -> None:
+        self.world.says(person.chat, user=person.user, photo=PHOTO, caption=f"{person.address}{self._word()}")
+
+    def _do_voice(self, person: Person) -> None:
+        if person.chat < 0:
+            # In a group a voice addresses nobody.
+            self._do_text(person)
+            return
+        self.voices[person.chat] += 1
+        self.world.says(person.chat, voice=VOICE, user=person.user)
+
+    def _do_command(self, person: Person) -> None:
+        self.number += 1
+        name = "go" + "".join("abcdefghij"[int(digit)] for digit in f"{self.number:04}")
+        self.commands.append((person.chat, name))
+        self.world.says(person.chat, f"/{name}@sue_bot", user=person.user)
+
+    def _do_forget(self, person: Person) -> None:
+        self.world.says(person.chat, "/forget@sue_bot", user=person.user)
+
+    def _do_tap(self, person: Person) -> None:
+        if question := self._question(NO) or self._question(ANEW):
+            self._tap(question, NO if _label(question) == NO else ANEW)
+        else:
+            self._do_text(person)
+
+    def _do_edit(self, person: Person) -> None:
+        own = [text for text in self._texts if text[0] == person]
+        if not own:
+            self._do_text(person)
+            return
+        text = self.chance.choice(own)
+        self._texts.remove(text)
+        self.number += 1
+        edit = Edit(text[1], text[2], f"w{self.number:04}")
+        self.edits.append(edit)
+        self.words.remove(edit.old)
+        self.world.edits(text[1], f"{person.address}{edit.new}")
+
+    def _do_reaction(self, person: Person) -> None:
+        shown = [message for message in self.world.sent if message["chat"]["id"] == person.chat]
+        if shown:
+            self.world.reacts(self.chance.choice(shown), self.chance.choice("👍👎"), user=person.user)
+        else:
+            self._do_text(person)
+
+    def _do_membership(self, person: Person) -> None:
+        self.greetings += person.chat < 0
+        self.world.admits(person.chat, "member", "kicked" if person.chat > 0 else "left", user=person.user)
+
+    def _write(self, person: Person, text: str) -> Message:
+        topic = self.chance.choice([None, TOPIC]) if person.chat < 0 else None
+        return self.world.says(person.chat, f"{person.address}{text}", user=person.user, topic=topic)
+
+    def _word(self) -> str:
+        self.number += 1
+        self.words.append(word := f"w{self.number:04}")
+        return word
+
+    def _question(self, label: str) -> Message | None:
+        """Return a message with a button that nobody has tapped."""
+        asking = (message for message in self.world.sent if message["message_id"] not in self.tapped)
+        return next((message for message in asking if _label(message) == label), None)
+
+    def _tap(self, message: Message, label: str) -> None:
+        self.tapped.add(message["message_id"])
+        asked = message.get("reply_to_message", {})
+        self.world.taps(message, label, user=asked.get("from", {}).get("id"))
+        if label == ANEW:
+            edit = next(edit for edit in self.edits if edit.message["message_id"] == asked["message_id"])
+            edit.is_anew = True
+
+
+def _label(message: Message) -> str:
+    """Return what stands on the last button of a message."""
+    rows = message.get("reply_markup", {}).get("inline_keyboard", [])
+    return str(rows[-1][-1]["text"]) if rows else ""

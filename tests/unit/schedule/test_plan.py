@@ -40,6 +40,7 @@ def at(text: str, lang: str = "en") -> Moment:
         ("en", "meeting at 25:00", [("meeting at 25:00", "no_hour")]),
         ("en", "walk the dog tomorrow at 8, at noon", [("walk the dog", "21 08:00"), ("at noon", "unclear")]),
         ("ru", "врач в 11, продукты и забрать детей в 15:30", [("врач", "20 11:00"), ("продукты", ""), ("забрать детей", "20 15:30")]),  # noqa: E501  # a row of a table
+        ("ru", "обед с Кирой в 13:00, кофе в обед", [("обед с Кирой", "20 13:00"), ("кофе", "20 12:00")]),
     ],
 )  # fmt: skip
 def test_a_day_is_read_from_a_sentence(lang: str, plan: str, expected: list[tuple[str, str]]) -> None:

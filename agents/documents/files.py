@@ -1,7 +1,7 @@
 """Files that can be indexed: found in a folder, and read as sections."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from agents.documents import Section
@@ -46,14 +46,16 @@ def sections_of(file: Path) -> list[Section]:
     try:
         if file.stat().st_size > LARGEST:
             raise Unreadable(f"{file.name} is larger than {LARGEST // 1_000_000} MB")
-        sections = reader(file.read_bytes())
+        sections = [*reader(file.read_bytes())]
     except OSError as fault:
         raise Unreadable(f"{file.name}: {fault.strerror}") from None
-    return [
-        Section(" ".join(clean(section.title).split()) or file.stem, text, _anchor(section.anchor))
-        for section in sections
-        if (text := clean(section.text).strip())
-    ]
+    return [cleaned(section, file.stem) for section in sections if clean(section.text).strip()]
+
+
+def cleaned(section: Section, name: str) -> Section:
+    """Return a section without signs that nobody sees; one without a heading is called `name`."""
+    title = " ".join(clean(section.title).split()) or name
+    return Section(title, clean(section.text).strip(), _anchor(section.anchor))
 
 
 def _anchor(text: str) -> str:
@@ -72,7 +74,7 @@ def _plain(body: bytes) -> list[Section]:
     return [Section("", _decoded(body))]
 
 
-def _pdf(body: bytes) -> list[Section]:
+def _pdf(body: bytes) -> Iterator[Section]:
     from io import BytesIO
 
     from pypdf import PdfReader
@@ -80,11 +82,11 @@ def _pdf(body: bytes) -> list[Section]:
     try:
         reader = PdfReader(BytesIO(body))
         title = str((reader.metadata.title if reader.metadata else "") or "")
-        texts = [page.extract_text() for page in reader.pages]
+        for number, page in enumerate(reader.pages, 1):
+            yield Section(title, page.extract_text(), f"page={number}")
     # A damaged file raises whatever its parser has not foreseen.
     except Exception as broken:
         raise Unreadable(f"the PDF file cannot be read ({type(broken).__name__})") from None
-    return [Section(title, text, f"page={number}") for number, text in enumerate(texts, 1)]
 
 
 def _decoded(body: bytes) -> str:
@@ -97,7 +99,7 @@ def _decoded(body: bytes) -> str:
         return str(from_bytes(body).best() or body.decode("utf-8", "replace"))
 
 
-READERS: dict[str, Callable[[bytes], list[Section]]] = {
+READERS: dict[str, Callable[[bytes], Iterable[Section]]] = {
     ".md": _markdown,
     ".markdown": _markdown,
     ".html": _html,

@@ -5,7 +5,6 @@ import json
 import os
 import random
 import stat
-import zlib
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from agents.memory import open_memory
 from app.cli import command_line, document_index
 from app.composition.search_sources import open_retrievers
 from app.settings import Settings
+from tests.support.pdf_file import pdf
 
 GUIDE = "# Shop\n\nWelcome.\n\n## Returns\n\nGoods come back within 30 days.\n\n```\n# no heading\n```\n"
 PAGE = """<html><head><title>Delivery</title><style>p {}</style></head><body>
@@ -33,27 +33,6 @@ PAGE = """<html><head><title>Delivery</title><style>p {}</style></head><body>
 
 def silent(done: int, total: int, name: str) -> None:
     """Show no progress."""
-
-
-def pdf(text: str) -> bytes:
-    """Return a PDF file of one page that says a text."""
-    content = zlib.compress(f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode())
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-        b"<< /Length %d /Filter /FlateDecode >> stream\n%s\nendstream" % (len(content), content),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
-    body, places = b"%PDF-1.4\n", []
-    for number, entry in enumerate(objects, 1):
-        places.append(len(body))
-        body += b"%d 0 obj\n%s\nendobj\n" % (number, entry)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    return body + b"xref\n0 6\n0000000000 65535 f \n%strailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (
-        table,
-        len(body),
-    )
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from tests.support.telegram_http import parameters
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -22,7 +24,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it arrived."""
+    """One request as it arrived; of a form the fields, files among them."""
 
     method: str
     target: str
@@ -69,7 +71,7 @@ class Service:
             pairs = (line.split(": ", 1) for line in head[1:] if line)
             headers = {name.lower(): value for name, value in pairs}
             body = await reader.readexactly(int(headers.get("content-length", "0")))
-            self.asked.append(Asked(method, target, headers, json.loads(body) if body else None))
+            self.asked.append(Asked(method, target, headers, _read(headers.get("content-type", ""), body)))
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
             await asyncio.sleep(answer.pace)
             raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
@@ -78,3 +80,9 @@ class Service:
             writer.write(f"HTTP/1.1 {answer.status} X\r\n{fields}Connection: close\r\n\r\n".encode() + raw)
             await writer.drain()
         writer.close()
+
+
+def _read(kind: str, body: bytes) -> Any:
+    if not body:
+        return None
+    return parameters(kind, body) if kind.startswith("multipart/") else json.loads(body)

@@ -1,4 +1,4 @@
-"""Search servers of others on this machine: searx over a local file, and aimock's Tavily.
+"""Servers of others on this machine: searx over a local file, aimock's Tavily and its transcriber.
 
 `apt-get install searx` brings the first (Debian 12), `npm install --global @copilotkit/aimock` the second. Both answer
 from what a test lays out, and reach nothing outside.
@@ -31,6 +31,12 @@ const mock = new LLMock({ port: Number(process.argv[2]), host: "127.0.0.1" });
 for (const [query, results] of Object.entries(JSON.parse(process.argv[3]))) mock.onSearch(query, results);
 mock.start();
 """
+TRANSCRIBER = """
+const { LLMock } = require(process.argv[1]);
+const mock = new LLMock({ port: Number(process.argv[2]), host: "127.0.0.1" });
+mock.onTranscription({ transcription: { text: process.argv[3] } });
+mock.start();
+"""
 
 
 @asynccontextmanager
@@ -52,6 +58,15 @@ async def tavily(answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> AsyncIte
     """Run aimock, which answers queries that contain a key with its results; give its address."""
     port = free_port()
     command = (str(NODE), "-e", TAVILY, _module(), str(port), json.dumps(answers))
+    async with _running(*command, environment=dict(os.environ), probe=f"http://127.0.0.1:{port}/health") as url:
+        yield url
+
+
+@asynccontextmanager
+async def transcriber(text: str) -> AsyncIterator[str]:
+    """Run aimock, which hears this in every recording; give its address."""
+    port = free_port()
+    command = (str(NODE), "-e", TRANSCRIBER, _module(), str(port), text)
     async with _running(*command, environment=dict(os.environ), probe=f"http://127.0.0.1:{port}/health") as url:
         yield url
 

@@ -64,14 +64,14 @@ async def _exchange(answer: Answer, reader: asyncio.StreamReader, writer: asynci
     body = await reader.readexactly(int(headers["content-length"] or 0))
     path = line.split()[1].decode().removeprefix("/file")
     token, _, method = path.removeprefix("/bot").partition("/")
-    status, result = await answer(token, method, _parameters(headers["content-type"] or "", body))
+    status, result = await answer(token, method, parameters(headers["content-type"] or "", body))
     payload = result if isinstance(result, bytes) else json.dumps(result).encode()
     head = f"HTTP/1.1 {status} X\r\ncontent-length: {len(payload)}\r\ncontent-type: application/json\r\n\r\n"
     writer.write(head.encode() + payload)
     await writer.drain()
 
 
-def _parameters(kind: str, body: bytes) -> dict[str, Any]:
+def parameters(kind: str, body: bytes) -> dict[str, Any]:
     """Return what a request says: values as JSON where they are JSON, files as uploads."""
     if not kind.startswith("multipart/"):
         return {name: _value(name, value) for name, value in parse_qsl(body.decode(), keep_blank_values=True)}

@@ -1,0 +1,1 @@
+"""Files beside a message: what they say and show."""

@@ -35,6 +35,7 @@ VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?)
 EXTENDED = """
 UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_id = ? AND status = 'open'
 """
+WITHDRAWN = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
 LINES = """
 SELECT role, speaker, text, turn, message_id, at_ms, metadata FROM (
     SELECT * FROM transcript WHERE thread = ?1 AND (?2 IS NULL OR message_id = ?2) AND id >= coalesce(

@@ -23,6 +23,7 @@ from agents.memory.inbox_sql import (
     THREADS_OF,
     UNTOLD,
     USERS,
+    WITHDRAWN,
 )
 
 RECORDED = 300
@@ -74,6 +75,16 @@ class Transcript:
             return is_open
 
         return await self._connection.write(extend)
+
+    async def withdraw(self, thread: str, message_id: str) -> None:
+        """Take a message out of the inbox that is open and will not be answered; its updates are closed."""
+
+        def withdraw(connection: sqlite3.Connection) -> None:
+            place = clean(thread), clean(message_id)
+            if connection.execute(WITHDRAWN, place).rowcount:
+                inbox_updates.close_with(connection, *place)
+
+        await self._connection.write(withdraw)
 
     async def accept_in_order(self, entry: InboxEntry) -> list[InboxEntry]:
         """Do what `accept` does; return the open messages that came before this one, oldest first, and then it."""

@@ -1,5 +1,6 @@
 """What each update asks for: a message is stored and played, a command run, a tap taken, and the rest is told of."""
 
+import json
 import logging
 from collections import deque
 from collections.abc import Awaitable, Sequence
@@ -17,6 +18,7 @@ from app.telegram import edits, reactions, slash_commands
 from app.telegram.answers import Answer, give
 from app.telegram.buttons import OF, Tap
 from app.telegram.door import TelegramDoor
+from app.telegram.files import attached_to
 from app.telegram.incoming import Incoming
 from app.telegram.place import Place
 from app.telegram.quoting import quoted_in
@@ -84,7 +86,9 @@ class Dispatch:
         if (entry.thread, entry.message_id) in self._resumed:
             return True
         self._resumed.add((entry.thread, entry.message_id))
-        turn = replace(place.turn(entry.text, id=entry.message_id, source=entry.source), user=entry.user)
+        quoted = json.loads(entry.quoted or "[]")
+        turn = place.turn(entry.text, id=entry.message_id, source=entry.source, quoted=quoted)
+        turn = replace(turn, user=entry.user)
         self._door.attend(place, partial(self._door.play, place, turn))
         if update.callback_query:
             self._door.chats.start(settle(update.callback_query))
@@ -104,10 +108,10 @@ class Dispatch:
 
     async def _hear(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
         is_of_album = self._is_of_album(message)
-        if text.strip():
+        if text.strip() or any(map(self._door.files.takes, attached_to(message))):
             source = FORWARDED if message.forward_origin else "message"
-            await self._receive(place, text, source, stored, quoted_in(message, self._bot))
-        elif message.effective_attachment and not is_of_album:
+            await self._receive(place, text, source, stored, quoted_in(message, self._bot), message.media_group_id)
+        elif (message.effective_attachment or message.checklist or message.api_kwargs) and not is_of_album:
             self.tell(place, "only_text", stored)
         else:
             await self._close(stored)
@@ -150,10 +154,16 @@ class Dispatch:
         return question is not None and leads_to(link, question.back)
 
     async def _receive(
-        self, place: Place, text: str, source: str, stored: StoredUpdate, quoted: Sequence[Quoted] = ()
+        self,
+        place: Place,
+        text: str,
+        source: str,
+        stored: StoredUpdate,
+        quoted: Sequence[Quoted] = (),
+        album: str | None = None,
     ) -> None:
         """Store a message of the user and play it."""
-        if not await self._incoming.take(place, place.turn(text, source=source, quoted=quoted), [stored.id]):
+        if not await self._incoming.take(place, place.turn(text, source=source, quoted=quoted), [stored.id], album):
             await self._close(stored)
 
     def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:

@@ -2,20 +2,23 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+from agents.events.views import Notice
 from agents.memory.feedback import ShownTurn
 from agents.memory.locks import ThreadLocks
 from agents.memory.people import SILENCE
 from app.assistant import Assistant, Turn
+from app.assistant.file_reader import FileReader
 from app.assistant.reminder_clock import Ring, Unreachable
 from app.assistant.silence_clock import Nudge
 from app.tasks import running
 from app.telegram.access import Access
 from app.telegram.buttons import go_on_buttons
 from app.telegram.draft import LiveAnswer
+from app.telegram.files import fetch
 from app.telegram.place import DOOR, Place, ThreadNames
 from app.telegram.presence import Presence
 from app.telegram.queues import Chats
@@ -51,11 +54,13 @@ class TelegramDoor:
         access: Access | None = None,
         bot: int = 0,
         presence: Presence | None = None,
+        files: FileReader | None = None,
     ) -> None:
         self.assistant, self.sender, self.name = assistant, sender, door_of(bot)
         self.names = names or ThreadNames()
         self.access = access or Access(assistant.memory.store, ThreadLocks(None), frozenset())
         self.presence = presence or Presence(assistant.memory.store, bot)
+        self.files = files or FileReader(assistant, None, 0)
         self.chats = Chats()
         self.answers: dict[int | str, AnswerInMaking] = {}
         """The answers that are being made, by the queue of their place."""
@@ -149,7 +154,8 @@ class TelegramDoor:
         answer = self.answers[place.queue] = AnswerInMaking(turn, live, screen)
         try:
             async with running(live.run()):
-                gone = await self._show(answer, await whole() if whole else turn)
+                read = await self._read(answer, await whole() if whole else turn)
+                gone = await self._show(answer, read) if read else None
                 await live.close()
         finally:
             del self.answers[place.queue]
@@ -160,6 +166,18 @@ class TelegramDoor:
         await receipts.clear()
         if gone:
             raise gone
+
+    async def _read(self, answer: AnswerInMaking, turn: Turn) -> Turn | None:
+        """Return a message with what its files hold, and tell of those that cannot be used; None if nothing is left."""
+        reading = await self.files.read(turn, partial(fetch, self.sender.bot), await answer.screen.lang())
+        # A turn is played to its end, also when nobody sees it.
+        with suppress(Gone):
+            for remark in reading.remarks:
+                await answer.screen.show(Notice(message=remark))
+        is_changed = reading.turn is not None and reading.turn.entry() != turn.entry()
+        if reading.turn is None or (is_changed and not await self.assistant.extend(reading.turn)):
+            await self.assistant.memory.transcript.withdraw(turn.thread, turn.id)
+        return reading.turn
 
     async def _show(self, answer: AnswerInMaking, turn: Turn) -> Gone | None:
         """Play a turn and show its events; return the failure if the chat was gone before its end."""

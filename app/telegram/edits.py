@@ -24,13 +24,13 @@ ANEW = "~"
 async def take(
     door: TelegramDoor, incoming: Incoming, place: Place, message: Message, text: str, stored: StoredUpdate, bot: User
 ) -> None:
-    """Take in a message that was changed; Telegram also reports changes that nobody made."""
+    """Take in a message that was changed; Telegram also reports changes that nobody made, and places that move on."""
     turn = place.turn(text, quoted=quoted_in(message, bot))
     transcript = door.assistant.memory.transcript
     entry = await transcript.entry(turn.thread, turn.id)
     if entry is None and await _was_joined(door, message, text):
         entry = await transcript.last(turn.thread, turn.owner)
-    if entry is None or text in (entry.text or "").split("\n\n") or await incoming.revise(turn):
+    if entry is None or not text.strip() or text in (entry.text or "").split("\n\n") or await incoming.revise(turn):
         await door.assistant.memory.updates.close(stored.id)
         return
 

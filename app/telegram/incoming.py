@@ -18,6 +18,8 @@ WINDOW = 0.4
 """Seconds in which a second message is a part of the first: a comment and what it forwards, two quick messages."""
 LONG_WINDOW = 1.0
 """Seconds for a message that is forwarded, or as long as the parts into which Telegram cuts a long text."""
+ALBUM_WINDOW = 1.0
+"""Seconds for the next part of an album."""
 LONG = LIMIT - 300
 """UTF-16 units from which a message may be such a part; Telegram cuts between words."""
 JOINED = ("message", FORWARDED)
@@ -34,6 +36,8 @@ class Gathering:
     """The part that came last."""
     updates: list[int]
     """The rows of the messenger's updates that it is made of."""
+    album: str | None = None
+    """The album that it is."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     is_open: bool = True
 
@@ -47,17 +51,19 @@ class Incoming:
         self._waiting: dict[str, Gathering] = {}
         """The messages whose turns have not begun, by their ids."""
 
-    async def take(self, place: Place, turn: Turn, updates: Sequence[int]) -> bool:
+    async def take(self, place: Place, turn: Turn, updates: Sequence[int], album: str | None = None) -> bool:
         """Store a message and have it answered, or make it a part of the one before; False if it was answered before.
+
+        All parts of an album are one message.
 
         Raises:
             sqlite3.Error: it could not be stored.
         """
-        if await self._joins(turn, updates):
+        if await self._joins(turn, updates, album):
             return True
         if not await self._door.assistant.receive(turn, updates):
             return False
-        gathering = Gathering(turn, _now() + await self._window(turn), turn.text or "", [*updates])
+        gathering = Gathering(turn, _now() + await self._window(turn, album), turn.text or "", [*updates], album)
         self._gathered[turn.thread, turn.owner] = self._waiting[turn.id] = gathering
         await self._make_room(place, turn)
         self._door.attend(place, partial(self._play, place, gathering))
@@ -83,10 +89,12 @@ class Incoming:
         """Let nothing be added to a user's message: something else came after it."""
         self._gathered.pop((place.thread, place.owner), None)
 
-    async def _joins(self, turn: Turn, updates: Sequence[int]) -> bool:
+    async def _joins(self, turn: Turn, updates: Sequence[int], album: str | None) -> bool:
         """Store a message as a part of the one that the user has just sent; False if it is a message of its own."""
         gathering = self._gathered.get((turn.thread, turn.owner))
-        if gathering is None or turn.source not in JOINED or _now() > gathering.until:
+        if gathering is None or turn.source not in JOINED:
+            return False
+        if not (album and album == gathering.album) and (WINDOW == 0 or _now() > gathering.until):
             return False
         async with gathering.lock:
             if not gathering.is_open:
@@ -97,12 +105,14 @@ class Incoming:
                 return False
             gathering.turn, gathering.last = whole, turn.text or ""
             gathering.updates += updates
-            gathering.until = _now() + await self._window(turn)
+            gathering.until = _now() + await self._window(turn, album)
             return True
 
-    async def _window(self, turn: Turn) -> float:
+    async def _window(self, turn: Turn, album: str | None) -> float:
         """Return for how many seconds further parts of a message may come."""
         text = turn.text or ""
+        if album:
+            return ALBUM_WINDOW
         if WINDOW == 0 or turn.source not in JOINED:
             return 0.0
         if await self._door.assistant.fits(turn.thread, turn.owner, text):
@@ -145,7 +155,8 @@ class Incoming:
 def together(first: Turn, second: Turn, between: str) -> Turn:
     """Return two parts as one message with the first one's id. What others wrote is no word of the user's."""
     if first.source == second.source:
-        return replace(first, text=f"{first.text}{between}{second.text}", quoted=[*first.quoted, *second.quoted])
+        text = between.join(filter(None, (first.text, second.text)))
+        return replace(first, text=text, quoted=[*first.quoted, *second.quoted])
     own, passed = (first, second) if second.source == FORWARDED else (second, first)
     beside = [_beside(quoted, passed.text or "") for quoted in passed.quoted]
     return replace(first, text=own.text, source=own.source, quoted=[*own.quoted, *beside])

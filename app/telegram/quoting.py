@@ -10,6 +10,7 @@ from telegram import (
 )
 
 from agents.person import Quoted, QuotedKind
+from app.telegram.files import attached_to, shown_in
 
 LONGEST = 1000
 """Characters of a text that is referred to."""
@@ -20,7 +21,9 @@ def quoted_in(message: Message, bot: User) -> list[Quoted]:
     quoted: list[Quoted] = []
     if origin := message.forward_origin:
         quoted.append(Quoted(kind="forward", by=_author(origin), text="", foreign=True))
-    if attachment := _kind_of(message):
+    attached = list(attached_to(message))
+    quoted += attached
+    if not attached and (attachment := _kind_of(message)):
         quoted.append(Quoted(kind="caption", by="", text=attachment, foreign=False))
     answered, part = message.reply_to_message, message.quote
     text = part.text if part else (answered.text or answered.caption or "") if answered else ""
@@ -30,6 +33,8 @@ def quoted_in(message: Message, bot: User) -> list[Quoted]:
         kind: QuotedKind = "answer_to_assistant" if is_bots else "answer_to_own" if is_own else "answer"
         by = writer.full_name if writer and kind == "answer" else ""
         quoted.append(Quoted(kind=kind, by=by, text=text[:LONGEST], foreign=kind == "answer"))
+    if answered and not attached:
+        quoted += shown_in(answered)
     return quoted
 
 
@@ -47,5 +52,5 @@ def _author(origin: object) -> str:
 
 def _kind_of(message: Message) -> str:
     """Return what stands above a caption; empty for a message of text."""
-    kinds = ("photo", "video", "animation", "document", "audio", "voice", "video_note")
+    kinds = ("video", "animation", "video_note", "paid_media")
     return next((kind for kind in kinds if getattr(message, kind)), "") if message.caption else ""

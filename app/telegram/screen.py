@@ -42,7 +42,7 @@ class ChatScreen:
         lang: Lang,
         live: LiveAnswer | None = None,
     ) -> None:
-        self._sender, self._receipts, self._to, self._user, self._lang = sender, receipts, to, user, lang
+        self._sender, self._receipts, self._to, self._user, self.lang = sender, receipts, to, user, lang
         self._live = live
         self.is_followed = False
         """Whether a new message of the user has ended the answer, which then needs no word about it."""
@@ -71,7 +71,7 @@ class ChatScreen:
     async def _send(self, event: Event, question: Interrupt | None) -> None:
         match event:
             case Message(text=text) if question:
-                buttons = self._buttons(question, await self._lang())
+                buttons = self._buttons(question, await self.lang())
                 await self._say(text, buttons)
             case Message(text=text, interrupted=interrupted):
                 if text.strip():
@@ -80,7 +80,7 @@ class ChatScreen:
                         self._to, text, instead=instead, citations=event.citations, receipts=self._pages
                     )
                 if interrupted and not self.is_followed:
-                    lang = await self._lang()
+                    lang = await self.lang()
                     await self._say(
                         sentence("telegram", "stopped", lang), go_on_buttons(self._user, lang, "continue", "retry")
                     )
@@ -88,7 +88,7 @@ class ChatScreen:
                 await self._draw(event)
             case Images(images=images):
                 if links := await send_photos(self._sender, self._to, images):
-                    await self._draw(gallery(links, sentence("telegram", "images", await self._lang())))
+                    await self._draw(gallery(links, sentence("telegram", "images", await self.lang())))
             case PrivateMessage(user=user, text=text):
                 await self._hand_privately(user, text)
             case Error(code=code, text=text) if code != RETRY:
@@ -108,7 +108,7 @@ class ChatScreen:
             await self._sender.say(Place(own), text, is_markdown=False)
         except Gone:
             name = self._sender.bot_name
-            await self._say(sentence("telegram", "open_chat", await self._lang(), link=f"https://t.me/{name}"))
+            await self._say(sentence("telegram", "open_chat", await self.lang(), link=f"https://t.me/{name}"))
 
     async def _draw(self, view: View) -> None:
         match view:
@@ -119,7 +119,7 @@ class ChatScreen:
             case Table() if page := grid(view):
                 await self._sender.show(self._to, [page], instead=await self._so_far(), receipts=self._pages)
             case Link(url=url):
-                buttons = link_buttons(url, await self._lang())
+                buttons = link_buttons(url, await self.lang())
                 await self._say(view.text(), InlineKeyboardMarkup(buttons) if buttons else None)
             case Notice(message=message, level=level):
                 await self._say(f"{LEVELS[level]} {message}")
@@ -130,7 +130,7 @@ class ChatScreen:
         """Return the buttons below an error: an answer that was cut is continued, a failed one tried again."""
         if code in (REBUILT, *NOT_TAKEN):
             return None
-        return go_on_buttons(self._user, await self._lang(), "continue" if code in CUT else "retry")
+        return go_on_buttons(self._user, await self.lang(), "continue" if code in CUT else "retry")
 
     async def _say(self, text: str, buttons: Keyboard = None) -> None:
         instead = await self._so_far()

@@ -23,6 +23,7 @@ from app.assistant import Assistant
 from app.assistant.reminder_clock import Clock, ringing
 from app.assistant.silence_clock import SilenceClock, asking_after
 from app.composition import open_assistant
+from app.composition.file_reader import make_file_reader
 from app.logs import log_on_stderr
 from app.settings import Settings
 from app.signals import cancelled_by
@@ -91,7 +92,16 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             presence = Presence(assistant.memory.store, bot.id)
             await presence.read()
             sender, lang = Sender(bot, names, presence.away), settings.app_lang
-            door = TelegramDoor(assistant, sender, lang=lang, names=names, access=access, bot=bot.id, presence=presence)
+            door = TelegramDoor(
+                assistant,
+                sender,
+                lang=lang,
+                names=names,
+                access=access,
+                bot=bot.id,
+                presence=presence,
+                files=make_file_reader(settings, assistant),
+            )
             await door.access.read()
             faults = Faults()
             stack.enter_context(faults.counting())

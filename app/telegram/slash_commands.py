@@ -1,5 +1,6 @@
 """Slash commands in a Telegram chat: those of the one registry, its menu, and buttons that confirm."""
 
+import json
 import logging
 from collections.abc import Callable
 
@@ -37,7 +38,8 @@ class CommandDoor:
         # A message that failed is played again under its own id.
         failed = await self._door.assistant.memory.transcript.entry(turn.thread, turn.id)
         id = failed.message_id if failed else ""
-        own = self._place.turn(turn.text, id=id, lang=self._lang, source=turn.source)
+        quoted = json.loads((failed and failed.quoted) or "[]")
+        own = self._place.turn(turn.text, id=id, lang=self._lang, source=turn.source, quoted=quoted)
         await self._door.assistant.receive(own, [self._stored.id])
         await self._door.play(self._place, own)
         return True

@@ -28,6 +28,8 @@ RIGHTS = (
     "can_send_welcome_messages",
 )
 """What an administrator may do; all of it must be said."""
+LARGEST = 20 * 2**20
+"""Bytes of a file that a bot can download."""
 UNCHANGED = (
     "Bad Request: message is not modified: specified new message content and reply markup are exactly the same as a"
     " current content and reply markup of the message"
@@ -237,6 +239,8 @@ class TelegramChats:
         if sent["file_id"] not in self.files:
             raise Refused(400, "Bad Request: invalid file_id")
         size = len(self.files[sent["file_id"]])
+        if size > LARGEST:
+            raise Refused(400, "Bad Request: file is too big")
         return {
             "file_id": sent["file_id"],
             "file_unique_id": sent["file_id"],

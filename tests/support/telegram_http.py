@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from email.parser import BytesParser
 from email.policy import HTTP
 from typing import Any, cast
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 Reply = tuple[int, dict[str, Any] | bytes]
 Answer = Callable[[str, str, dict[str, Any]], Awaitable[Reply]]
@@ -62,7 +62,7 @@ async def _exchange(answer: Answer, reader: asyncio.StreamReader, writer: asynci
     line, _, rest = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
     headers = BytesParser(policy=HTTP).parsebytes(rest)
     body = await reader.readexactly(int(headers["content-length"] or 0))
-    path = line.split()[1].decode().removeprefix("/file")
+    path = unquote(line.split()[1].decode()).removeprefix("/file")
     token, _, method = path.removeprefix("/bot").partition("/")
     status, result = await answer(token, method, parameters(headers["content-type"] or "", body))
     payload = result if isinstance(result, bytes) else json.dumps(result).encode()

@@ -101,6 +101,12 @@ class BotApi:
         self.bring({"message": self.chats.keep(message)})
         return message
 
+    def uploads(self, data: bytes, **more: Any) -> Json:
+        """Let a user upload a file, and return it as messages name it; `more` is what its kind says of it."""
+        id = f"file-{next(self._numbers)}"
+        self.chats.files[id] = data
+        return {"file_id": id, "file_unique_id": id, "file_size": len(data), **more}
+
     def edits(self, message: Json, text: str) -> Json:
         """Let the writer of a message change it."""
         message.pop("entities", None)
@@ -182,7 +188,10 @@ class BotApi:
         return self.texts(chat)
 
     def fail(self, method: str, reply: Reply | None, *, after: bool = False) -> None:
-        """Let a coming call of a method fail, once; None cuts the connection; `after` what it asks for was done."""
+        """Let a coming call of a method, or a download ("files"), fail, once.
+
+        None cuts the connection; `after` what it asks for was done.
+        """
         self.failures.setdefault(method, deque()).append(Fault(reply, after))
 
     def methods(self) -> list[str]:
@@ -200,13 +209,19 @@ class BotApi:
         if token != self.token:
             return refusal(401, "Unauthorized")
         if method.startswith("files/"):
-            return 200, self.chats.files[method.removeprefix("files/")]
+            return self._file(method.removeprefix("files/"))
         self.calls.append((method, sent))
         self.violations += request_faults(method, sent)
         reply = await self._reply(method, sent)
         if reply[0] != 200:
             self.refusals.append((method, sent, reply))
         return reply
+
+    def _file(self, id: str) -> Reply:
+        waiting = self.failures.get("files")
+        if waiting:
+            return waiting.popleft().reply or cut()
+        return (200, self.chats.files[id]) if id in self.chats.files else refusal(404, "Not Found")
 
     async def _reply(self, method: str, sent: Json) -> Reply:
         waiting = self.failures.get(method)

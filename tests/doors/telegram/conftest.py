@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,8 @@ def script() -> Script:
 def door(tmp_path: Path, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch) -> Open:
     """Open the door on a database file that stays; `allowed` are the ids of those who may talk, None: everybody.
 
-    `api` is the server of another bot. Messages are not put together, and wait for the answer before them.
+    `api` is the server of another bot, `more` are other settings.
+    Messages are not put together, and wait for the answer before them.
     """
     monkeypatch.setattr(incoming, "WINDOW", 0)
     monkeypatch.setattr(Preferences, "busy", "queue")
@@ -53,8 +55,10 @@ def door(tmp_path: Path, world: BotApi, script: Script, monkeypatch: pytest.Monk
         allowed: Sequence[int] | None = None,
         change: Callable[[Speakers], Speakers] = unchanged,
         api: BotApi = world,
+        **more: Any,
     ) -> AsyncIterator[TelegramDoor]:
-        settings = Settings(_env_file=None, telegram_allowed_users="*" if allowed is None else frozenset(allowed))
+        users = "*" if allowed is None else frozenset(allowed)
+        settings = Settings.model_validate({"_env_file": None, "telegram_allowed_users": users, **more})
         bot = ServiceBot(api.issued, api.url)
         async with (
             stage(tmp_path / "telegram.db", models or script.models(ROLES), change=change) as assistant,

@@ -64,17 +64,17 @@ async def test_a_strangers_tap_does_nothing(door: Open, world: BotApi) -> None:
 
 
 async def test_what_is_no_text_is_told(door: Open, world: BotApi) -> None:
-    """A voice message gets a sentence, an album's caption is read; a service message gets no answer."""
-    sound = {"file_id": "1", "file_unique_id": "1", "duration": 3}
-    photo = [{"file_id": "2", "file_unique_id": "2", "width": 9, "height": 9}]
+    """A die gets a sentence, an album's caption is read; a service message gets no answer."""
+    film = {"file_id": "2", "file_unique_id": "2", "width": 9, "height": 9, "duration": 1}
     async with door(Echo().models(ROLES)):
-        world.says(ANN, voice=sound)
-        world.says(ANN, photo=photo, media_group_id="7", caption="look")
-        world.says(ANN, photo=photo, media_group_id="7")
+        world.says(ANN, dice={"emoji": "🎲", "value": 3})
+        world.says(ANN, video=film, media_group_id="7", caption="look")
+        world.says(ANN, video=film, media_group_id="7")
         world.says(ANN, pinned_message={"message_id": 1, "date": 0, "chat": {"id": ANN, "type": "private"}})
         world.bring({"edited_message": world.says(ANN, "hello")})
-        texts = await world.until_sent(ANN, 3)
-    assert texts == ["I can only read text so far. Please put it into words.", "look", "hello"]
+        texts = await world.until_sent(ANN, 4)
+    assert texts[0] == "I cannot use what you sent. Please put it into words."
+    assert texts[1:] == ["ℹ️ I cannot open what you sent. I go by your words.", "look", "hello"]
 
 
 async def test_in_a_group_it_answers_when_it_is_meant(door: Open, world: BotApi) -> None:

@@ -1,0 +1,162 @@
+"""Files beside a message, read for its turn: pictures for a model that sees, texts of documents, speech as words."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+
+from langchain_core.messages.content import ImageContentBlock
+
+from agents.attachments import Contents, marks
+from agents.attachments.pictures import MOST, picture
+from agents.attachments.transcriber import NotHeard, Transcriber
+from agents.documents.attached_text import text_of
+from agents.documents.files import Unreadable
+from agents.person import ASR, Quoted
+from app.assistant import Assistant, Turn
+from prompts import phrase
+
+LOG = logging.getLogger(__name__)
+AT_ONCE = 2
+"""Documents that are read at the same time."""
+ECHOED = 500
+"""Characters of what was heard that the user is told."""
+CUT = "\n[…]"
+UNUSED: Mapping[str, str] = {
+    "photo": "file_no_pictures",
+    "document": "file_no_documents",
+    "voice": "file_no_speech",
+    "location": "file_unknown",
+    "contact": "file_unknown",
+    "caption": "file_unknown",
+}
+"""The phrase for what cannot be used, by its kind."""
+
+Fetch = Callable[[Quoted], Awaitable[bytes]]
+"""Returns the bytes of a file. Raises NotFetched."""
+
+
+class NotFetched(Exception):
+    """A file cannot be had; the key of a phrase for the user."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What became of a message's files."""
+
+    turn: Turn | None
+    """The message with what its files hold; None if nothing of it can be understood."""
+    remarks: Sequence[str]
+    """What the user is told of its files."""
+
+
+@dataclass
+class _Parts:
+    """What was made of the files so far."""
+
+    quoted: list[Quoted] = field(default_factory=list)
+    pictures: list[ImageContentBlock] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    spoken: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+class FileReader:
+    """Read the files beside messages as far as the models that there are can use them.
+
+    `longest` counts the characters of all documents of a message; `transcriber` None: speech is not understood.
+    """
+
+    def __init__(self, assistant: Assistant, transcriber: Transcriber | None, longest: int) -> None:
+        self._assistant, self._transcriber, self._longest = assistant, transcriber, longest
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    def takes(self, part: Quoted) -> bool:
+        """Tell whether a file or a place can be used at all."""
+        match part["kind"]:
+            case "photo":
+                return self._assistant.sees
+            case "voice":
+                return self._transcriber is not None
+            case "document" | "location" | "contact":
+                return self._assistant.reads
+        return False
+
+    async def read(self, turn: Turn, fetch: Fetch, lang: str) -> Reading:
+        """Return a message with what its files hold; what the user said goes on without what cannot be read."""
+        if not any(part["kind"] in UNUSED for part in turn.quoted):
+            return Reading(turn, ())
+        parts = _Parts()
+        for part in turn.quoted:
+            try:
+                await self._take(part, parts, fetch, lang)
+            except NotFetched as failure:
+                parts.failures.append(phrase(str(failure), lang, name=part["by"]))
+                parts.quoted.append(Quoted(kind="caption", by="", text=part["kind"], foreign=False))
+        return self._put_together(turn, parts, lang)
+
+    async def _take(self, part: Quoted, parts: _Parts, fetch: Fetch, lang: str) -> None:
+        """Add what a part of the message holds.
+
+        Raises:
+            NotFetched: it cannot be used.
+        """
+        if part["kind"] in UNUSED and not self.takes(part):
+            raise NotFetched(UNUSED[part["kind"]])
+        match part["kind"]:
+            case "photo":
+                self._see(part, await fetch(part), parts)
+            case "document":
+                await self._look_into(part, parts, fetch)
+            case "voice":
+                text = await self._hear(part, fetch, lang)
+                parts.spoken.append(text)
+                shown = text if len(text) <= ECHOED else f"{text[: ECHOED - 1]}…"
+                parts.remarks.append(phrase("file_heard", lang, text=shown))
+            case _:
+                parts.quoted.append(part)
+
+    def _see(self, part: Quoted, data: bytes, parts: _Parts) -> None:
+        shown = picture(data)
+        if shown is None:
+            raise NotFetched("file_no_picture")
+        if len(parts.pictures) < MOST:
+            parts.pictures.append(shown)
+            parts.quoted.append({**part, "kind": "photo"})
+
+    async def _look_into(self, part: Quoted, parts: _Parts, fetch: Fetch) -> None:
+        data = await fetch(part)
+        if self._assistant.sees and picture(data):
+            self._see(part, data, parts)
+            return
+        left = self._longest - sum(map(len, parts.texts.values()))
+        try:
+            async with self._slots:
+                text = await text_of(PurePath(part["by"]).name, data, max(left, 0) + 1)
+        except Unreadable as wrong:
+            LOG.info("a file could not be read: %s", wrong)
+            raise NotFetched("file_unreadable") from None
+        parts.texts[part.get("file", "")] = text if len(text) <= left else text[: max(left, 0)] + CUT
+        parts.quoted.append(part)
+
+    async def _hear(self, part: Quoted, fetch: Fetch, lang: str) -> str:
+        assert self._transcriber is not None  # else no speech is taken
+        try:
+            return await self._transcriber.text(await fetch(part), lang)
+        except NotHeard as failure:
+            LOG.warning("speech could not be written down: %s", failure)
+            raise NotFetched("file_not_heard") from None
+
+    def _put_together(self, turn: Turn, parts: _Parts, lang: str) -> Reading:
+        words = [text for text in (turn.text or "", *parts.spoken) if text.strip()]
+        beside = marks(parts.quoted, lang)
+        failures = [*dict.fromkeys(parts.failures), *([phrase("file_by_words", lang)] if words else [])]
+        remarks = [*parts.remarks, *([" ".join(failures)] if parts.failures else [])]
+        if not words and not beside:
+            return Reading(None, remarks)
+        is_spoken = bool(parts.spoken) and turn.source == "message" and not (turn.text or "").strip()
+        text = "\n\n".join(words) or beside
+        source, contents = ASR if is_spoken else turn.source, Contents(parts.pictures, parts.texts)
+        return Reading(replace(turn, text=text, source=source, quoted=parts.quoted, contents=contents), remarks)

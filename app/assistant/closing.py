@@ -115,7 +115,8 @@ class Closing:
                 )
             )
         if error is not None:
-            failure = {"source": FAILURE, "code": error.code, **to}
+            made = {"original": run.made} if run.made.strip() else {}
+            failure = {"source": FAILURE, "code": error.code, **made, **to}
             lines.append(TranscriptLine("assistant", SUPERVISOR, error.text, run.turn, entry.message_id, now, failure))
         # Of a turn that was stopped or failed nobody knows whether the guess was right.
         guess = run.guess.logged() if status == "done" else None

@@ -108,6 +108,8 @@ async def test_a_stream_that_is_always_cut_is_no_answer(mock: LLMock, tmp_path: 
         assert errors(events) == ["model_retry", "model_retry", "busy"]
         assert said(events) == []
         assert len(mock.requests) == 3
+        apology = (await assistant.history(THREAD))[-1]
+        assert apology.metadata["original"].strip() not in ("", apology.text)
         calm(mock).add(says("Here again."))
         assert said(await turn(assistant, "and now?")) == ["Here again."]
 

@@ -9,7 +9,7 @@ from langchain_core.messages import ToolMessage
 
 from agents.events import Message, ToolStart, TurnStart
 from agents.models.script import Call, Script
-from agents.tools.todos import list_todos
+from agents.tools import todos
 from app.assistant import Assistant, Turn
 from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, said, script_lines, values
 from tests.support.stops import PLAN, messages, play_until, word
@@ -85,11 +85,11 @@ async def test_a_tool_that_is_stopped_leaves_no_open_call(
 ) -> None:
     """A stop during a tool answers its call, so that no provider refuses the history."""
 
-    async def never(**_: object) -> str:
+    async def never(*_: object) -> str:
         await asyncio.Event().wait()
         return ""
 
-    monkeypatch.setattr(list_todos, "coroutine", never)
+    monkeypatch.setattr(todos, "_stored", never)
     script.add(supervisor=[PLAN], planner=[["Let me look.", Call("list_todos")], "Go on."])
     events = await play_until(assistant, "what is there?", lambda event: isinstance(event, ToolStart))
     assert messages(events) == [("planner", "Let me look.", False), ("planner", "", True)]

@@ -25,7 +25,7 @@ from agents.nodes.settle import Settling
 from agents.nodes.shortcut import Serving
 from agents.nodes.speaker import Speaking
 from agents.nodes.summary import Summing
-from agents.nodes.tools import Acting
+from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import TakingBack
 from agents.nodes.verdict import Judging
 from agents.speaker import Speaker, Speakers
@@ -146,7 +146,7 @@ def build_graph(
         speaker = speakers[name]
         after = [END, f"{name}.tools", "settle", *looks[name], *([] if speaker.is_supervisor else ["verdict"])]
         graph.add_node(name, Speaking(speaker, prompting))
-        graph.add_node(f"{name}.tools", Acting(speaker, speakers, shelf_of.get(name)))
+        graph.add_node(f"{name}.tools", ToolCalls(speaker, speakers, shelf_of.get(name)))
         if speaker.history == "summarise":
             graph.add_node(f"{name}.summary", Summing(speaker))
             graph.add_edge(f"{name}.summary", "settle")

@@ -42,7 +42,8 @@ def state_of_talk(state: Mapping[str, Any], lang: str) -> list[str]:
     def titled(name: str | None) -> str:
         return str(table("texts", lang).get(f"title_{name}", name)) if name else say("nobody_else", lang)
 
-    values_of_forms = {name: _known(form, name, lang) for name, form in state.get("forms", {}).items()}
+    forms = state.get("forms", {})
+    values_of_forms = {name: "; ".join(labelled_values(form, name, lang)) for name, form in forms.items()}
     rows = [
         ("holds", titled(state.get("dialog"))),
         ("waits", ", ".join(map(titled, reversed(state.get("paused", []))))),
@@ -70,9 +71,9 @@ def thread_lines(threads: Sequence[ThreadInfo]) -> list[str]:
     return columns([head, *rows])
 
 
-def own_thread_lines(threads: Sequence[ThreadInfo]) -> list[str]:
+def own_thread_lines(threads: Sequence[ThreadInfo], names: Sequence[str]) -> list[str]:
     """Return a person's threads as they are known by: their first line and the time of the last, then the name."""
-    return columns((first_line(info), moment(info.active_ms), info.thread) for info in threads)
+    return columns((first_line(it), moment(it.active_ms), name) for it, name in zip(threads, names, strict=True))
 
 
 def first_line(info: ThreadInfo) -> str:
@@ -119,6 +120,18 @@ def history_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
         stopped = f"  ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
         shown.append(f"{moment(line.at_ms)}  {clean(who)}: {text}{stopped}")
     return shown
+
+
+def markdown_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
+    """Return the lines of a talk as paragraphs of Markdown: who said it and when, and what, as a quotation."""
+    parts = []
+    for line in lines:
+        who = speaker_of(line, lines, lang)
+        stopped = f" · ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
+        shown = with_list(line.text.strip(), line.metadata.get("citations", []))
+        quoted = "\n".join(f"> {text}".rstrip() for text in shown.split("\n"))
+        parts.append(f"**{who}** · {moment(line.at_ms)}{stopped}\n\n{quoted}")
+    return parts
 
 
 def speaker_of(line: TranscriptLine, lines: Sequence[TranscriptLine], lang: str) -> str:
@@ -174,11 +187,10 @@ def _nested(value: object) -> str:
     return f"({_fact(value)})" if isinstance(value, dict) and value else _fact(value)
 
 
-def _known(form: Mapping[str, Any], dialog: str, lang: str) -> str:
+def labelled_values(form: Mapping[str, Any], dialog: str, lang: str) -> list[str]:
+    """Return the values of a form that are known, each behind its label."""
     labels = table(f"forms/{dialog}", lang)
-    return "; ".join(
-        f"{labels.get(name, {}).get('label', name)} – {_fact(value)}" for name, value in form.items() if value
-    )
+    return [f"{labels.get(name, {}).get('label', name)} – {_fact(value)}" for name, value in form.items() if value]
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

@@ -45,12 +45,26 @@ class Door(Protocol):
     """Decides which commands are offered: "repl" or "telegram"."""
     is_traced: bool
     """Whether the user is shown a trace of every turn."""
+    has_pages: bool
+    """Whether little fits on the screen, so that what is long is shown in pages."""
 
     async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
         """Show a turn to its end and pass its events to `note`; return False if the user stopped it."""
 
     async def stop(self, thread: str) -> bool:
         """Stop the answer that is being made; False if there is none."""
+
+    async def begin(self, visit: "Visit", name: str) -> str:
+        """Return the thread of another conversation of the user: a new one, or the one that is called so here."""
+
+    def named(self, thread: str) -> str:
+        """Return what a thread is called here; empty if one cannot go to it from here."""
+
+    def here(self, thread: str, lang: str) -> str:
+        """Return a word on where one is now, if the door shows it nowhere."""
+
+    async def hand(self, name: str, content: str, lang: str) -> str:
+        """Hand the user a document, and return a word about it."""
 
 
 @dataclass

@@ -1,11 +1,13 @@
 """What the user saw last, numbered as they saw it, so that a model understands "the second one"."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from agents.conversation.changes import Change, say
-from agents.events.views import View
+from agents.conversation.changes import Change, Move, say
+from agents.events.views import View, stored_view
 from agents.person import Shown
 from agents.state import State
+from agents.talk import Json
 
 VIEWS = 2
 """Views that are remembered."""
@@ -29,6 +31,12 @@ def show(view: View, speaker: str, state: State, original: str = "") -> Change:
     spoken, messages = say(speaker, view.text(), shown=True, original=original)
     screen = on_screen(state, view.title, view.numbered())
     return {**spoken, "screen": screen, "view": None}, [view, *messages]
+
+
+def show_stored(body: Json | None, speaker: str) -> list[Move]:
+    """Return what shows a stored view; nothing if there is none, or none that is understood."""
+    view = stored_view(body) if body else None
+    return [partial(show, view, speaker)] if view else []
 
 
 def worded(screen: Sequence[Shown]) -> str:

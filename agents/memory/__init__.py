@@ -66,13 +66,13 @@ class Memory:
         if not self.path.exists() or _inode(self.path) != self.inode:
             raise FileNotFoundError(f"{self.path} was deleted or replaced while it was in use; start again")
 
-    async def forget(self, thread: str) -> bool:
+    async def forget(self, thread: str, *, keeps_people: bool = False) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.
 
         With a thread of one person go that person's items, reminders and done writes, whatever other threads they
-        have; where several wrote they keep what is theirs. Waits for a running turn, so the caller must not hold the
-        thread. Raises UsageError when another process kept the log from being emptied: all rows are gone then, their
-        bytes go when that process closes the file.
+        have, unless it `keeps_people`; where several wrote they keep what is theirs. Waits for a running turn, so the
+        caller must not hold the thread. Raises UsageError when another process kept the log from being emptied: all
+        rows are gone then, their bytes go when that process closes the file.
         """
         async with self.locks.hold(thread):
             config: RunnableConfig = {"configurable": {"thread_id": thread}}
@@ -82,7 +82,7 @@ class Memory:
             except BrokenState:
                 messages = True
             users = await self.transcript.users_of(thread)
-            alone = users if len(users) == 1 else set()
+            alone = users if len(users) == 1 and not keeps_people else set()
             # In LangGraph's server a thread leaves nothing else here.
             notes, writes = await self.notes.erase(thread), await self.ledger.erase(thread, alone)
             if not (messages or notes or writes):

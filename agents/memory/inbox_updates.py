@@ -40,7 +40,7 @@ class StoredUpdate:
     answer: str | None = None
     """What the door answers, as JSON, once that is known."""
     thread: str | None = None
-    """The thread of the message that the update became a part of."""
+    """The thread that it concerns: the one of the message that it became a part of, or would become one of."""
     message_id: str | None = None
     received_ms: int = 0
 
@@ -62,9 +62,9 @@ class Updates:
 
         return await self._table.write(enter)
 
-    async def take(self, door: str, key: str, body: str) -> StoredUpdate:
+    async def take(self, door: str, key: str, body: str, thread: str | None = None) -> StoredUpdate:
         """Store an update, if it is not there, and return it as stored; `key` is its own within the door."""
-        return await self._table.write(partial(_take, _digest(door, key), door, clean(body)))
+        return await self._table.write(partial(_take, _digest(door, key), door, clean(body), thread))
 
     async def knows(self, door: str, key: str) -> bool:
         """Tell whether an update was stored, within the time for which closed rows are kept."""
@@ -107,12 +107,12 @@ def _digest(door: str, key: str) -> str:
     return hashlib.sha256(f"{door} {key}".encode()).hexdigest()
 
 
-def _take(digest: str, door: str, body: str, connection: sqlite3.Connection) -> StoredUpdate:
+def _take(digest: str, door: str, body: str, thread: str | None, connection: sqlite3.Connection) -> StoredUpdate:
     row = connection.execute(f"{COLUMNS} WHERE digest = ?", (digest,)).fetchone()
     if row is None:
-        sql = "INSERT INTO updates (digest, door, received_ms, body) VALUES (?, ?, ?, ?)"
-        cursor = connection.execute(sql, (digest, door, now_ms(), body))
-        return StoredUpdate(cursor.lastrowid or 0, body)
+        sql = "INSERT INTO updates (digest, door, received_ms, body, thread) VALUES (?, ?, ?, ?, ?)"
+        cursor = connection.execute(sql, (digest, door, now_ms(), body, thread))
+        return StoredUpdate(cursor.lastrowid or 0, body, thread=thread)
     return StoredUpdate(*row)
 
 

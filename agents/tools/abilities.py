@@ -11,11 +11,11 @@ from prompts import prompt, table
 async def abilities(runtime: Runtime) -> str:
     """Tell what you can do for the user."""
     lang: str = runtime.state["lang"]
-    lines = [f"- {_ability(name, use, lang)}" for name, use in runtime.state.get("dialogs", {}).items()]
+    lines = [f"- {ability(name, use, lang)}" for name, use in runtime.state.get("dialogs", {}).items()]
     return prompt("abilities", lang, dialogs="\n".join(lines))
 
 
-def _ability(name: str, use: str, lang: str) -> str:
+def ability(name: str, use: str, lang: str) -> str:
     """Return what can be done in a dialog: in words for the user if `texts.toml` has some, else as it is described."""
     texts = table("texts", lang)
     title = texts.get(f"title_{name}", name.replace("_", " "))

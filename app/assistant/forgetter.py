@@ -42,10 +42,13 @@ class Forgetter:
         """Return the users who wrote in a thread."""
         return await self.memory.transcript.users_of(thread)
 
-    async def thread(self, thread: str) -> bool:
-        """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none."""
+    async def thread(self, thread: str, *, keeps_people: bool = False) -> bool:
+        """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none.
+
+        With `keeps_people` nothing that is kept of anybody goes.
+        """
         try:
-            return await self.memory.forget(thread)
+            return await self.memory.forget(thread, keeps_people=keeps_people)
         finally:
             self.typed.forget(thread)
 

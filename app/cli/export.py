@@ -11,12 +11,11 @@ from agents.memory.people import writers_of
 from agents.replay.record import Record
 from agents.text.clean import clean, safe_json
 from app.calendar_file import calendar
-from app.cited_text import with_list
 from app.cli.replay import rehearse
 from app.cli.stdout import stdout
 from app.cli.trace_test import trace_test
 from app.composition import open_assistant
-from app.listing import moment, speaker_of
+from app.listing import markdown_lines
 from app.sentences import say
 from app.settings import Settings
 from app.short_term_memory import contents
@@ -59,12 +58,7 @@ async def _calendar(options: Namespace, settings: Settings) -> int:
 def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, Mapping[str, object]], lang: str) -> str:
     """Return a conversation to be read: who said what and when, and what the dialogs found out."""
     parts = [f"# {say('export.title', lang, thread=thread)}"]
-    for line in lines:
-        who = speaker_of(line, lines, lang)
-        stopped = f" · ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
-        shown = with_list(line.text.strip(), line.metadata.get("citations", []))
-        quoted = "\n".join(f"> {text}".rstrip() for text in shown.split("\n"))
-        parts.append(f"**{who}** · {moment(line.at_ms)}{stopped}\n\n{quoted}")
+    parts += markdown_lines(lines, lang)
     if forms:
         parts.append(f"## {say('export.forms', lang)}")
     for name, form in forms.items():

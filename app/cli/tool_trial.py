@@ -18,7 +18,7 @@ from agents.identifiers import Aliases, NumberedIds
 from agents.memory import Memory, open_memory
 from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of
-from agents.nodes.tools import Acting
+from agents.nodes.tools import ToolCalls
 from agents.person import Heard
 from agents.speaker import Speaker, Speakers
 from agents.state import State
@@ -84,7 +84,7 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
         memory.locks.hold(trial.user),
     ):
         graph = StateGraph(State, context_schema=Context)
-        graph.add_node("tools", Acting(trial.speaker, speakers, shelves(speakers).get(trial.speaker.name)))
+        graph.add_node("tools", ToolCalls(trial.speaker, speakers, shelves(speakers).get(trial.speaker.name)))
         graph.add_edge(START, "tools")
         context = make_context(
             memory,

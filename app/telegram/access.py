@@ -43,6 +43,11 @@ class Access:
         """Tell whether somebody is told how the bot is doing."""
         return self._people.get(user, False)
 
+    @property
+    def administrators(self) -> list[int]:
+        """The people who are told how the bot is doing."""
+        return [user for user, is_admin in self._people.items() if is_admin]
+
     async def link(self, bot: str) -> str:
         """Return a new link to a bot that lets one person in, within an hour."""
         code = secrets.token_urlsafe(24)

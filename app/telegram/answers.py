@@ -10,12 +10,17 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 from agents.memory.inbox_updates import StoredUpdate
 from app.telegram.documents import send_document
 from app.telegram.door import TelegramDoor
-from app.telegram.place import Place
+from app.telegram.place import Place, chat_of
+from app.telegram.sender import Gone
+
+IN_A_ROW = 3
+WIDTH = 45
+"""Characters that a row of buttons shows without cutting them."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A text, buttons side by side below it (what stands on each, and what it sends), and a document after both."""
+    """A text, buttons below it (what stands on each, and what it sends), and a document after both."""
 
     text: str
     buttons: tuple[tuple[str, str], ...] = ()
@@ -36,8 +41,10 @@ class Answer:
 
     def keyboard(self) -> InlineKeyboardMarkup | None:
         """Return the buttons as Telegram takes them."""
-        row = [InlineKeyboardButton(label, callback_data=data) for label, data in self.buttons]
-        return InlineKeyboardMarkup([row]) if row else None
+        buttons = [InlineKeyboardButton(label, callback_data=data) for label, data in self.buttons]
+        in_a_row = IN_A_ROW if sum(len(button.text) for button in buttons[:IN_A_ROW]) <= WIDTH else 1
+        rows = [buttons[begin : begin + in_a_row] for begin in range(0, len(buttons), in_a_row)]
+        return InlineKeyboardMarkup(rows) if rows else None
 
 
 async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Callable[[], Awaitable[Answer]]) -> None:
@@ -67,5 +74,15 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Cal
 
 
 async def _hand(door: TelegramDoor, place: Place, name: str, text: str) -> None:
-    if not await send_document(door.sender, place, name, text.encode("utf-8", "replace")):
-        await door.remark(place, "document_refused", name=name)
+    own = chat_of(place.owner)
+    try:
+        if place.is_group and own is None:
+            raise Gone
+        # What is kept of a person is theirs alone.
+        to = Place(own) if place.is_group and own else place
+        if not await send_document(door.sender, to, name, text.encode("utf-8", "replace")):
+            await door.remark(place, "document_refused", name=name)
+    except Gone:
+        if not place.is_group:
+            raise
+        await door.remark(place, "open_chat", link=f"https://t.me/{door.sender.bot_name}")

@@ -1,6 +1,7 @@
 """Questions as buttons: one for each option or link, and the answer that a tap on it stands for."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -20,58 +21,73 @@ OF = " @"
 """What stands in a button's data between a command and the user whose it is."""
 RETRY_COMMAND = "/retry"
 LONGEST_LABEL = 40
-"""Characters of a label that has a button of its own; longer ones have their number on it."""
+"""Characters of a label on a button; a longer one is cut, the message has all of it."""
 MOST_LABELS = 10
-MOST_BUTTONS = 96
-"""Further options have a number only, to be typed: Telegram takes 100 buttons."""
-IN_A_ROW = 8
+"""Options that are shown at once; more of them are shown in pages."""
+IN_A_PAGE = 8
+CANCEL, OTHER, PAGE = "x", "o", "p"
+"""What a button sends in place of an option's place: leave the question, answer in words, show a page (with number)."""
+DATA = re.compile(rf"{SIGN}([^:]*):(\d{{1,3}}|{PAGE}\d{{1,3}}|{OTHER}|{CANCEL}):([^:]*)")
 GoesOn = Literal["continue", "retry"]
 
 
 @dataclass(frozen=True)
 class Tap:
-    """What a button sends back: the mark of its question, which of its buttons it is, and whose it is."""
+    """What a button sends back: the mark of its question, what was tapped, and whose the question is."""
 
     mark: str
-    place: int
+    choice: str
+    """The place of an option, or `CANCEL`, `OTHER`, `PAGE` with a number."""
     asked: str
 
     def __str__(self) -> str:
-        return f"{SIGN}{self.mark}:{self.place}:{self.asked}"
+        return f"{SIGN}{self.mark}:{self.choice}:{self.asked}"
 
     @classmethod
     def read(cls, data: str) -> Self | None:
         """Return the tap that a button's data stands for; None if it is no button of a question."""
-        parts = data.removeprefix(SIGN).split(":")
-        if not data.startswith(SIGN) or len(parts) != 3 or not parts[1].isdecimal():
-            return None
-        return cls(parts[0], int(parts[1][:3]), parts[2])
+        parts = DATA.fullmatch(data)
+        return cls(*parts.groups()) if parts else None
+
+    @property
+    def page(self) -> int | None:
+        """The page of options to be shown, from 0; None if an answer was tapped."""
+        return int(self.choice.removeprefix(PAGE)) if self.choice.startswith(PAGE) else None
 
     def says(self, question: Interrupt, lang: str) -> str | None:
         """Return what the user says by it; None if the question has no such button."""
+        if self.choice == CANCEL:
+            return sentence("telegram", "never_mind", lang)
+        if not self.choice.isdecimal():
+            return None
         if question.options:
-            return naming(self.place, question.options, lang) if self.place < len(question.options) else None
+            place = int(self.choice)
+            return naming(place, question.options, lang) if place < len(question.options) else None
         return sentence("telegram", "done", lang) if _is_done_said(question) else None
 
 
-def keyboard(question: Interrupt, asked: str, lang: str) -> InlineKeyboardMarkup | None:
-    """Return the buttons of a question to a user; a form has none."""
+def keyboard(question: Interrupt, asked: str, lang: str, page: int = 0) -> InlineKeyboardMarkup | None:
+    """Return the buttons of a question to a user, of many options those of a page; a form has none."""
 
-    def button(label: str, place: int) -> InlineKeyboardButton:
-        return InlineKeyboardButton(label, callback_data=str(Tap(mark(question.id), place, asked)))
+    def button(label: str, choice: object) -> InlineKeyboardButton:
+        return InlineKeyboardButton(label, callback_data=str(Tap(mark(question.id), str(choice), asked)))
 
+    other, cancel = (
+        button(sentence("telegram", key, lang), sign) for key, sign in (("other", OTHER), ("leave", CANCEL))
+    )
+    if question.options and question.kind == CONFIRM:
+        # Yes and no stand side by side, and need no numbers.
+        return InlineKeyboardMarkup(
+            [[button(option["label"].capitalize(), place) for place, option in enumerate(question.options)]]
+        )
     if question.options:
-        if question.kind == CONFIRM:
-            # Yes and no stand side by side, and need no numbers.
-            row = [button(option["label"].capitalize(), place) for place, option in enumerate(question.options)]
-            return InlineKeyboardMarkup([row])
-        labels = [_label(option, number) for number, option in enumerate(question.options, 1)]
-        if len(labels) <= MOST_LABELS and all(len(label) <= LONGEST_LABEL for label in labels):
-            return InlineKeyboardMarkup([[button(label, place)] for place, label in enumerate(labels)])
-        return InlineKeyboardMarkup(_rows([button(str(n + 1), n) for n in range(min(len(labels), MOST_BUTTONS))]))
+        shown, turns = _shown(len(question.options), page)
+        rows = [[button(_label(question.options[place], place + 1), place)] for place in shown]
+        turning = [button(label, f"{PAGE}{number}") for label, number in turns]
+        return InlineKeyboardMarkup([*rows, *([turning] if turning else []), [other, cancel]])
     if question.url:
-        done = [[button(sentence("telegram", "done", lang), 0)]] if _is_done_said(question) else []
-        return InlineKeyboardMarkup([*link_buttons(question.url, lang), *done])
+        done = [button(sentence("telegram", "done", lang), 0)] if _is_done_said(question) else []
+        return InlineKeyboardMarkup([*link_buttons(question.url, lang), [*done, cancel]])
     return None
 
 
@@ -116,8 +132,18 @@ def _open_label(url: str, lang: str) -> str:
 
 
 def _label(option: Mapping[str, str], number: int) -> str:
-    return f"{number}. {' '.join(clean(option['label']).split())}"
+    label = f"{number}. {' '.join(clean(option['label']).split())}"
+    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
 
 
-def _rows(buttons: Sequence[InlineKeyboardButton]) -> list[Sequence[InlineKeyboardButton]]:
-    return [buttons[begin : begin + IN_A_ROW] for begin in range(0, len(buttons), IN_A_ROW)]
+def _shown(count: int, page: int) -> tuple[range, list[tuple[str, int]]]:
+    """Return the places of a page's options, and the labels and numbers of the pages beside it."""
+    if count <= MOST_LABELS:
+        return range(count), []
+    last = (count - 1) // IN_A_PAGE
+    page = min(page, last)
+    pages = {number: range(number * IN_A_PAGE, min(count, (number + 1) * IN_A_PAGE)) for number in range(last + 1)}
+    spans = {number: f"{places.start + 1}–{places.stop}" for number, places in pages.items()}
+    before = [(f"‹ {spans[page - 1]}", page - 1)] if page else []
+    after = [(f"{spans[page + 1]} ›", page + 1)] if page < last else []
+    return pages[page], [*before, *after]

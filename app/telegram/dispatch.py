@@ -4,7 +4,6 @@ import json
 import logging
 from collections import deque
 from collections.abc import Awaitable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +12,7 @@ from telegram import CallbackQuery, ChatMemberUpdated, Message, Update, User
 from agents.memory.inbox_updates import StoredUpdate
 from agents.person import FORWARDED, Quoted
 from agents.questions.returned import PAGE, leads_to
-from app.slash_commands import parse
+from app.slash_commands import COMMANDS, parse
 from app.telegram import edits, reactions, slash_commands
 from app.telegram.answers import Answer, give
 from app.telegram.buttons import OF, Tap
@@ -22,13 +21,14 @@ from app.telegram.files import attached_to
 from app.telegram.incoming import Incoming
 from app.telegram.place import Place
 from app.telegram.quoting import quoted_in
-from app.telegram.sender import Gone
 from app.telegram.statistics import NAME, Faults, may_see, statistics
 from app.telegram.taps import answer, settle, take
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 REMEMBERED = 1000
+ENDING = ("new", "retry")
+"""The commands that end the running answer as a new message does: nobody waits for it any more."""
 
 
 class Dispatch:
@@ -86,6 +86,7 @@ class Dispatch:
         if (entry.thread, entry.message_id) in self._resumed:
             return True
         self._resumed.add((entry.thread, entry.message_id))
+        place = place.at(entry.thread)
         quoted = json.loads(entry.quoted or "[]")
         turn = place.turn(entry.text, id=entry.message_id, source=entry.source, quoted=quoted)
         turn = replace(turn, user=entry.user)
@@ -102,7 +103,7 @@ class Dispatch:
             if name == "start" and argument and await self._returns_by(place, address := self._link(argument)):
                 await self._receive(place, address, PAGE, stored)
             else:
-                self._command(place, name, argument, stored)
+                await self._command(place, name, argument, stored)
         else:
             await self._hear(place, message, text, stored)
 
@@ -132,7 +133,7 @@ class Dispatch:
                 await self._close(stored)
         elif call := parse(data):
             self._door.chats.start(settle(query))
-            self._command(place, *call, stored)
+            await self._command(place, *call, stored)
         else:
             self._beside(settle(query), stored)
 
@@ -166,17 +167,28 @@ class Dispatch:
         if not await self._incoming.take(place, place.turn(text, source=source, quoted=quoted), [stored.id], album):
             await self._close(stored)
 
-    def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
+    async def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
         find = partial(slash_commands.run, self._door, place, name, argument, stored)
         is_statistics = name == NAME and may_see(self._door, place)
         if is_statistics:
             find = partial(statistics, self._door, self._bot.id, self._faults, place)
+        elif name in ENDING:
+            await self._incoming.make_room(place)
+        if name == slash_commands.NEW and not place.is_group:
+            # What is written after it is said in the new conversation, behind its greeting.
+            place = await self._door.conversations.begin(place, argument, stored.id)
+            if await self._door.assistant.state(place.thread, place.owner) is None:
+                await self._door.assistant.receive(place.turn(None), [stored.id])
         work = partial(give, self._door, place, stored, find)
-        if name == "stop" or is_statistics:
+        command = COMMANDS.get(name)
+        if is_statistics or (command and command.is_at_once and self._waits_only_for_an_answer(place, name)):
             # It must not wait for what it is to stop, or to tell of.
-            self._door.chats.start(_unless_gone(work()))
+            self._door.attend_at_once(place, work)
         else:
             self._door.attend(place, work)
+
+    def _waits_only_for_an_answer(self, place: Place, name: str) -> bool:
+        return name == "stop" or place.queue in self._door.answers
 
     def _beside(self, work: Awaitable[None], stored: StoredUpdate) -> None:
         """Do what needs no order, and close the update."""
@@ -197,8 +209,3 @@ class Dispatch:
             return album is not None
         self._albums.append(album)
         return False
-
-
-async def _unless_gone(work: Awaitable[None]) -> None:
-    with suppress(Gone):
-        await work

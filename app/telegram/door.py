@@ -10,6 +10,7 @@ from agents.events.views import Notice
 from agents.memory.feedback import ShownTurn
 from agents.memory.locks import ThreadLocks
 from agents.memory.people import SILENCE
+from agents.memory.preferences import Preferences
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.reminder_clock import Ring, Unreachable
@@ -17,12 +18,15 @@ from app.assistant.silence_clock import Nudge
 from app.tasks import running
 from app.telegram.access import Access
 from app.telegram.buttons import go_on_buttons
+from app.telegram.conversations import Conversations
 from app.telegram.draft import LiveAnswer
 from app.telegram.files import fetch
+from app.telegram.menus import offer_menus
 from app.telegram.place import DOOR, Place, ThreadNames
 from app.telegram.presence import Presence
 from app.telegram.queues import Chats
 from app.telegram.receipts import Receipts
+from app.telegram.rights import Rights
 from app.telegram.screen import ChatScreen
 from app.telegram.sender import Gone, Sender
 from app.telegram.thread_names import door_of
@@ -61,6 +65,8 @@ class TelegramDoor:
         self.access = access or Access(assistant.memory.store, ThreadLocks(None), frozenset())
         self.presence = presence or Presence(assistant.memory.store, bot)
         self.files = files or FileReader(assistant, None, 0)
+        self.conversations = Conversations(assistant.memory.store, bot, self.names)
+        self.rights = Rights(sender.bot, self.names)
         self.chats = Chats()
         self.answers: dict[int | str, AnswerInMaking] = {}
         """The answers that are being made, by the queue of their place."""
@@ -124,10 +130,28 @@ class TelegramDoor:
         """Do something for a chat after what is queued before it; send an apology if it fails."""
         self.chats.add(place.queue, partial(self._attempt, place, work))
 
+    def attend_at_once(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something for a chat past what is queued; send an apology if it fails."""
+
+        async def attempt() -> None:
+            with suppress(Gone):
+                await self._attempt(place, work)
+
+        self.chats.start(attempt())
+
+    async def offer_menus(self) -> None:
+        """Show the commands in the menus of the chats."""
+        store, administrators = self.assistant.memory.store, self.access.administrators
+        await offer_menus(self.sender.bot, store, self._lang, administrators)
+
     async def lang(self, place: Place) -> str:
         """Return the language of this door's own sentences in a chat."""
         state = await self.assistant.state(place.thread, place.owner) or {}
-        return str(state.get("lang") or place.lang or self._lang)
+        if lang := state.get("lang"):
+            return str(lang)
+        # In a conversation that begins the user's own language is known all the same.
+        settings = await Preferences.of(self.assistant.memory.store, place.owner)
+        return settings.lang or place.lang or self._lang
 
     async def remark(self, place: Place, key: str, **variables: object) -> None:
         """Say a sentence of `telegram.toml`.

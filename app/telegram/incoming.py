@@ -65,7 +65,7 @@ class Incoming:
             return False
         gathering = Gathering(turn, _now() + await self._window(turn, album), turn.text or "", [*updates], album)
         self._gathered[turn.thread, turn.owner] = self._waiting[turn.id] = gathering
-        await self._make_room(place, turn)
+        await self.make_room(place)
         self._door.attend(place, partial(self._play, place, gathering))
         return True
 
@@ -120,12 +120,12 @@ class Incoming:
             return 0.0
         return LONG_WINDOW if turn.source == FORWARDED or utf16_length(text) >= LONG else WINDOW
 
-    async def _make_room(self, place: Place, turn: Turn) -> None:
+    async def make_room(self, place: Place) -> None:
         """End the answer that is being made to the same user, as the user wants it."""
         answer = self._door.answers.get(place.queue)
-        if answer is None or answer.turn.owner != turn.owner:
+        if answer is None or answer.turn.owner != place.owner:
             return
-        busy = (await Preferences.of(self._door.assistant.memory.store, turn.owner)).busy
+        busy = (await Preferences.of(self._door.assistant.memory.store, place.owner)).busy
         if busy != "queue":
             answer.screen.is_followed = True
             self._door.chats.start(self._stop(answer, after_tools=busy == "steer"))

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from telegram import ReplyParameters
 
@@ -13,6 +13,8 @@ from app.assistant import Turn
 DOOR = "telegram"
 PREFIX = f"{DOOR}-"
 """Begins the names of Telegram's users, and of the threads of the first bot that used the database."""
+ANONYMOUS = f"{PREFIX}anonymous"
+"""Begins the names of the users who stand for the anonymous administrators of a group."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,12 @@ class Place:
     @property
     def queue(self) -> int | str:
         """What is done in order: all that is asked in a chat, or in one of its topics."""
-        return self.chat if self.topic is None else self.thread
+        return self.chat if self.topic is None else f"{self.chat}:{self.topic}"
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether it was written in the name of a group, by one of its administrators."""
+        return self.owner.startswith(ANONYMOUS)
 
     def address(self, *, replies: bool = True) -> dict[str, Any]:
         """Return where to send, as Telegram's methods take it; in a group an answer refers to the asker's message."""
@@ -62,6 +69,12 @@ class Place:
         is_reply = replies and (self.is_group or self.refers) and self.message
         reply = ReplyParameters(self.message, allow_sending_without_reply=True) if is_reply else None
         return {**topic, **({"reply_parameters": reply} if reply else {})}
+
+    def at(self, thread: str | None) -> Self:
+        """Return the place in another conversation of the chat; None changes nothing."""
+        return (
+            self if thread is None else replace(self, thread=thread, user=None if thread == self.owner else self.owner)
+        )
 
     def turn(
         self,
@@ -95,19 +108,31 @@ class ThreadNames:
     prefix: str = PREFIX
     moved: dict[int, int] = field(default_factory=dict)
     """By the number of a supergroup, that of the group which it was; its thread keeps that name."""
+    held: dict[str, int] = field(default_factory=dict)
+    """By the name of a chat's first conversation, the number of the one that it holds, if that is another one."""
 
     @classmethod
     def of(cls, bot: int, *, is_first: bool, moved: dict[int, int]) -> "ThreadNames":
         """Return the names of a bot's threads."""
         return cls(PREFIX if is_first else f"{DOOR}@{bot}-", moved)
 
-    def thread(self, chat: int, topic: int | None = None) -> str:
-        """Return the name of a thread."""
+    def base(self, chat: int, topic: int | None = None) -> str:
+        """Return the name of the thread of a chat's first conversation."""
         return f"{self.prefix}{self.moved.get(chat, chat)}" + (f":{topic}" if topic else "")
+
+    def thread(self, chat: int, topic: int | None = None) -> str:
+        """Return the name of the thread of the conversation that a chat holds."""
+        number = self.held.get(base := self.base(chat, topic), 1)
+        return base if number == 1 else f"{base}~{number}"
+
+    def number(self, thread: str, chat: int, topic: int | None = None) -> str:
+        """Return the number of a conversation of a chat; empty for a thread that is elsewhere."""
+        base, _, number = thread.partition("~")
+        return (number or "1") if base == self.base(chat, topic) else ""
 
     def place(self, thread: str) -> Place | None:
         """Return where a thread is; None for a thread of another bot or door."""
-        named = re.fullmatch(rf"{re.escape(self.prefix)}(-?\d+)(?::(\d+))?", thread)
+        named = re.fullmatch(rf"{re.escape(self.prefix)}(-?\d+)(?::(\d+))?(?:~\d+)?", thread)
         if named is None:
             return None
         topic = int(named[2]) if named[2] else None

@@ -36,7 +36,6 @@ from app.telegram.place import ThreadNames
 from app.telegram.presence import Presence
 from app.telegram.retries import retrying
 from app.telegram.sender import Sender
-from app.telegram.slash_commands import offer_menus
 from app.telegram.statistics import Faults
 from app.telegram.thread_names import read_names
 from app.telegram.updates import WANTED, Inbox
@@ -109,7 +108,8 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             updater = Updater(bot, inbox)
             await stack.enter_async_context(updater)
             stack.push_async_callback(door.chats.close, PATIENCE)
-            await offer_menus(bot, settings.app_lang)
+            await door.conversations.read()
+            await door.offer_menus()
             await inbox.recover()
             clock = await stack.enter_async_context(ringing(assistant.memory, door.remind, threads=f"{names.prefix}*"))
             silence = await stack.enter_async_context(asking_after(assistant, door.nudge, door.is_private))

@@ -1,11 +1,7 @@
-"""Slash commands in a Telegram chat: those of the one registry, its menu, and buttons that confirm."""
+"""Slash commands in a Telegram chat: those of the one registry, and buttons that confirm and choose."""
 
 import json
-import logging
-from collections.abc import Callable
-
-from telegram import Bot, BotCommand
-from telegram.error import TelegramError
+from collections.abc import Callable, Mapping
 
 from agents.events import Event
 from agents.memory.inbox_updates import StoredUpdate
@@ -17,24 +13,28 @@ from app.telegram.buttons import OF
 from app.telegram.door import TelegramDoor
 from app.telegram.place import DOOR, Place
 from app.visit import Visit, stop_when_begun
-from prompts import languages, sentence
+from prompts import sentence
 
-LOG = logging.getLogger(__name__)
 KEEP = "-"
 """What the button sends that only takes the buttons away."""
+NEW = "new"
 
 
 class CommandDoor:
     """A chat as the door of a visit that lasts for one command."""
 
     name = DOOR
-    is_traced = False
+    is_traced, has_pages = False, True
 
     def __init__(self, door: TelegramDoor, place: Place, lang: str | None, stored: StoredUpdate) -> None:
         self._door, self._place, self._lang, self._stored = door, place, lang, stored
+        self.document: tuple[str, str] | None = None
+        """The name of a file that belongs to the answer, and what stands in it."""
+        self._has_played = False
 
     async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
         """Show a turn in the chat, as the turn of the command's message."""
+        self._has_played = True
         # A message that failed is played again under its own id.
         failed = await self._door.assistant.memory.transcript.entry(turn.thread, turn.id)
         id = failed.message_id if failed else ""
@@ -49,6 +49,23 @@ class CommandDoor:
         door, queue = self._door, self._place.queue
         return await stop_when_begun(door.assistant, thread, lambda: not door.chats.is_busy(queue), self._place.owner)
 
+    async def begin(self, visit: Visit, name: str) -> str:
+        """Return the thread that the chat holds: it was changed before the visit."""
+        return self._place.thread
+
+    def named(self, thread: str) -> str:
+        """Return the number of a conversation of this chat."""
+        return self._door.names.number(thread, self._place.chat, self._place.topic)
+
+    def here(self, thread: str, lang: str) -> str:
+        """Say that the chat holds another conversation now; one that has begun has greeted."""
+        return "" if self._has_played else sentence("telegram", "conversation", lang, number=self.named(thread))
+
+    async def hand(self, name: str, content: str, lang: str) -> str:
+        """Send a document with the answer; in a group to the user's own chat."""
+        self.document = name, content
+        return sentence("telegram", "document_privately" if self._place.is_group else "document", lang)
+
 
 async def run(door: TelegramDoor, place: Place, name: str, argument: str, stored: StoredUpdate) -> Answer:
     """Run a command and return its answer; one that asks first gets buttons. `stored` is the row that asked for it.
@@ -56,10 +73,14 @@ async def run(door: TelegramDoor, place: Place, name: str, argument: str, stored
     Raises:
         Gone: the chat cannot be written to.
     """
+    command = slash_commands.COMMANDS.get(name)
+    if command and command.concerns_all(argument) and not await door.rights.administers(place):
+        return Answer(sentence("telegram", "for_administrators", await door.lang(place)))
+    if name == NEW:
+        place = await door.conversations.begin(place, argument, stored.id)
     is_new = await door.assistant.state(place.thread, place.owner) is None
-    visit = Visit(
-        door.assistant, CommandDoor(door, place, place.lang if is_new else None, stored), place.thread, place.user
-    )
+    here = CommandDoor(door, place, place.lang if is_new else None, stored)
+    visit = Visit(door.assistant, here, place.thread, place.user)
     visit.is_shared = place.is_group
     await visit.state()
     lang = await door.lang(place)
@@ -67,31 +88,16 @@ async def run(door: TelegramDoor, place: Place, name: str, argument: str, stored
     if visit.lang:
         settings = namespace_of(visit.owner, "settings")
         await door.assistant.memory.store.aput(settings, "language", {"lang": visit.lang})
-    return Answer(answer, _buttons(place, name, argument, lang))
+    offers = _confirms(name, argument, lang) or await slash_commands.picks(name, argument, visit, visit.lang or lang)
+    buttons = tuple((label, f"{sent}{OF}{place.owner}") for sent, label in offers.items())
+    return Answer(answer, buttons, here.document)
 
 
-def _buttons(place: Place, name: str, argument: str, lang: str) -> tuple[tuple[str, str], ...]:
+def _confirms(name: str, argument: str, lang: str) -> Mapping[str, str]:
+    """Return what the buttons of a command send that asks first, each with its label; nothing for any other one."""
     command = slash_commands.COMMANDS.get(name)
     words = argument.lower().split()
-    if command and command.picks and not argument:
-        return tuple(
-            (sentence("cli", f"{name}.{pick}_button", lang), f"/{name} {pick}{OF}{place.owner}")
-            for pick in command.picks
-        )
     if command is None or not command.yes or words[-1:] == [command.yes] or " ".join(words) not in command.arguments:
-        return ()
-    data = {"yes": " ".join([f"/{name}", *words, command.yes]), "no": KEEP}
-    return tuple((sentence("telegram", key, lang), f"{sent}{OF}{place.owner}") for key, sent in data.items())
-
-
-async def offer_menus(bot: Bot, default: str) -> None:
-    """Show the commands in the menu of every chat, in the languages there are; `default` for all others."""
-    for lang in [None, *languages()]:
-        menu = [
-            BotCommand(command.name, command.description(lang or default)) for command in slash_commands.offered(DOOR)
-        ]
-        try:
-            await bot.set_my_commands(menu, language_code=lang)
-        except TelegramError as failure:
-            LOG.warning("the menu of commands could not be set (%s)", type(failure).__name__)
-            return
+        return {}
+    sent = {"yes": " ".join([f"/{name}", *words, command.yes]), "no": KEEP}
+    return {data: sentence("telegram", key, lang) for key, data in sent.items()}

@@ -8,9 +8,10 @@ from functools import partial
 from telegram import CallbackQuery, Message
 from telegram.error import TelegramError
 
+from agents.events import Interrupt
 from agents.memory.inbox_updates import StoredUpdate
 from agents.questions import CHOICE, mark
-from app.telegram.buttons import Tap
+from app.telegram.buttons import CANCEL, OTHER, Tap, keyboard
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
 from prompts import sentence
@@ -27,7 +28,9 @@ async def take(
         sqlite3.Error: it could not be stored.
     """
     lang = await door.lang(place)
-    turn = place.turn(None, id=f"{place.thread}#{tap.mark}", source=CHOICE)
+    # That the user wants none of it is a message; only what was offered is an answer.
+    source = "message" if tap.choice == CANCEL else CHOICE
+    turn = place.turn(None, id=f"{place.thread}#{tap.mark}", source=source)
 
     async def beside(work: Awaitable[None]) -> None:
         await work
@@ -37,6 +40,8 @@ async def take(
         door.chats.start(beside(answer(query, sentence("telegram", "not_yours", lang))))
     elif await door.assistant.memory.transcript.entry(turn.thread, turn.id):
         door.chats.start(beside(settle(query)))
+    elif (tap.page is not None or tap.choice == OTHER) and (question := await _question(door, place, tap)):
+        door.chats.start(beside(_turn_page(query, question, tap, place, lang)))
     elif text := await _text(door, place, tap, lang):
         turn = replace(turn, text=text)
         await door.assistant.receive(turn, [stored.id])
@@ -66,5 +71,21 @@ async def answer(query: CallbackQuery, remark: str | None = None) -> None:
 
 async def _text(door: TelegramDoor, place: Place, tap: Tap, lang: str) -> str | None:
     """Return the text that the tap stands for; None if its question is not open."""
+    question = await _question(door, place, tap)
+    return tap.says(question, lang) if question else None
+
+
+async def _question(door: TelegramDoor, place: Place, tap: Tap) -> Interrupt | None:
+    """Return the question of a tap; None if it is not open."""
     question = await door.assistant.question(place.thread, place.owner)
-    return tap.says(question, lang) if question and mark(question.id) == tap.mark else None
+    return question if question and mark(question.id) == tap.mark else None
+
+
+async def _turn_page(query: CallbackQuery, question: Interrupt, tap: Tap, place: Place, lang: str) -> None:
+    """Show another page of options below a question, or say how to answer in words; the question stays."""
+    if tap.page is None:
+        await answer(query, sentence("telegram", "answer_here" if place.is_group else "in_words", lang))
+        return
+    await answer(query)
+    with suppress(TelegramError):
+        await query.edit_message_reply_markup(keyboard(question, tap.asked, lang, tap.page))

@@ -65,7 +65,8 @@ class Inbox(asyncio.Queue[object]):
             await self._let_in(item)
             if (addressee := self._addressee(item)) is None:
                 return
-            stored = await self._door.assistant.memory.updates.take(self._key, key_of(item), _body(item))
+            updates, thread = self._door.assistant.memory.updates, addressee[0].thread
+            stored = await updates.take(self._key, key_of(item), _body(item), thread)
             await self._hand_on(item, stored, *addressee)
         except sqlite3.Error as failure:
             LOG.error("an update could not be stored (%s); it is asked for again", type(failure).__name__)
@@ -80,7 +81,9 @@ class Inbox(asyncio.Queue[object]):
             if (addressee := self._addressee(update)) is None:
                 await self._door.assistant.memory.updates.close(stored.id)
             else:
-                await self._hand_on(update, stored, *addressee)
+                place, text = addressee
+                # The chat may hold another conversation by now.
+                await self._hand_on(update, stored, place.at(stored.thread), text)
 
     async def _hand_on(self, update: Update, stored: StoredUpdate, place: Place, text: str | None) -> None:
         """Have an update done, unless that was begun.
@@ -120,6 +123,7 @@ class Inbox(asyncio.Queue[object]):
         if call and call[0] == "start" and call[1] and (welcome := await access.enter(user.id, call[1])):
             place = place_of(message, user, self._door.names)
             self._door.attend(place, partial(self._door.remark, place, welcome))
+            self._door.chats.start(self._door.offer_menus())
 
     def _stop(self, stopped: Mapping[str, Any]) -> None:
         """Stop an answer at once. Nothing is stored: after a restart there is no such answer any more."""

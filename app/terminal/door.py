@@ -1,19 +1,24 @@
 """The terminal as a door: turns are shown on screens, and Ctrl-C stops them."""
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable, Sequence
+from itertools import chain, count
+from pathlib import Path
 
 from agents.events import Event
 from app.assistant import Assistant, Turn
+from app.sentences import say
 from app.signals import on_signal
-from app.visit import PATIENCE, Screen, stop_when_begun
+from app.visit import PATIENCE, Screen, Visit, stop_when_begun
 
 
 class TerminalDoor:
     """Show turns on screens; the tracer sees them, too, while `is_traced`."""
 
     name = "repl"
+    has_pages = False
 
     def __init__(
         self,
@@ -49,6 +54,29 @@ class TerminalDoor:
     async def stop(self, thread: str) -> bool:
         """Stop the answer that is being made; False if there is none."""
         return await self._assistant.stop(thread)
+
+    async def begin(self, visit: Visit, name: str) -> str:
+        """Return the thread of that name; without one, of a name that nothing has."""
+        taken = {info.thread for info in await visit.assistant.threads()} | {visit.thread}
+        free = (f"{visit.owner}-{number}" for number in range(2, len(taken) + 3))
+        return name or next(thread for thread in free if thread not in taken)
+
+    def named(self, thread: str) -> str:
+        """Return the thread's own name."""
+        return thread
+
+    def here(self, thread: str, lang: str) -> str:
+        """Return the name of the thread."""
+        return say("reply.thread_is", lang, thread=thread)
+
+    async def hand(self, name: str, content: str, lang: str) -> str:
+        """Write a document into the folder where one is, readable by its owner alone; no other file is touched."""
+        stem, _, kind = name.rpartition(".")
+        numbered = (f"{stem}-{number}.{kind}" for number in count(2))
+        path = next(path for path in map(Path, chain([name], numbered)) if not path.exists())
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(content)
+        return say("written_to", lang, path=path)
 
     async def _show(self, turn: Turn, note: Callable[[Event], None]) -> None:
         screens = self._lit()

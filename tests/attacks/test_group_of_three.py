@@ -5,8 +5,6 @@ a word of another's, and what the group can read must not have a word of anybody
 """
 
 from datetime import UTC, datetime
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
@@ -16,7 +14,8 @@ from agents.memory.store import namespace_of
 from agents.schedule import Moment
 from app import slash_commands
 from app.assistant import Turn
-from app.visit import Door, Visit
+from app.terminal.door import TerminalDoor
+from app.visit import Visit
 from tests.conftest import Chat
 from tests.support.obeying import Obeying
 from tests.support.sampling import sample
@@ -190,8 +189,7 @@ async def test_a_command_shows_ones_own(group: Chat, user: str) -> None:
     async with group.assistant() as assistant:
         [_ async for _ in assistant.play(Turn(thread="anns-own", text="hello", user="ann"))]
         for command in ("state", "history", "threads"):
-            door = cast(Door, SimpleNamespace(name="repl", is_traced=False))
-            answer = await slash_commands.run(command, "", Visit(assistant, door, GROUP, user), "en")
+            answer = await slash_commands.run(command, "", Visit(assistant, TerminalDoor(assistant), GROUP, user), "en")
             assert "call fill_form" not in answer
             assert "anns-own" not in answer
             assert [word for word in EVERYTHING if word in answer] == []

@@ -9,7 +9,7 @@ A line `## a | b` says what the user says first in the rows below it.
 import asyncio
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -112,23 +112,38 @@ class Standin:
     Time stands still at `NOW`, in UTC.
     """
 
-    def __init__(self, assistant: Assistant) -> None:
-        self.assistant, self._users = assistant, 0
+    def __init__(self, assistant: Assistant, by_model: Assistant) -> None:
+        self.assistant, self._by_model, self._users = assistant, by_model, 0
 
-    async def outcome(self, row: Row, lang: str) -> Outcome:
-        """Say a row's text to an assistant that has heard what comes before it."""
+    async def outcome(self, row: Row, lang: str, say: Callable[[str, str], Awaitable[str]] | None = None) -> Outcome:
+        """Say a row's text to an assistant that has heard what comes before it; `say` says it in another way."""
         self._users += 1
         user = f"user{self._users}"
         await self._prepare(user, lang)
         for text in row.before:
-            await self._say(user, text, lang)
+            await self.say(user, text, lang)
         stored = await self._stored(user)
-        reply = await self._say(user, row.text, lang)
+        reply = await (say(user, row.text) if say else self.say(user, row.text, lang))
         return Outcome(row, tuple(changes(stored, await self._stored(user))), reply)
 
-    async def _say(self, user: str, text: str, lang: str) -> str:
-        events = [event async for event in self.assistant.play(Turn(thread=user, text=text, lang=lang))]
+    async def say(self, user: str, text: str, lang: str, *, by_model: bool = False) -> str:
+        """Say a text, to `local:rules` or to the other model; return the answer."""
+        assistant = self._by_model if by_model else self.assistant
+        events = [event async for event in assistant.play(Turn(thread=user, text=text, lang=lang))]
         return "\n".join(event.text for event in events if isinstance(event, Message))
+
+    async def asked(self, user: str) -> str:
+        """Return the kind of question that the user is asked by a tool; empty if there is none."""
+        state = await self.assistant.state(user) or {}
+        return next((str(question["kind"]) for question in state.get("pending", ())), "")
+
+    async def numbers(self, user: str) -> dict[str, int]:
+        """Return the number of each to-do and reminder by its kind and text; of equal texts that of the last one."""
+        memory = self.assistant.memory
+        todos = await memory.store.asearch(namespace_of(user, "todos"), limit=1000)
+        done = {item.value["number"]: f"{item.value['text']}{' (done)' * item.value['done']}" for item in todos}
+        numbers = {f"to-do {text}": number for number, text in sorted(done.items())}
+        return numbers | {f"reminder {it.text}": it.number for it in await memory.reminders.live(user)}
 
     async def _prepare(self, user: str, lang: str) -> None:
         memory = self.assistant.memory
@@ -186,14 +201,16 @@ def _worded(value: object) -> str:
 
 
 @asynccontextmanager
-async def standin(path: Path) -> AsyncIterator[Standin]:
-    """Open the application as it is shipped, with `local:rules` and a clock that stands still."""
+async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Standin]:
+    """Open the application as it is shipped, with `local:rules` and perhaps other models; its clock stands still."""
     speakers, watching = discover()
     async with open_memory(f"sqlite:///{path}", NOW.timestamp) as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         help = await make_help(Settings(_env_file=None), memory.store, memory.notes)
-        models = Models(default=Model("local:rules", RulesModel()))
-        yield Standin(Assistant(TurnPlayer(graph, memory, models, Languages("en", ("en", "ru")), help), speakers))
+        rules = Models(default=Model("local:rules", RulesModel()))
+        languages = Languages("en", ("en", "ru"))
+        players = (TurnPlayer(graph, memory, models, languages, help) for models in (rules, others or rules))
+        yield Standin(*(Assistant(player, speakers) for player in players))
 
 
 async def outcomes(path: Path, lang: str, wanted: Sequence[Row]) -> list[Outcome]:

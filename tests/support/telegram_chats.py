@@ -86,6 +86,8 @@ class TelegramChats:
     unreachable: set[str] = field(default_factory=set)
     """Addresses of pictures that Telegram cannot fetch."""
     webhook: str = ""
+    menus: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    """The commands with their descriptions, by scope ("all_group_chats", "chat 11") and language ("": all others)."""
 
     def do(self, method: str, sent: Json) -> Any:
         """Do what a call asks for and return its result.
@@ -233,6 +235,16 @@ class TelegramChats:
         if (sent["chat_id"], sent["message_id"]) not in self.messages:
             raise Refused(400, "Bad Request: message to react not found")
         self.reactions.append(sent)
+        return True
+
+    def _set_my_commands(self, sent: Json) -> bool:
+        scope = sent.get("scope", {"type": "default"})
+        chat = scope.get("chat_id")
+        if chat in self.blocked:
+            raise Refused(400, "Bad Request: chat not found")
+        name = scope["type"] if chat is None else f"{scope['type']} {chat}"
+        commands = {command["command"]: command["description"] for command in sent["commands"]}
+        self.menus[name, sent.get("language_code", "")] = commands
         return True
 
     def _get_file(self, sent: Json) -> Json:

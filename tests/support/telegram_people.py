@@ -21,9 +21,9 @@ class Echo(Script):
     """A supervisor that repeats what it heard."""
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return the last message."""
+        """Return the last message, or a greeting where there is none."""
         words = user_words(messages)
-        return words[-1] if words else "Hello, who are you?"
+        return (words and words[-1]) or "Hello, who are you?"
 
 
 class Holding(Gate):

@@ -62,6 +62,26 @@ async def test_threads_are_ones_own_and_known_by_their_first_line(tmp_path: Path
         assert names["a"].endswith("  hello there")
 
 
+async def test_what_is_kept_is_written_to_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """/export writes a new file where one is, for its owner alone, and touches no other one."""
+    monkeypatch.chdir(tmp_path)
+    async with stage(tmp_path / "dialogs.db", Echo().models(ROLES)) as assistant:
+        async for _ in assistant.play(Turn(thread="a", user="ann", text="my first words")):
+            pass
+        for _ in range(2):
+            shown = await slash_commands.run("export", "", visit(assistant, "a", "ann"), "en")
+    assert sorted(file.name for file in _exports(tmp_path))[0] in shown
+    for file in _exports(tmp_path):
+        assert "> my first words" in file.read_text("utf-8")
+        assert file.stat().st_mode & 0o777 == 0o600
+
+
+def _exports(folder: Path) -> list[Path]:
+    files = sorted(folder.glob("export-*.md"))
+    assert len(files) == 2
+    return files
+
+
 def test_what_the_user_asks_for_counts_more_than_the_option(
     tmp_path: Path, feed: Feed, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

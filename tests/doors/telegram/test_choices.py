@@ -1,6 +1,7 @@
 """Questions in Telegram: buttons that answer once, for the right one, also after a restart."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from tests.support.telegram_people import ANN, BOB, GROUP, Open, labels
 from tests.support.telegram_server import BotApi
 
 QUESTION = "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat — 15 EUR\n3. Green coat — 140 EUR"
+WAYS_OUT = ["✍️ Something else", "✖ Cancel"]
 TOO_LATE = "That question is no longer open."
 
 
@@ -25,13 +27,29 @@ def toasts(world: BotApi) -> list[str]:
     return [call["text"] for method, call in world.calls if method == "answerCallbackQuery" and "text" in call]
 
 
+def with_hats(*options: Option) -> Callable[[Speakers], Speakers]:
+    """Return what gives the planner a tool that lets the user choose of these."""
+
+    @traits(kind="selector")
+    @tool(response_format="content_and_artifact")
+    async def pick() -> Answer:
+        """Let the user pick a hat."""
+        return choice("Which hat?", options)
+
+    def change(speakers: Speakers) -> Speakers:
+        planner = replace(speakers.dialogs["planner"], tools=[pick])
+        return replace(speakers, dialogs={**speakers.dialogs, "planner": planner})
+
+    return change
+
+
 async def test_a_tap_chooses(shop: Open, world: BotApi, script: Script) -> None:
     """Each option has a button; a tap is acknowledged, takes the buttons away and stands in the transcript in words."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
     async with shop() as one:
         world.says(ANN, "I want to return something")
         assert await world.until_sent(ANN, 1) == [QUESTION]
-        assert labels(world.sent[0]) == [["1. Blue shoes"], ["2. Red hat"], ["3. Green coat"]]
+        assert labels(world.sent[0]) == [["1. Blue shoes"], ["2. Red hat"], ["3. Green coat"], WAYS_OUT]
         world.taps(world.sent[0], "2. Red hat")
         assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]
         await world.until(lambda: "editMessageReplyMarkup" in world.methods())
@@ -43,18 +61,9 @@ async def test_a_tap_chooses(shop: Open, world: BotApi, script: Script) -> None:
 async def test_a_tap_chooses_one_of_equals(door: Open, world: BotApi, script: Script) -> None:
     """Two options may have the same label; each has its button."""
 
-    @traits(kind="selector")
-    @tool(response_format="content_and_artifact")
-    async def pick() -> Answer:
-        """Let the user pick a hat."""
-        return choice("Which hat?", [Option("Red hat", "the old one"), Option("Red hat", "the new one")])
-
-    def change(speakers: Speakers) -> Speakers:
-        planner = replace(speakers.dialogs["planner"], tools=[pick])
-        return replace(speakers, dialogs={**speakers.dialogs, "planner": planner})
-
+    hats = with_hats(Option("Red hat", "the old one"), Option("Red hat", "the new one"))
     script.add(supervisor=BEGIN, planner=[Call("pick"), "That one."])
-    async with door(change=change):
+    async with door(change=hats):
         world.says(ANN, "I want a hat")
         await world.until_sent(ANN, 1)
         world.taps(world.sent[0], "2. Red hat")
@@ -161,3 +170,62 @@ async def test_a_stranger_cannot_tap(shop: Open, world: BotApi, script: Script) 
         assert "editMessageReplyMarkup" not in world.methods()
         world.taps(world.sent[0], "2. Red hat", user=ANN)
         await world.until(lambda: "Sent back." in world.texts(GROUP))
+
+
+@pytest.mark.parametrize("chat", [ANN, GROUP])
+async def test_many_options_are_shown_in_pages(door: Open, world: BotApi, script: Script, chat: int) -> None:
+    """Only who was asked turns them, also after a restart; an option of any page answers, and labels are cut."""
+    hats = with_hats(*(Option(f"Hat {number} " + "x" * 60, f"hat-{number}") for number in range(1, 20)))
+    script.add(supervisor=BEGIN, planner=[Call("pick"), "That one."])
+    async with door(change=hats):
+        world.says(chat, "@sue_bot I want a hat", user=ANN)
+        await world.until_sent(chat, 1)
+        assert "19. Hat 19 " + "x" * 60 in world.texts(chat)[0]
+        *options, turning, ways_out = labels(world.sent[0])
+        assert (len(options), turning, ways_out) == (8, ["9–16 ›"], WAYS_OUT)
+        assert options[0] == ["1. Hat 1 " + "x" * 30 + "…"]
+        world.taps(world.sent[0], "9–16 ›", user=BOB)
+        await world.until(lambda: toasts(world) or chat == ANN)
+        world.taps(world.sent[0], "9–16 ›", user=ANN)
+        await world.until(lambda: ["‹ 1–8", "17–19 ›"] in labels(world.sent[0]))
+    async with door(change=hats):
+        world.taps(world.sent[0], "17–19 ›", user=ANN)
+        await world.until(lambda: ["‹ 9–16"] in labels(world.sent[0]))
+        world.taps(world.sent[0], labels(world.sent[0])[1][0], user=ANN)
+        assert (await world.until_sent(chat, 2))[1].endswith("That one.")
+    assert "hat-18" in [message.text for message in script.asked[-1].messages]
+
+
+@pytest.mark.parametrize("chat", [ANN, GROUP])
+async def test_something_else_is_said_in_words(shop: Open, world: BotApi, script: Script, chat: int) -> None:
+    """The button says how, and the question stays open; in a group an answer to the message is heard."""
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    async with shop():
+        world.says(chat, "@sue_bot I want to return something", user=ANN)
+        await world.until_sent(chat, 1)
+        world.taps(world.sent[0], "✍️ Something else", user=ANN)
+        await world.until(lambda: toasts(world))
+        assert "what you want instead" in toasts(world)[0]
+        assert labels(world.sent[0])[-1] == WAYS_OUT
+        world.says(chat, "the red one", user=ANN, answers=world.sent[0])
+        assert (await world.until_sent(chat, 2))[1] == "Sent back."
+
+
+@pytest.mark.parametrize("chat", [ANN, GROUP])
+async def test_a_choice_is_left_by_a_button(shop: Open, world: BotApi, script: Script, chat: int) -> None:
+    """Only by who was asked and once; the tool is told that nothing was chosen, the model what the user says."""
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "As you like."], observer=["stay"])
+    async with shop() as one:
+        world.says(chat, "@sue_bot I want to return something", user=ANN)
+        await world.until_sent(chat, 1)
+        if chat == GROUP:
+            world.taps(world.sent[0], "✖ Cancel", user=BOB)
+            await world.until(lambda: toasts(world) == ["This question was put to somebody else."])
+        for _ in range(2):
+            world.taps(world.sent[0], "✖ Cancel", user=ANN)
+        assert (await world.until_sent(chat, 2))[1].endswith("As you like.")
+        await world.until(lambda: not one.chats.busy)
+        thread = f"telegram-{chat}"
+        assert [line.text for line in await one.assistant.history(thread)][-2:] == ["Never mind", "As you like."]
+        assert not (await one.assistant.state(thread, f"telegram-{ANN}"))["pending"]
+    assert "reply_markup" not in world.sent[0]

@@ -1,9 +1,17 @@
 """Slash commands in Telegram: their menu, their buttons, and /stop, which overtakes."""
 
+import pytest
+
 from agents.models.script import Script
 from tests.support.scripted_assistant import ROLES
-from tests.support.telegram_people import ANN, Echo, Holding, Open
+from tests.support.telegram_people import ANN, Echo, Holding, Open, labels
 from tests.support.telegram_server import BotApi
+
+SCOPES = ("all_private_chats", "all_group_chats", "all_chat_administrators", "chat 11")
+ASKED = {
+    *("start", "help", "new", "stop", "retry", "undo", "history", "threads", "export", "lang", "busy", "privacy"),
+    "forget",
+}
 
 
 async def test_stop_ends_the_answer_and_nothing_else(door: Open, world: BotApi, script: Script) -> None:
@@ -43,16 +51,83 @@ async def test_forgetting_is_confirmed_by_a_button(door: Open, world: BotApi) ->
     assert world.methods().count("answerCallbackQuery") == 2
 
 
-async def test_commands_have_a_menu_in_every_language(door: Open, world: BotApi) -> None:
-    """The menu holds what the registry offers here, and no more than that can be run."""
+async def test_commands_have_a_menu_for_each_kind_of_chat(door: Open, world: BotApi) -> None:
+    """Private chats, groups, their administrators and the bot's have menus, in the languages there are; set once."""
+    async with door() as one:
+        code = (await one.access.link("sue_bot")).partition("=")[2]
+        assert await one.access.enter(ANN, code) == "let_in_admin"
+    assert world.methods().count("setMyCommands") == 6
+    async with door():
+        pass
+    assert world.methods().count("setMyCommands") == 6 + 8
+    async with door():
+        pass
+    assert world.methods().count("setMyCommands") == 6 + 8
+    menus = world.chats.menus
+    assert {lang for _, lang in menus} == {"", "ru"}
+    private, group, admins, operator = (set(menus[scope, ""]) for scope in SCOPES)
+    assert private >= ASKED
+    assert "stats" not in private | admins
+    assert operator == private | {"stats"}
+    assert admins == group | {"new"}
+    assert not group & {"new", "start", "today", "quit", "trace"}
+    assert menus["all_private_chats", "ru"]["privacy"].startswith("что хранится")
+
+
+async def test_new_menus_are_set_when_somebody_becomes_administrator(door: Open, world: BotApi) -> None:
+    """The chat of who opens the first link gets its own menu at once."""
+    async with door(allowed=[]) as one:
+        link = await one.access.link("sue_bot")
+        world.says(ANN, f"/start {link.partition('=')[2]}")
+        await world.until(lambda: ("chat 11", "") in world.chats.menus)
+    assert "stats" in world.chats.menus["chat 11", ""]
+
+
+async def test_only_what_is_offered_can_be_run(door: Open, world: BotApi) -> None:
+    """The help names what the menu has; what is for the terminal is unknown here."""
     async with door():
         world.says(ANN, "/help@SUE_bot")
-        world.says(ANN, "/threads")
+        world.says(ANN, "/trace")
         texts = await world.until_sent(ANN, 2)
-    menus = [call for method, call in world.calls if method == "setMyCommands"]
-    assert [menu.get("language_code") for menu in menus] == [None, "en", "ru"]
-    offered = {command["command"] for command in menus[0]["commands"]}
-    assert {"start", "help", "stop", "forget"} <= offered
-    assert not offered & {"threads", "quit", "trace", "new"}
-    assert all(f"/{name}" in texts[0] for name in offered)
-    assert "There is no /threads" in texts[1]
+    assert [f"/{name}" for name in world.chats.menus["all_private_chats", ""]] == [
+        line.split()[0] for line in texts[0].split("\n")
+    ]
+    assert "There is no /trace" in texts[1]
+
+
+async def test_reading_commands_overtake_the_answer(door: Open, world: BotApi, script: Script) -> None:
+    """Help, history and the like are answered while a turn runs; what changes something waits for it."""
+    script.gates["supervisor"] = gate = Holding(1)
+    script.add(supervisor=["One two three"])
+    async with door():
+        world.says(ANN, "count")
+        await world.until(lambda: gate.holds)
+        for command in ("/lang ru", "/help", "/history", "/threads", "/privacy", "/state", "/dialogs", "/busy"):
+            world.says(ANN, command)
+        assert len(await world.until_sent(ANN, 7)) == 7
+        assert not any("Русский" in text for text in world.texts(ANN))
+        gate.set()
+        assert (await world.until_sent(ANN, 9))[7:] == ["One two three", "Язык: Русский. Есть: English, Русский."]
+
+
+@pytest.mark.parametrize("typed", ["русский", "Russian", "ru", "по-русски"])
+async def test_a_language_is_called_by_its_name(door: Open, world: BotApi, typed: str) -> None:
+    """In any of its names; dialogs are told of in it from then on."""
+    async with door():
+        world.says(ANN, f"/lang {typed}")
+        world.says(ANN, "/dialogs")
+        texts = await world.until_sent(ANN, 2)
+    assert texts[0].startswith("Язык: Русский.")
+    assert "/go profile – познакомиться с вами" in texts[1]
+
+
+async def test_a_language_is_chosen_by_a_button(door: Open, world: BotApi) -> None:
+    """Without a name there are buttons; a name that is none is said to be none."""
+    async with door():
+        world.says(ANN, "/lang")
+        await world.until_sent(ANN, 1)
+        assert labels(world.sent[0]) == [["English", "Русский"]]
+        world.taps(world.sent[0], "Русский")
+        assert (await world.until_sent(ANN, 2))[1].startswith("Язык: Русский.")
+        world.says(ANN, "/lang klingon")
+        assert "klingon" in (await world.until_sent(ANN, 3))[2]

@@ -41,6 +41,8 @@ async def test_each_topic_is_a_thread_of_its_own(door: Open, world: BotApi, chat
     async with door(Echo().models(ROLES)) as one:
         for topic, text in ((5, "first"), (6, "second"), (None, "third")):
             world.says(chat, f"@sue_bot {text}", user=ANN, topic=topic)
+        await world.until_sent(chat, 3)
+        await world.until(lambda: not one.chats.busy)
         world.says(chat, "/history@sue_bot", user=ANN, topic=6)
         await world.until_sent(chat, 4)
         await world.until(lambda: not one.chats.is_busy(chat))

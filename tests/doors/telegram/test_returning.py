@@ -90,7 +90,7 @@ async def test_a_link_back_to_the_chat_is_an_answer(pages: Open, world: BotApi, 
     async with pages():
         world.says(ANN, "Link my account")
         await world.until_sent(ANN, 1)
-        assert [row[0]["text"] for row in world.sent[0]["reply_markup"]["inline_keyboard"]] == [OPEN]
+        assert [row[0]["text"] for row in world.sent[0]["reply_markup"]["inline_keyboard"]] == [OPEN, "✖ Cancel"]
         world.says(ANN, "/start abc")
         assert "That does not fit (code: " in (await world.until_sent(ANN, 2))[1]
     async with pages():
@@ -121,5 +121,5 @@ def test_a_page_with_a_form_has_no_button_for_done() -> None:
     buttons = keyboard(question, f"telegram-{ANN}", "en")
 
     assert buttons is not None
-    assert [[button.text for button in row] for row in buttons.inline_keyboard] == [[OPEN]]
-    assert Tap("", 0, "").says(question, "en") is None
+    assert [[button.text for button in row] for row in buttons.inline_keyboard] == [[OPEN], ["✖ Cancel"]]
+    assert Tap("", "0", "").says(question, "en") is None

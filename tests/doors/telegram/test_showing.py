@@ -7,8 +7,8 @@ import pytest
 from agents.events import Interrupt
 from agents.events.views import CardList, Entry, Link, Notice, Player, Table
 from agents.models.script import Call, Script
-from app.telegram.buttons import IN_A_ROW, MOST_BUTTONS, Tap, keyboard
-from app.telegram.place import Place
+from app.telegram.buttons import IN_A_PAGE, LONGEST_LABEL, MOST_LABELS, Tap, keyboard
+from app.telegram.place import ANONYMOUS, Place
 from app.telegram.receipts import Receipts
 from app.telegram.screen import ChatScreen
 from tests.support.shop_tools import BEGIN
@@ -23,12 +23,12 @@ async def test_a_page_has_a_button_and_one_for_done(shop: Open, world: BotApi, s
     async with shop():
         world.says(ANN, "Sign me in")
         await world.until_sent(ANN, 1)
-        assert labels(world.sent[0]) == [["Open: shop.example"], ["Done"]]
+        assert labels(world.sent[0]) == [["Open: shop.example"], ["Done", "✖ Cancel"]]
         assert world.sent[0]["reply_markup"]["inline_keyboard"][0][0]["url"] == "https://shop.example/sign-in"
         world.fail("sendMessage", refusal(400, "Bad Request: inline keyboard button URL is invalid"))
         world.taps(world.sent[0], "Done")
         await world.until_sent(ANN, 2)
-        assert labels(world.sent[1]) == [["Done"]]
+        assert labels(world.sent[1]) == [["Done", "✖ Cancel"]]
         assert "https://shop.example/sign-in" in world.sent[1]["text"]
         world.taps(world.sent[1], "Done")
         assert (await world.until_sent(ANN, 3))[2] == "Welcome."
@@ -88,23 +88,27 @@ async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:
     assert labels(world.sent[3]) == [["Open: shop.example"]]
 
 
-@pytest.mark.parametrize(("number", "length"), [(3, 4), (3, 400), (11, 4), (500, 4)])
+@pytest.mark.parametrize(("number", "length"), [(3, 4), (3, 400), (11, 4), (100, 400)])
 def test_buttons_are_within_telegrams_limits(number: int, length: int) -> None:
-    """Few short options have buttons of their own, others numbers; never too many, and no data too long."""
+    """Every option is on one page; labels are cut, and no data is too long, whoever is asked."""
     options = [{"id": str(n), "label": "ф" * length} for n in range(number)]
     question = Interrupt(id="call_" + "x" * 500, kind="selector", prompt="?", options=options)
-    found = keyboard(question, f"telegram-{2**52}", "en")
-    assert found is not None
+    seen: list[str] = []
+    for page in range(-(-number // IN_A_PAGE) if number > MOST_LABELS else 1):
+        found = keyboard(question, f"{ANONYMOUS}-100{2**40}", "en", page)
+        assert found is not None
+        sent: dict[str, Any] = {"chat_id": 1, "text": "?", "reply_markup": found.to_dict()}
+        assert request_faults("sendMessage", sent) == []
+        *rows, last = [[one["text"] for one in row] for row in sent["reply_markup"]["inline_keyboard"]]
+        assert last == ["✍️ Something else", "✖ Cancel"]
+        assert max(len(text) for row in rows for text in row) <= LONGEST_LABEL
+        seen += [row[0] for row in rows if row[0].endswith(("ф", "…"))]
+    assert [text.partition(".")[0] for text in seen] == [str(n + 1) for n in range(number)]
 
-    sent: dict[str, Any] = {"chat_id": 1, "text": "?", "reply_markup": found.to_dict()}
-    rows = [[one["text"] for one in row] for row in sent["reply_markup"]["inline_keyboard"]]
-    assert request_faults("sendMessage", sent) == []
-    assert sum(map(len, rows)) == min(number, MOST_BUTTONS)
-    assert max(map(len, rows)) <= IN_A_ROW
-    assert (rows[0][0] == "1") is (number > 10 or length > 40)
 
-
-@pytest.mark.parametrize("data", ["", "-", "/forget yes", "=", "=a:b:c", "=a:1", "=a:²:c", "=a:1:b:c"])
+@pytest.mark.parametrize(
+    "data", ["", "-", "/forget yes", "=", "=a:b:c", "=a:1", "=a:²:c", "=a:1:b:c", "=a:p:c", "=a:1234:c"]
+)
 def test_other_data_is_no_tap(data: str) -> None:
     """What a strange client sends back is not taken for an answer."""
     assert Tap.read(data) is None

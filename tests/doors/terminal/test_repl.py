@@ -120,7 +120,7 @@ async def test_slash_commands_are_not_messages(keys: PipeInput) -> None:
     typed = [f"/{name}{ENTER}" for name in ("help", "state", "history", "threads", "dialogs", "nonsense")]
     shown, _ = await talk(stand_in, keys, *typed, "/etc/passwd?" + ENTER, "/quit" + ENTER)
     assert [turn.text for turn in stand_in.heard] == ["/etc/passwd?"]
-    for text in ("/trace", "Waits to go on", "you: hi", "gets to know you", "There is no /nonsense", "Ctrl-X Ctrl-E"):
+    for text in ("/trace", "Waits to go on", "you: hi", "get to know you", "There is no /nonsense", "Ctrl-X Ctrl-E"):
         assert text in shown
     # A thread is known by its first line and its time.
     assert re.search(r"^hi  \d{4}-\d\d-\d\d \d\d:\d\d  me$", shown, re.MULTILINE)
@@ -128,7 +128,7 @@ async def test_slash_commands_are_not_messages(keys: PipeInput) -> None:
 
 async def test_lang_trace_and_new_change_the_visit(keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:
     """/lang, /trace and /new hold for the turns that follow."""
-    monkeypatch.setattr("app.slash_commands.languages", lambda: ["en", "ru"])
+    monkeypatch.setattr("app.slash_commands.preferences.languages", lambda: ["en", "ru"])
     stand_in = StandIn(says("Fine"), lines=SAID)
     typed = ["/lang ru", "/lang qq", "/trace", "/new work", "hi"]
     shown, visit = await talk(stand_in, keys, *(text + ENTER for text in typed), CTRL_D)
@@ -153,7 +153,7 @@ async def test_go_asks_for_a_dialog(keys: PipeInput) -> None:
 
 async def test_commands_and_what_may_follow_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The beginning of a command is completed, and behind it a dialog, a language or a thread; nothing else is."""
-    monkeypatch.setattr("app.slash_commands.languages", lambda: ["en", "ru"])
+    monkeypatch.setattr("app.slash_commands.preferences.languages", lambda: ["en", "ru"])
     stand_in = StandIn(lines=SAID)
     stand_in.dialogs = {"planner": "your day", "profile": "you"}
     visit = visit_to(stand_in.assistant, "me")

@@ -16,6 +16,7 @@ from agents.events import Event
 from agents.help.chain import HelpChain
 from agents.identifiers import Aliases
 from agents.limits import Limits
+from agents.media import Players
 from agents.memory import Memory
 from agents.memory.connection import Connection
 from agents.memory.ledger import Ledger
@@ -112,6 +113,8 @@ class Context:
     """The file of the conversations, for tools with tables of their own there, which they write by the `ledger`."""
     contents: Contents = field(default_factory=Contents)
     """What the files beside the message hold."""
+    players: Players | None = None
+    """What plays films and series; None where nothing does."""
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
 
@@ -133,6 +136,7 @@ def make_context(
     limits: Limits | None = None,
     retrievers: Mapping[str, Retriever] | None = None,
     contents: Contents | None = None,
+    players: Players | None = None,
 ) -> Context:
     """Return the context of a turn: what one database holds, and the trusted values of a user.
 
@@ -159,6 +163,7 @@ def make_context(
         contents=contents or Contents(),
         notes=memory.notes,
         database=memory.database,
+        players=players,
     )
 
 

@@ -70,6 +70,7 @@ class Settings(BaseSettings):
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
+    media_folder: Path | None = None
     search_sources: Annotated[tuple[Plan, ...], NoDecode] = (Plan("documents", (("documents",),)),)
     search_timeout: float = Field(default=10, gt=0, le=20)
     search_cache_minutes: int = Field(default=60, ge=0)

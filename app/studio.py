@@ -30,6 +30,7 @@ from app.assistant.message_metadata import metadata_of
 from app.assistant.run import STEPS
 from app.composition import check_tools, discover
 from app.composition.help_chain import check_help, make_help
+from app.composition.media_players import make_players
 from app.composition.remote_tools import with_remote_tools
 from app.composition.search_sources import check_search, open_retrievers
 from app.graph import Graph, build_graph
@@ -115,6 +116,7 @@ def _turn(
             permissions=permissions.of(entry.user),
             help=await make_help(settings, store, memory.notes),
             retrievers=retrievers,
+            players=make_players(settings, memory),
             rings=False,
         )
         heard: Heard = {"id": entry.message_id, "text": entry.text, "source": entry.source}

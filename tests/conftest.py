@@ -17,7 +17,9 @@ from agents.events.trace import trace
 from agents.gate import Gate
 from agents.help.chain import HelpChain
 from agents.limits import Limits
+from agents.media import Players
 from agents.memory import Memory, open_memory
+from agents.models import Models
 from agents.models.script import Line, Script
 from agents.replay.recorded_tools import Answer, with_answers, with_strangers
 from agents.retrievers import Retriever
@@ -26,6 +28,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
+from app.composition.media_players import make_players
 from app.composition.search_sources import open_retrievers
 from app.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
@@ -50,6 +53,8 @@ class Chat:
         """What can be searched; None: what the settings name."""
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
+        self.models: Models | None = None
+        """Models that take the place of the script."""
         self.events: list[Event] = []
 
     def as_shipped(self, direct_switch: bool = True) -> None:
@@ -92,6 +97,7 @@ class Chat:
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
             options |= {"retrievers": self.retrievers if self.retrievers is not None else retrievers}
+            options |= {"players": make_players(self.settings, memory), "models": self.models}
             yield compose(memory, self.script, self.speakers, self.observers, **options)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
@@ -123,13 +129,23 @@ def compose(
     limits: Limits | None = None,
     direct_switch: bool = True,
     retrievers: Mapping[str, Retriever] | None = None,
+    players: Players | None = None,
+    models: Models | None = None,
 ) -> Assistant:
-    """Put an assistant together whose models play a script."""
+    """Put an assistant together whose models play a script, unless it is given others."""
     graph = compiled(memory, speakers, observers, gate, direct_switch)
-    models = script.models(["supervisor", "observer", *speakers.dialogs])
+    models = models or script.models(["supervisor", "observer", *speakers.dialogs])
     languages = Languages("en", ("en", "ru"))
     player = TurnPlayer(
-        graph, memory, models, languages, help or HelpChain(), permissions, limits or Limits(), retrievers or {}
+        graph,
+        memory,
+        models,
+        languages,
+        help or HelpChain(),
+        permissions,
+        limits or Limits(),
+        retrievers or {},
+        players,
     )
     return Assistant(player, speakers)
 

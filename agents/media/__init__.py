@@ -7,7 +7,7 @@ common stands beside them: how titles are searched, and who may see which.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 Kind = Literal["film", "series", "episode"]
 State = Literal["playing", "paused", "stopped"]
@@ -142,6 +142,7 @@ class Player(Protocol):
         """
 
 
+@runtime_checkable
 class Players(Protocol):
     """The players of this installation."""
 

@@ -20,6 +20,7 @@ from agents.memory.inbox_updates import Updates
 from agents.memory.ledger import Ledger
 from agents.memory.ledger_table import LedgerTable
 from agents.memory.locks import ThreadLocks
+from agents.memory.media_rows import MediaRows
 from agents.memory.notes import Notes
 from agents.memory.people import TO
 from agents.memory.reminders import Reminders
@@ -55,6 +56,7 @@ class Memory:
     updates: Updates
     feedback: Feedback
     search_cache: SearchCache
+    media: MediaRows
     locks: ThreadLocks
     database: Connection
     """For tools that keep tables of their own in the file."""
@@ -90,6 +92,7 @@ class Memory:
             for user in alone:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
+            await self.media.erase([*alone])
             await self.undo.erase(thread, alone)
             await self.feedback.erase(thread)
             await self.saver.adelete_thread(thread)
@@ -114,6 +117,7 @@ class Memory:
         """Remove a user's items, reminders and done writes. Raises the same as `forget`."""
         await self.store.erase(namespace_of(user))
         await self.reminders.erase("", {user})
+        await self.media.erase([user])
         await self.ledger.erase("", {user})
         await self.undo.erase("", {user})
         await self.feedback.erase_person(user)
@@ -224,6 +228,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
     reminders, notes = Reminders(connection, now), Notes(connection)
     undo, updates, cache = UndoLog(connection, now), Updates(connection), SearchCache(connection, now)
     ledger, inode, feedback = Ledger(entries, locks), _inode(path), Feedback(connection)
+    media = MediaRows(connection)
     return Memory(
         path,
         saver,
@@ -236,6 +241,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         updates,
         feedback,
         cache,
+        media,
         locks,
         connection,
         inode,

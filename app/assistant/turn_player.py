@@ -17,6 +17,7 @@ from agents.events import REBUILT, Error, Event, Message, TurnEnd, TurnStart
 from agents.events.search import Images
 from agents.help.chain import HelpChain
 from agents.limits import Limits
+from agents.media import Players
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences
@@ -75,9 +76,10 @@ class TurnPlayer:
     limits: Limits = field(default_factory=Limits)
     retrievers: Mapping[str, Retriever] = field(default_factory=dict)
     """What searches documents, by name; the first one is asked where nobody names another."""
-
     tells_metadata: bool = False
     """Whether some speaker's model is told the metadata of messages."""
+    players: Players | None = None
+    """What plays films and series."""
 
     def __post_init__(self) -> None:
         self._closing = Closing(self.graph, self.memory, self.languages.default)
@@ -179,6 +181,7 @@ class TurnPlayer:
             limits=self.limits,
             retrievers=self.retrievers,
             contents=place.contents,
+            players=self.players,
         )
 
     async def _update(

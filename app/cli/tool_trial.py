@@ -27,6 +27,7 @@ from agents.toolkit.guard import parameters
 from agents.toolkit.shelf import shelves
 from app.assistant.closing import TERMINAL
 from app.composition.help_chain import make_help
+from app.composition.media_players import make_players
 from app.composition.search_sources import open_retrievers
 from app.permissions import Permissions
 from app.settings import Settings
@@ -95,6 +96,7 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
             permissions=Permissions(settings.permissions).of(trial.user),
             help=await make_help(settings, memory.store, memory.notes),
             retrievers=retrievers,
+            players=make_players(settings, memory),
             device=TERMINAL,
         )
         state = await _state(trial, memory)

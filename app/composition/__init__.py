@@ -20,6 +20,7 @@ from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
+from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
 from app.composition.search_sources import check_search, open_retrievers
 from app.composition.server_changes import note_changes
@@ -51,6 +52,7 @@ async def open_assistant(
     models = settings.models(model)
     check_help(settings)
     check_search(settings)
+    check_media(settings)
     unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
     if unknown:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown)}")
@@ -77,7 +79,8 @@ async def open_assistant(
         help = await make_help(settings, memory.store, memory.notes)
         permissions = Permissions(settings.permissions)
         retrievers = await stack.enter_async_context(open_retrievers(settings, memory))
-        player = TurnPlayer(graph, memory, models, langs, help, permissions, settings.limits, retrievers)
+        players = make_players(settings, memory)
+        player = TurnPlayer(graph, memory, models, langs, help, permissions, settings.limits, retrievers, players)
         yield Assistant(player, speakers)
 
 

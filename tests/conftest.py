@@ -145,7 +145,7 @@ def compose(
         permissions,
         limits or Limits(),
         retrievers or {},
-        players,
+        players=players,
     )
     return Assistant(player, speakers)
 

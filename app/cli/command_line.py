@@ -23,6 +23,7 @@ from app.cli import (
     forget,
     import_calendar,
     inspect,
+    library,
     orders,
     ring,
     setup,
@@ -101,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     _setting_up(command("setup", setup.setup, "connect a language model and write .env"))
     _json(command("notes", inspect.notes, "list what was passed on to a person"))
     _ordering(command("orders", orders.list_, "the shop: who is which customer; match one, set a price, load a shop"))
+    _watching(command("library", library.list_, "the media library: its titles; who has which profile"))
     _tooling(command("tools", tools.list_, "list the tools; show one, try one, edit its card"))
     _indexing(command("index", document_index.list_, "your own documents for searches: add, list, remove"))
     _letting_in(command("telegram", _telegram, "answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped"))
@@ -247,6 +249,26 @@ def _ordering(parser: argparse.ArgumentParser) -> None:
     pricing.add_argument("price", metavar="PRICE", type=float)
     loading = action("load", orders.load, "load a shop in the schema of tau2-bench's retail environment", "file")
     loading.add_argument("--yes", action="store_true", help="replace all records that there are")
+
+
+def _watching(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    actions = parser.add_subparsers(metavar="ACTION")
+
+    def action(name: str, run: Run, about: str, *names: str) -> argparse.ArgumentParser:
+        added = actions.add_parser(name, help=about, description=about, allow_abbrev=False)
+        for argument in names:
+            added.add_argument(argument, metavar=argument.upper(), type=_name)
+        added.set_defaults(run=run)
+        _json(added, default=argparse.SUPPRESS)
+        return added
+
+    action("list", library.list_, "list all titles, with their files")
+    action("viewers", library.viewers, "list who has which profile")
+    giving = action("viewer", library.viewer, "give a user a profile, which several may share", "user_id", "profile")
+    giving.add_argument("--age", type=int, metavar="YEARS", help="play nothing for people who are older than this")
+    giving.add_argument("--device", type=_name, help="only through this door, such as terminal")
+    action("no-viewer", library.no_viewer, "take a user's profile away", "user_id")
 
 
 def _json(parser: argparse.ArgumentParser, default: object = False) -> None:

@@ -80,7 +80,9 @@ async def open_assistant(
         permissions = Permissions(settings.permissions)
         retrievers = await stack.enter_async_context(open_retrievers(settings, memory))
         players = make_players(settings, memory)
-        player = TurnPlayer(graph, memory, models, langs, help, permissions, settings.limits, retrievers, players)
+        player = TurnPlayer(
+            graph, memory, models, langs, help, permissions, settings.limits, retrievers, players=players
+        )
         yield Assistant(player, speakers)
 
 

@@ -29,6 +29,7 @@ def test_the_supervisors_tools_and_dialogs_can_be_inspected() -> None:
     assert {name: dialog.tool for name, dialog in speakers.dialogs.items()} == {
         "orders": "handle_orders",
         "planner": "plan_things",
+        "player": "watch_things",
         "profile": "get_acquainted",
         "research": "look_things_up",
     }

@@ -65,7 +65,7 @@ def find() -> dict[str, Dialog]:
 def test_file_names_are_names() -> None:
     """Every file is one dialog or one observer, called like the file."""
     speakers, watching = discover()
-    assert sorted(speakers.dialogs) == ["orders", "planner", "profile", "research"]
+    assert sorted(speakers.dialogs) == ["orders", "planner", "player", "profile", "research"]
     assert [speaker.name for speaker in speakers.dialogs.values()] == list(speakers.dialogs)
     assert list(watching) == ["finished", "intent", "supervisor"]
 
@@ -183,7 +183,7 @@ def test_the_report_lists_everything_with_its_languages(settings: Settings) -> N
     """`python -m app check` shows what was found, and in which languages it speaks."""
     parts = report(settings)
     assert parts["faults"] == []
-    assert {dialog["name"] for dialog in parts["dialogs"]} == {"orders", "planner", "profile", "research"}
+    assert {dialog["name"] for dialog in parts["dialogs"]} == {"orders", "planner", "player", "profile", "research"}
     assert {observer["name"]: observer["checks"] for observer in parts["observers"]} == {
         "finished": ["pre_check", "post_check"],
         "intent": ["post_check"],

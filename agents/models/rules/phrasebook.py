@@ -76,6 +76,9 @@ class Phrasebook:
     def _plausible(self, candidate: Pattern, slots: dict[str, str], fields: frozenset[str]) -> bool:
         """Refuse values that name nothing ("I like it"), and sentences about a field that are said in passing."""
         words = vocabulary(self.lang)
+        if candidate.owner and candidate.literals and candidate.literals <= words.listed("references.nouns"):
+            # "The second one" stands on a list that only its own speaker has shown.
+            return False
         if candidate.of_form and candidate.said < ENOUGH and not fields >= slots.keys():
             return False
         if candidate.of_form and any(self._is_told(name) for raw in slots.values() for name in items(raw, words)[1:]):

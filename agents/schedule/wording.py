@@ -19,6 +19,8 @@ PERIODS = {
 }
 ELAPSED = ("seconds", "minutes", "hours")
 HOUR = 3600
+SECONDS_COUNT = 120
+"""Seconds from which on a length of time, and the time at its end, are told without seconds."""
 NEAR = 6
 """Days to come that are called by their weekday alone."""
 LENGTHS = (("days_of", 86_400), ("hours_of", HOUR), ("minutes_of", 60), ("seconds_of", 1))
@@ -36,15 +38,14 @@ def worded(moment: Moment, lang: str, now: datetime | None = None) -> str:
 
 def worded_instant(at: datetime, lang: str, now: datetime | None = None) -> str:
     """Return an instant as people say it `now`: within the hour, by its day, or with its date."""
-    time = clock(at, lang)
     if now is not None and 0 < (left := round((at - now).total_seconds())) < HOUR:
-        return _say("soon", lang, span=length(left, lang), time=time)
-    return _say("day_clock", lang, day=_day(at, lang, now), time=time)
+        return _say("soon", lang, span=length(left, lang), time=clock(at, lang, seconds=left < SECONDS_COUNT))
+    return _say("day_clock", lang, day=_day(at, lang, now), time=clock(at, lang))
 
 
 def length(seconds: int, lang: str) -> str:
     """Return a length of time in its two largest units: "1 hour 20 minutes"; from two minutes on without seconds."""
-    if 120 <= seconds < HOUR:
+    if SECONDS_COUNT <= seconds < HOUR:
         seconds = -(-seconds // 60) * 60
     parts: list[str] = []
     for key, unit in LENGTHS:
@@ -72,16 +73,16 @@ def heading(at: datetime, lang: str, now: datetime) -> str:
     return f"{words['days'][near + 1].capitalize()}, {named}" if -1 <= near <= 1 else named.capitalize()
 
 
-def clock(at: datetime, lang: str) -> str:
-    """Return the time of day as a language tells it: "6 pm", "6:30 pm", "noon", "18:00"."""
+def clock(at: datetime, lang: str, *, seconds: bool = False) -> str:
+    """Return the time of day as a language tells it: "6 pm", "6:30 pm", "noon", "18:00"; seconds only on wish."""
     words = table("schedule", lang)["wording"]
-    seconds = f":{at:%S}" if at.second else ""
-    if not seconds and at.minute == 0 and at.hour in (0, 12):
+    second = f":{at:%S}" if seconds and at.second else ""
+    if not second and at.minute == 0 and at.hour in (0, 12):
         return str(words["midnight" if at.hour == 0 else "noon"])
     if not words["am"]:
-        return f"{at.hour}:{at:%M}{seconds}"
-    minute = f":{at:%M}" if at.minute or seconds else ""
-    return f"{at.hour % 12 or 12}{minute}{seconds} {words['am' if at.hour < 12 else 'pm']}"
+        return f"{at.hour}:{at:%M}{second}"
+    minute = f":{at:%M}" if at.minute or second else ""
+    return f"{at.hour % 12 or 12}{minute}{second} {words['am' if at.hour < 12 else 'pm']}"
 
 
 def _day(at: datetime, lang: str, now: datetime | None) -> str:

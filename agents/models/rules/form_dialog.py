@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents.models.rules.form import Form, Understood
-from agents.models.rules.plan import cancelled
+from agents.models.rules.plan import cancelled, wants_help
 from agents.models.rules.replies import ask_help, joined, not_understood, small_talk, told
 from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.tool_dialog import hand_back, leave
-from agents.models.rules.types import FILL_FORM, HELP, Call, Move
+from agents.models.rules.types import FILL_FORM, Call, Move
 from prompts import table
 
 
@@ -63,7 +63,7 @@ def _speak_only(now: Situation, meant: Understood, asked: str | None, begun: boo
         return _go_on(now, remarks, asked, said_enough=bool(remarks))
     if now.undone:
         return _go_on(now, "", asked)
-    if HELP in now.tools and now.words.asks(now.heard):
+    if wants_help(now):
         return ask_help(now)
     if not asked:
         return _go_on(now, not_understood(now).text, asked, said_enough=True)

@@ -26,7 +26,7 @@ def understand(now: Situation) -> Plan:
     if asks and not is_wish and _answer(now, filler, plan, asks):
         return plan
     follow(now, filler, plan, matches)
-    if plan.empty and HELP in now.tools and now.words.asks(now.heard) and not _is_request(now):
+    if plan.empty and wants_help(now):
         plan.calls.append(Call(HELP, {"query": now.heard}))
     return plan
 
@@ -56,10 +56,11 @@ def cancelled(now: Situation) -> str | None:
     return None
 
 
-def _is_request(now: Situation) -> bool:
-    """Tell whether a question wants something to be done ("could you …?")."""
+def wants_help(now: Situation) -> bool:
+    """Tell whether the text is a question, and none that wants something to be done ("could you …?")."""
     stems = tuple(now.words.stems(now.heard))
-    return any(stems[: len(start)] == start for start in now.words.openings)
+    is_request = any(stems[: len(start)] == start for start in now.words.openings)
+    return HELP in now.tools and now.words.asks(now.heard) and not is_request
 
 
 def _answer(now: Situation, filler: Filler, plan: Plan, asks: dict[str, Any]) -> bool:

@@ -5,12 +5,12 @@ from typing import Any
 
 from agents.models.rules.arguments import NeedsChoice, NeedsListing, Plan
 from agents.models.rules.lists import choosers, readings
-from agents.models.rules.plan import cancelled, understand
+from agents.models.rules.plan import cancelled, understand, wants_help
 from agents.models.rules.replies import ask_help, joined, not_understood, small_talk, told
 from agents.models.rules.replies import examples as show_examples
 from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
-from agents.models.rules.types import HAND_BACK, HELP, PROTOCOL, Call, Move
+from agents.models.rules.types import HAND_BACK, PROTOCOL, Call, Move
 from agents.models.rules.values import WHEN
 
 PLAN = "plan_day"
@@ -105,7 +105,7 @@ def _at_a_loss(now: Situation, plan: Plan) -> Move:
         return Move(asking(slot, now.lang), notes={"asks": {"tool": PLAN, "slot": slot, "args": {}}})
     if plan.begun or now.begun:
         return Move(joined(sentence("greeted", now.lang), show_examples(now)))
-    if HELP in now.tools and now.words.asks(now.heard):
+    if wants_help(now):
         return ask_help(now)
     if asks := now.note("asks"):
         question = asking(asks["slot"], now.lang)

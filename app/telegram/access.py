@@ -35,6 +35,11 @@ class Access:
         """Whether nobody can talk to the bot yet."""
         return not self._allowed and not self._people
 
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody is answered."""
+        return self._allowed == "*"
+
     def admits(self, user: int) -> bool:
         """Tell whether somebody is answered."""
         return self._allowed == "*" or user in self._allowed or user in self._people

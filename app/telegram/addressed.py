@@ -4,7 +4,7 @@ from telegram import Chat, MaybeInaccessibleMessage, Message, MessageEntity, Use
 from telegram.constants import ChatType
 
 from app.slash_commands import offered
-from app.telegram.place import DOOR, PREFIX, Place, ThreadNames
+from app.telegram.place import ANONYMOUS, DOOR, PREFIX, Place, ThreadNames
 from prompts import languages
 
 
@@ -14,17 +14,29 @@ def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) 
     # Outside of topics Telegram gives this number to the answers to one message.
     is_topic = isinstance(message, Message) and message.is_topic_message
     topic = message.message_thread_id if isinstance(message, Message) and is_topic else None
-    thread, own = names.thread(message.chat.id, topic), f"{PREFIX}{user.id}"
+    behind = message.sender_chat if isinstance(message, Message) and is_anonymous(message) else None
+    own = anonymous_of(names, message.chat.id) if behind else f"{PREFIX}{user.id}"
+    thread = names.thread(message.chat.id, topic)
     return Place(
         chat=message.chat.id,
         message=message.message_id,
         user=None if thread == own else own,
         lang=_lang(user),
-        name="" if is_private else user.full_name,
+        name="" if is_private else (behind and behind.title) or user.full_name,
         topic=topic,
         thread=thread,
         prefix=names.prefix,
     )
+
+
+def is_anonymous(message: Message) -> bool:
+    """Tell whether an administrator wrote in the name of the group."""
+    return message.sender_chat is not None and message.sender_chat.id == message.chat.id
+
+
+def anonymous_of(names: ThreadNames, chat: int) -> str:
+    """Return the user who stands for the administrators of a group who write in its name."""
+    return f"{ANONYMOUS}{names.base(chat).removeprefix(names.prefix)}"
 
 
 def place_beside(chat: Chat, user: User, names: ThreadNames, message: int = 0) -> Place:

@@ -85,4 +85,5 @@ async def _hand(door: TelegramDoor, place: Place, name: str, text: str) -> None:
     except Gone:
         if not place.is_group:
             raise
-        await door.remark(place, "open_chat", link=f"https://t.me/{door.sender.bot_name}")
+        key = "nobody_alone" if place.is_anonymous else "open_chat"
+        await door.remark(place, key, link=f"https://t.me/{door.sender.bot_name}")

@@ -14,6 +14,7 @@ from agents.person import FORWARDED, Quoted
 from agents.questions.returned import PAGE, leads_to
 from app.slash_commands import COMMANDS, parse
 from app.telegram import edits, reactions, slash_commands
+from app.telegram.addressed import anonymous_of
 from app.telegram.answers import Answer, give
 from app.telegram.buttons import OF, Tap
 from app.telegram.door import TelegramDoor
@@ -118,10 +119,12 @@ class Dispatch:
             await self._close(stored)
 
     async def _tap(self, place: Place, query: CallbackQuery, stored: StoredUpdate) -> None:
-        if tap := Tap.read(query.data or ""):
+        tap = Tap.read(query.data or "")
+        data, _, asked = (query.data or "").partition(OF)
+        place = await self._on_behalf(place, tap.asked if tap else asked, query.from_user)
+        if tap:
             await take(self._door, place, query, tap, stored)
             return
-        data, _, asked = (query.data or "").partition(OF)
         if asked != place.owner and (asked or place.is_group):
             # In a group anybody can tap; a button of an older version does not say whose it is.
             self._beside(answer(query, sentence("telegram", "not_yours", await self._door.lang(place))), stored)
@@ -136,6 +139,15 @@ class Dispatch:
             await self._command(place, *call, stored)
         else:
             self._beside(settle(query), stored)
+
+    async def _on_behalf(self, place: Place, asked: str, user: User) -> Place:
+        """Return the place of who was asked, if those are the group's administrators and the user is one.
+
+        Nobody can tap anonymously.
+        """
+        is_theirs = place.is_group and asked == anonymous_of(self._door.names, place.chat)
+        may_answer = is_theirs and await self._door.rights.administers(place, user.id)
+        return replace(place, user=asked) if may_answer else place
 
     def tell(self, place: Place, key: str, stored: StoredUpdate, **variables: object) -> None:
         """Answer an update with a sentence of `telegram.toml`."""

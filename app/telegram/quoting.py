@@ -28,14 +28,29 @@ def quoted_in(message: Message, bot: User) -> list[Quoted]:
     answered, part = message.reply_to_message, message.quote
     text = part.text if part else (answered.text or answered.caption or "") if answered else ""
     if text:
-        writer = answered.from_user if answered else None
-        is_bots, is_own = writer == bot, writer is not None and writer == message.from_user
-        kind: QuotedKind = "answer_to_assistant" if is_bots else "answer_to_own" if is_own else "answer"
-        by = writer.full_name if writer and kind == "answer" else ""
+        kind = _kind_of_answer(message, answered, bot)
+        by = _writer(message, answered) if kind == "answer" else ""
         quoted.append(Quoted(kind=kind, by=by, text=text[:LONGEST], foreign=kind == "answer"))
     if answered and not attached:
         quoted += shown_in(answered)
     return quoted
+
+
+def _kind_of_answer(message: Message, answered: Message | None, bot: User) -> QuotedKind:
+    """Tell whose message is answered; of those that stand for a group or a channel nobody knows who wrote which."""
+    writer = answered.from_user if answered and not answered.sender_chat else None
+    if writer == bot:
+        return "answer_to_assistant"
+    return "answer_to_own" if writer is not None and writer == message.from_user else "answer"
+
+
+def _writer(message: Message, answered: Message | None) -> str:
+    """Return who wrote what is answered, which may stand in another chat."""
+    if answered is None:
+        return _author(message.external_reply.origin) if message.external_reply else ""
+    if answered.sender_chat:
+        return answered.sender_chat.title or ""
+    return answered.from_user.full_name if answered.from_user else ""
 
 
 def _author(origin: object) -> str:

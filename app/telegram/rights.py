@@ -25,10 +25,10 @@ class Rights:
 
     async def administers(self, place: Place, user: int | None = None) -> bool:
         """Tell whether a user, left out the one of the place, administers its group; in a private chat they do."""
-        user = user or chat_of(place.owner)
-        if not place.is_group or place.is_anonymous:
+        if not place.is_group or (user is None and place.is_anonymous):
             # Only administrators can write in the name of their group.
             return True
+        user = user or chat_of(place.owner)
         if user is None:
             return False
         chat, now = self._names.now(place.chat), time.monotonic()

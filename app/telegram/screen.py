@@ -15,7 +15,7 @@ from app.telegram.documents import send_document
 from app.telegram.draft import LiveAnswer
 from app.telegram.pages import LIMIT, Page, utf16_length
 from app.telegram.photos import send_photos
-from app.telegram.place import Place, chat_of
+from app.telegram.place import ANONYMOUS, Place, chat_of
 from app.telegram.receipts import PageReceipts, Receipts
 from app.telegram.sender import Gone, Keyboard, Sender
 from prompts import sentence
@@ -107,8 +107,9 @@ class ChatScreen:
                 raise Gone
             await self._sender.say(Place(own), text, is_markdown=False)
         except Gone:
-            name = self._sender.bot_name
-            await self._say(sentence("telegram", "open_chat", await self.lang(), link=f"https://t.me/{name}"))
+            key = "nobody_alone" if user.startswith(ANONYMOUS) else "open_chat"
+            link = f"https://t.me/{self._sender.bot_name}"
+            await self._say(sentence("telegram", key, await self.lang(), link=link))
 
     async def _draw(self, view: View) -> None:
         match view:

@@ -142,6 +142,9 @@ class Inbox(asyncio.Queue[object]):
         message = query.message if query else update.message or update.edited_message
         if message is None or user is None:
             return None
+        if isinstance(message, Message) and not query and message.is_automatic_forward:
+            # What the group's channel publishes is said to nobody here.
+            return None
         place = place_of(message, user, self._door.names)
         text = addressed(message, self._bot.bot) if isinstance(message, Message) and not query else None
         if (text is None and not query) or not self._is_admitted(place, message, user):
@@ -151,9 +154,12 @@ class Inbox(asyncio.Queue[object]):
     def _is_admitted(self, place: Place, message: object, user: User) -> bool:
         """Tell whether a writer is answered; who is not is told so once in a while, and nothing of it is kept."""
         if user.is_bot:
-            if isinstance(message, Message) and message.sender_chat:
-                # An administrator who hides behind the group is nobody in particular, and could be anybody.
-                self._once(place, message.sender_chat.id, "anonymous")
+            behind = message.sender_chat if isinstance(message, Message) else None
+            if place.is_anonymous and self._door.access.is_open:
+                return True
+            if behind:
+                # Who hides behind the group, or behind a channel, could be anybody.
+                self._once(place, behind.id, "anonymous")
             return False
         if self._door.access.admits(user.id):
             return True

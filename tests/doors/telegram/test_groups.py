@@ -186,15 +186,62 @@ async def test_a_reminder_in_a_group_says_whose_it_is(door: Open, world: BotApi)
     assert world.texts(ANN) == ["⏰ own"]
 
 
+ADMIN = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
+BEHIND = {"id": GROUP, "type": "supergroup", "title": "All"}
+CHANNEL = {"id": -100999, "type": "channel", "title": "News"}
+AS_CHANNEL = {"id": 136817688, "is_bot": True, "first_name": "Channel", "username": "Channel_Bot"}
+PUBLISHES = {"id": 777000, "is_bot": False, "first_name": "Telegram"}
+
+
+async def test_who_writes_for_the_group_speaks_for_its_administrators(
+    shop: Open, world: BotApi, script: Script
+) -> None:
+    """They are one person of the thread, by the group's name; any administrator may tap for them, and nobody else."""
+    world.chats.admins[GROUP] = [BOB]
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    async with shop() as one:
+        world.says(GROUP, "@sue_bot I want to return something", writer=ADMIN, sender_chat=BEHIND)
+        await settled(world, one, GROUP, 1)
+        assert "All writes this." in script.asked[0].messages[-1].text
+        world.taps(world.sent[0], "2. Red hat", user=ANN)
+        await world.until(lambda: toasts(world) == ["This question was put to somebody else."])
+        world.taps(world.sent[0], "2. Red hat", user=BOB)
+        assert (await settled(world, one, GROUP, 2))[1] == "Sent back."
+        lines = await one.assistant.history(f"telegram-{GROUP}", f"telegram-anonymous{GROUP}")
+    assert [line.text for line in lines if line.role == "user"] == ["I want to return something", "Red hat"]
+
+
+async def test_who_writes_for_the_group_may_do_what_concerns_all(door: Open, world: BotApi) -> None:
+    """Only administrators can; what is one person's alone is not told to nobody in particular."""
+    async with door(rules()) as one:
+        world.says(GROUP, "/new@sue_bot", writer=ADMIN, sender_chat=BEHIND)
+        await world.until(lambda: one.names.thread(GROUP) == f"telegram-{GROUP}~2")
+        assert "getChatMember" not in world.methods()
+        await settled(world, one, GROUP, 1)
+        world.says(GROUP, "@sue_bot show my list", writer=ADMIN, sender_chat=BEHIND)
+        assert "under your own name" in (await settled(world, one, GROUP, 3))[-2]
+
+
 async def test_an_anonymous_administrator_is_told_once(door: Open, world: BotApi) -> None:
-    """Nobody can tell who it is, so nothing of it reaches the assistant; other bots are not answered at all."""
-    admin = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
-    behind = {"id": GROUP, "type": "supergroup", "title": "All"}
-    async with door(Echo().models(ROLES)) as one:
+    """With a list of people nobody can tell whether it is one of them; other bots are not answered at all."""
+    async with door(Echo().models(ROLES), allowed=[ANN]) as one:
         for _ in range(3):
-            world.says(GROUP, "@sue_bot show my list", writer=admin, sender_chat=behind)
-        world.says(GROUP, "@sue_bot hello", writer={**admin, "id": 5, "username": "other_bot"})
+            world.says(GROUP, "@sue_bot show my list", writer=ADMIN, sender_chat=BEHIND)
+        world.says(GROUP, "@sue_bot hello", writer={**ADMIN, "id": 5, "username": "other_bot"})
         world.says(GROUP, "@sue_bot hello", user=ANN)
         texts = await settled(world, one, GROUP, 2)
         assert len(await one.assistant.history(f"telegram-{GROUP}")) == 2
     assert [text.startswith("I cannot tell who writes anonymously") for text in texts] == [True, False]
+
+
+async def test_a_channel_is_nobody(door: Open, world: BotApi, script: Script) -> None:
+    """A post of the linked channel is passed over; who writes as a channel is told why; a comment knows its post."""
+    script.add(supervisor=["It is news."])
+    async with door() as one:
+        post = world.says(GROUP, "News for @sue_bot", writer=PUBLISHES, sender_chat=CHANNEL, is_automatic_forward=True)
+        world.says(GROUP, "@sue_bot hello", writer=AS_CHANNEL, sender_chat=CHANNEL)
+        world.says(GROUP, "@sue_bot what is that?", user=ANN, answers=post)
+        texts = await settled(world, one, GROUP, 2)
+    assert sorted(text.startswith("I cannot tell who writes anonymously") for text in texts) == [False, True]
+    [asked] = script.asked
+    assert "This message answers one by News:\nNews for @sue_bot" in asked.messages[-1].text

@@ -52,7 +52,8 @@ async def reply(
     """Return the first sound reply of the models in `chain`.
 
     A broken reply is asked for again, up to 3 times in all and within `RETRIED_FOR` seconds; a provider's failure
-    (its client has retried by then, heeding Retry-After) passes on to the next model.
+    (its client has retried by then, heeding Retry-After) passes on to the next model. Until the first piece of a reply
+    all that takes the first model's `first_seconds` and `RETRIED_FOR` at most.
 
     Raises:
         ModelUnavailable: no model of the chain answered.
@@ -78,18 +79,21 @@ async def _first_sound(
 ) -> AIMessage:
     troubles: list[Trouble] = []
     causes: list[str] = []
+    begun = _now()
     for model in chain:
-        begun = time.perf_counter()
         for attempt in range(TRIES):
             if troubles:
                 listener.emit(Error(code="model_retry", text=""))
+                # What fails late must not be waited for anew.
+                left = max(RETRIED_FOR, chain[0].first_seconds - (_now() - begun))
+                model = replace(model, first_seconds=min(model.first_seconds, left))
             try:
                 return await ask(model, messages, tools, listener)
             except BrokenReply as broken:
                 LOG.warning("%s sent a broken reply (attempt %d): %s", model.name, attempt + 1, broken)
                 troubles.append("busy")
                 causes.append(f"{model.place}: the reply broke off ({cause_of(broken.__cause__ or broken)})")
-                if time.perf_counter() - begun > RETRIED_FOR:
+                if _now() - begun > RETRIED_FOR:
                     break
             except UselessReply as useless:
                 LOG.warning("%s: %s", model.name, useless)
@@ -106,6 +110,10 @@ async def _first_sound(
     # Of all troubles this is the one that the caller can do something about.
     trouble = "too_long" if "too_long" in troubles else troubles[-1]
     raise ModelUnavailable(trouble, chain[-1].name, "; ".join(dict.fromkeys(causes)))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def ask(

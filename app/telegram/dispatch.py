@@ -185,7 +185,7 @@ class Dispatch:
         if is_statistics:
             find = partial(statistics, self._door, self._bot.id, self._faults, place)
         elif name in ENDING:
-            await self._incoming.make_room(place)
+            await self._incoming.make_room(place, is_asked=name == "retry")
         if name == slash_commands.NEW and not place.is_group:
             # What is written after it is said in the new conversation, behind its greeting.
             place = await self._door.conversations.begin(place, argument, stored.id)

@@ -12,7 +12,7 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 from telegram.error import TelegramError
 
 from agents.events import Event
-from app.telegram.buttons import OF
+from app.telegram.buttons import OF, RETRY_COMMAND
 from app.telegram.pages import Page
 from app.telegram.place import Place
 from app.telegram.progress import Progress
@@ -80,12 +80,16 @@ class Draft:
 
 
 class GrowingMessage:
-    """The frames as one message that is edited, with a button to stop; until it is sent the bot is typing."""
+    """The frames as one message that is edited, with buttons; until it is sent the bot is typing.
 
-    def __init__(self, sender: Sender, to: Place, owner: str, receipts: Receipts) -> None:
+    The buttons stop the answer and, where it takes longer than usual (`is_slow`), begin it anew.
+    """
+
+    def __init__(self, sender: Sender, to: Place, owner: str, receipts: Receipts, *, is_slow: bool = False) -> None:
         self._sender, self._to, self._owner, self._receipts = sender, to, owner, receipts
-        self._begins = asyncio.get_running_loop().time() + GROWS_AFTER
+        self._begins = asyncio.get_running_loop().time() + (0 if is_slow else GROWS_AFTER)
         self.message = receipts.growing
+        self.is_slow = is_slow
 
     @property
     def every(self) -> float:
@@ -101,7 +105,11 @@ class GrowingMessage:
         """Send the message or edit it; before its time, let the bot type."""
         if asyncio.get_running_loop().time() < self._begins:
             return await self._sender.typing(self._to)
-        row = [InlineKeyboardButton(sentence("telegram", "stop", lang), callback_data=f"{STOP}{OF}{self._owner}")]
+        commands = {"stop": STOP, **({"retry": RETRY_COMMAND} if self.is_slow else {})}
+        row = [
+            InlineKeyboardButton(sentence("telegram", name, lang), callback_data=f"{command}{OF}{self._owner}")
+            for name, command in commands.items()
+        ]
         page = page if page.text else Page("…")
         shown = await self._sender.grow(self._to, self.message, page, InlineKeyboardMarkup([row]))
         self.message = shown or self.message
@@ -119,15 +127,12 @@ class LiveAnswer:
         self._progress, self._changed, self._drawing = Progress(), asyncio.Event(), asyncio.Lock()
         takes_drafts = sender.takes_drafts(to)
         self._frames: Frames = Draft(sender, to) if takes_drafts else GrowingMessage(sender, to, owner, receipts)
+        self.draft = self._frames.id if isinstance(self._frames, Draft) else None
+        """The number of the draft, if the answer is shown in one at first."""
         self._spoken = ""
         """The language of what the door says beside the answer, once it is known."""
         self._page: Page | None = None
         self._at = self._next = 0.0
-
-    @property
-    def draft(self) -> int | None:
-        """The number of the draft; None if the answer grows in a message."""
-        return self._frames.id if isinstance(self._frames, Draft) else None
 
     def note(self, event: Event) -> None:
         """Take the next event of the turn."""
@@ -169,6 +174,8 @@ class LiveAnswer:
                 return
             if self._at:
                 self._spoken = self._spoken or await self._lang()
+            if self._progress.is_slow:
+                self._offer_retry()
             page, now = self._progress.page(self._spoken), _now()
             if page == self._page and now - self._at < self._frames.lasts:
                 return
@@ -182,6 +189,13 @@ class LiveAnswer:
                 # It is tried again soon, with whatever there is to show by then.
                 self._next = now + AGAIN_AFTER
                 self._changed.set()
+
+    def _offer_retry(self) -> None:
+        """Show the answer in a message, since a draft has no button to try again."""
+        if isinstance(self._frames, GrowingMessage):
+            self._frames.is_slow = True
+        else:
+            self._frames = GrowingMessage(self._sender, self._to, self._owner, self._receipts, is_slow=True)
 
     def _fall_back(self) -> None:
         """Show the answer in a message if Telegram takes no drafts in this chat."""

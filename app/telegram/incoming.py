@@ -120,12 +120,13 @@ class Incoming:
             return 0.0
         return LONG_WINDOW if turn.source == FORWARDED or utf16_length(text) >= LONG else WINDOW
 
-    async def make_room(self, place: Place) -> None:
-        """End the answer that is being made to the same user, as the user wants it."""
+    async def make_room(self, place: Place, *, is_asked: bool = False) -> None:
+        """End the answer that is being made to the same user, as the user has set it; at once if that is asked for."""
         answer = self._door.answers.get(place.queue)
         if answer is None or answer.turn.owner != place.owner:
             return
-        busy = (await Preferences.of(self._door.assistant.memory.store, place.owner)).busy
+        preferences = await Preferences.of(self._door.assistant.memory.store, place.owner)
+        busy = "interrupt" if is_asked else preferences.busy
         if busy != "queue":
             answer.screen.is_followed = True
             self._door.chats.start(self._stop(answer, after_tools=busy == "steer"))

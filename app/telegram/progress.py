@@ -53,6 +53,11 @@ class Progress:
         """Whether there is something to show. After an answer nobody is told that one is being thought of."""
         return bool(self.text.strip() or self._steps or not self._is_answered)
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether there was nothing new for so long that the user is told."""
+        return _now() - self._news_at >= SLOW_AFTER
+
     def page(self, lang: str) -> Page:
         """Return the page: steps, then the text so far; without any, an empty one. Of a long text it has the end."""
         steps = self._lines(lang)
@@ -68,7 +73,7 @@ class Progress:
 
     def _lines(self, lang: str) -> str:
         lines = [f"{sign} {_title(tool, lang)}" for sign, tool in [*self._steps.values()][-MOST_STEPS:]]
-        if lang and _now() - self._news_at >= SLOW_AFTER:
+        if lang and self.is_slow:
             lines.append(sentence("telegram", "slow", lang))
         return "\n".join(lines)
 

@@ -29,6 +29,8 @@ class PacedBot:
         self.made: list[tuple[float, str, int, str]] = []
         """Time, kind, chat and text of what was taken."""
         self.refused: Counter[str] = Counter()
+        self.labels: list[str] = []
+        """What stands on the buttons of the message that had any."""
         os.environ.setdefault("PTB_TIMEDELTA", "true")
         self._limit, self._window, self._times = most, window, deque[float]()
 
@@ -48,6 +50,8 @@ class PacedBot:
     async def send_message(self, chat_id: int, text: str, **options: Any) -> Message:
         """Take a message."""
         self._take("message", chat_id, text)
+        if markup := options.get("reply_markup"):
+            self.labels = [button.text for row in markup.inline_keyboard for button in row]
         return cast(Message, type("Sent", (), {"message_id": len(self.made)}))
 
     async def send_message_draft(self, chat: int, draft: int, text: str | None, **options: Any) -> bool:

@@ -133,7 +133,7 @@ def test_tools_are_shown_at_work() -> None:
 
 
 def test_a_silence_is_told() -> None:
-    """After twenty silent seconds the draft says that it takes longer; Telegram's button to stop is below it."""
+    """After twenty silent seconds a message says that it takes longer, with buttons; the answer takes its place."""
     bot = PacedBot()
 
     async def talk() -> None:
@@ -141,10 +141,12 @@ def test_a_silence_is_told() -> None:
         await door.play(Place(ANN), Turn(thread=f"telegram-{ANN}", text="hi"))
 
     simulated(talk())
-    frames = [(round(at - bot.made[0][0]), text) for at, kind, _, text in bot.made if kind == "draft"]
-    assert frames[:2] == [(0, ""), (10, "")]
-    assert frames[2][0] == 20
-    assert frames[2][1].startswith("It takes longer than usual.")
+    shown = [(round(at - bot.made[0][0]), kind, text[:27]) for at, kind, _, text in bot.made]
+    told = "It takes longer than usual."
+    assert shown[:3] == [(0, "draft", ""), (10, "draft", ""), (20, "message", told)]
+    assert {kind for _, kind, _ in shown[3:-1]} == {"edit"}
+    assert shown[-1] == (50, "message", "At last.")
+    assert bot.labels == ["⏹ Stop", "🔁 Try again"]
 
 
 async def test_a_chat_without_drafts_gets_a_growing_message(
@@ -170,3 +172,23 @@ async def test_a_chat_without_drafts_gets_a_growing_message(
 def texts_are(world: BotApi, texts: list[str]) -> bool:
     """Tell whether the chat shows exactly these texts."""
     return world.texts(ANN) == texts
+
+
+async def test_a_slow_answer_can_be_begun_anew(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The button below the word that it takes longer stops the answer, and asks again; one answer is left."""
+    monkeypatch.setattr("app.telegram.progress.SLOW_AFTER", 0.1)
+    monkeypatch.setattr("app.telegram.draft.DRAFT_LASTS", 0.05)
+    script.delays["supervisor"] = 60
+    script.add(supervisor=["never finished", "Here I am."])
+    async with door() as one:
+        world.says(ANN, "hello")
+        assert (await world.until_sent(ANN, 1))[0].startswith("It takes longer")
+        assert labels(world.sent[0]) == [["⏹ Stop", "🔁 Try again"]]
+        script.delays.clear()
+        world.taps(world.sent[0], "🔁 Try again")
+        await world.until(partial(texts_are, world, ["Here I am."]))
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        lines = await one.assistant.history(f"telegram-{ANN}")
+    assert [line.text for line in lines if line.text] == ["hello", "hello", "Here I am."]

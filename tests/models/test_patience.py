@@ -1,0 +1,45 @@
+"""How long a user waits for a first word at most, whatever the models do: counted in simulated time."""
+
+import pytest
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from agents.errors import ModelUnavailable
+from agents.events import Event
+from agents.models import Model
+from agents.models.reply import Listener, reply
+from agents.models.script import Line, Script, ScriptModel
+from tests.support.simulated_time import now, simulated
+
+TIMEOUT, SHARED = 60.0, 25.0
+"""Seconds that a model may be silent, and that all tries after it have at least."""
+SILENT = 1e6
+BROKEN, REFUSED = TimeoutError("in mid-text"), ConnectionError("no such server")
+
+
+@pytest.mark.parametrize(
+    ("models", "tries", "seconds"),
+    [
+        pytest.param([(SILENT, "never")], 1, TIMEOUT, id="silent"),
+        pytest.param([(SILENT, "never"), (SILENT, "never")], 2, TIMEOUT + SHARED, id="silent, both"),
+        pytest.param([(0, REFUSED), (SILENT, "never")], 2, TIMEOUT, id="refused, then silent"),
+        pytest.param([(59, REFUSED), (SILENT, "never")], 2, 59 + SHARED, id="refused late, then silent"),
+        pytest.param([(0, BROKEN), (0, BROKEN)], 6, 0, id="always broken"),
+        pytest.param([(20, BROKEN), (20, BROKEN)], 3, 60, id="broken late, both"),
+        pytest.param([(50, BROKEN), (SILENT, "never")], 2, 50 + SHARED, id="broken late, then silent"),
+    ],
+)
+def test_all_tries_together_are_bounded(models: list[tuple[float, Line]], tries: int, seconds: float) -> None:
+    """However the tries of two models add up, the user is told within the time of one and what all tries share."""
+    scripts = [Script(queues={"supervisor": [line] * 3}, delays={"supervisor": delay}) for delay, line in models]
+    chain = [Model("m", ScriptModel(role="supervisor", script=script), first_seconds=TIMEOUT) for script in scripts]
+    events: list[Event] = []
+
+    async def ask() -> float:
+        begun = now()
+        with pytest.raises(ModelUnavailable):
+            await reply(chain, [SystemMessage("You."), HumanMessage("hi")], [], Listener("supervisor", events.append))
+        return now() - begun
+
+    assert simulated(ask()) == pytest.approx(seconds, abs=1)
+    assert seconds <= TIMEOUT + SHARED
+    assert sum(len(script.asked) for script in scripts) == tries

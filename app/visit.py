@@ -3,7 +3,8 @@
 import asyncio
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, TurnEnd
@@ -11,6 +12,7 @@ from agents.events.models import ModelEnd
 from agents.questions import CHOICE, mark
 from app.assistant import Assistant, Turn
 from app.assistant.closing import TERMINAL
+from app.assistant.file_reader import FileReader
 from app.assistant.storage_faults import STORAGE
 
 INTERRUPTED = 130
@@ -80,6 +82,10 @@ class Visit:
     is_shared: bool = False
     """Whether others read along."""
     is_open: bool = True
+    reader: FileReader | None = None
+    """Reads the files that go with a message; None where no file can."""
+    files: list[Path] = field(default_factory=list)
+    """The files that go with the next message."""
     speaker: str | None = None
     """The dialog in charge, as far as this visit has seen."""
     question: Interrupt | None = None

@@ -83,7 +83,8 @@ def _parser() -> argparse.ArgumentParser:
 
     _talking(command("chat", talk.chat, "talk; from a pipe, one message a line"))
     asking = command("ask", talk.ask, "play one turn")
-    asking.add_argument("text", metavar="TEXT", help="what to say; - reads it from standard input")
+    asking.add_argument("text", metavar="TEXT", nargs="?", default="", help="what to say; - reads standard input")
+    asking.add_argument("--file", action="append", default=[], help="a picture, recording or document to go with it")
     asking.add_argument("--message-id", help="the same id again does nothing twice")
     _talking(asking)
     answering = command("resume", talk.resume, "answer what a tool has asked")

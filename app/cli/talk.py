@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -16,10 +17,13 @@ from app.assistant.closing import TERMINAL
 from app.assistant.silence_clock import asking_after
 from app.cli.stdout import stdout
 from app.composition import open_assistant
+from app.composition.file_reader import make_file_reader
 from app.listing import answers
 from app.logs import log_on_stderr
 from app.sentences import say
 from app.settings import Settings
+from app.slash_commands.attached import file_at
+from app.terminal.attached_files import with_files
 from app.terminal.chunks import Chunks
 from app.terminal.door import TerminalDoor
 from app.terminal.repl import Repl
@@ -27,7 +31,7 @@ from app.terminal.screens import JsonLines, LiveMarkdown, PlainText
 from app.terminal.trace_tree import TraceTree
 from app.terminal.tty import incoming_lines
 from app.terminal.typed_history import Typed
-from app.visit import INTERRUPTED, WAITING, Screen, Visit
+from app.visit import FAILED, INTERRUPTED, WAITING, Screen, Visit
 
 RULES = "local:rules"
 CHUNKS = "chunks"
@@ -40,14 +44,24 @@ async def ask(options: Namespace, settings: Settings) -> int:
     """Play one turn and return the exit code.
 
     Raises:
-        UsageError: there is no text, or the message id was used for another text.
+        UsageError: there is no text, or no such file, or the message id was used for another text.
     """
-    text = await _text(options.text)
-    if not text.strip():
-        raise UsageError(say("no_text", options.lang or settings.app_lang))
+    text, lang = await _text(options.text), options.lang or settings.app_lang
+    paths = [_file(name, lang) for name in options.file]
+    if not text.strip() and not paths:
+        raise UsageError(say("no_text", lang))
     async with _open_visit(options, settings) as visit:
-        id = {"id": options.message_id} if options.message_id else {}
-        return await visit.play(visit.turn(text, **id))
+        turn = visit.turn(text, **({"id": options.message_id} if options.message_id else {}))
+        reading = await with_files(make_file_reader(settings, visit.assistant), turn, paths, lang)
+        for remark in reading.remarks:
+            Console(stderr=True, highlight=False).print(Text(clean(remark), "dim"), soft_wrap=True)
+        return await visit.play(reading.turn) if reading.turn else FAILED
+
+
+def _file(name: str, lang: str) -> Path:
+    if (path := file_at(name)) is None:
+        raise UsageError(say("no_file", lang, name=name))
+    return path
 
 
 async def resume(options: Namespace, settings: Settings) -> int:
@@ -87,6 +101,7 @@ async def chat(options: Namespace, settings: Settings) -> int:
                 return await _lines(_visit(assistant, options, _screen(options, lang)), is_new=not state)
             screen = LiveMarkdown(console, lang)
             visit = _visit(assistant, options, screen, log)
+            visit.reader = make_file_reader(settings, assistant)
             repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
             async with (
                 assistant.reminding(repl.ring, user=visit.owner),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from app.listing import columns
 from app.sentences import say
-from app.slash_commands import own_data, preferences, talk
+from app.slash_commands import attached, own_data, preferences, talk
 from app.slash_commands.command import Command, Scope, no_picks
 from app.visit import Visit
 
@@ -106,6 +106,7 @@ COMMANDS: Mapping[str, Command] = {
             choices=own_data.anything_kept,
         ),
         Command("stats", _stats, doors=("telegram",), scopes=("operator",), is_at_once=True),
+        Command("attach", attached.attach, doors=("repl",)),
         Command("trace", _trace, doors=("repl",)),
         Command("quit", _quit, doors=("repl",)),
     )

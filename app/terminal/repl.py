@@ -23,6 +23,7 @@ from app.assistant.reminder_clock import Ring
 from app.assistant.silence_clock import Nudge
 from app.sentences import say
 from app.signals import on_signal
+from app.terminal.attached_files import with_files
 from app.terminal.completion import Answers
 from app.terminal.prompt_line import CommandCompleter, input_line
 from app.terminal.screens import LiveMarkdown
@@ -142,8 +143,17 @@ class Repl:
             self._console.print(Text(f"{clean(answer)}\n"))
 
     async def _play(self, text: str | None) -> None:
+        visit, turn = self._visit, self._visit.turn(text)
         with silent_keys(sys.stdin):
-            await self._visit.play(self._visit.turn(text))
+            if visit.files and visit.reader and text is not None:
+                reading = await with_files(visit.reader, turn, visit.files, self.lang)
+                visit.files.clear()
+                for remark in reading.remarks:
+                    self._remark(remark)
+                if reading.turn is None:
+                    return
+                turn = reading.turn
+            await visit.play(turn)
 
     def _toolbar(self) -> str:
         if time.monotonic() - self._interrupted_at < TWICE_WITHIN:

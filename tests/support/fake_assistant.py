@@ -37,6 +37,8 @@ class StandInForgetting:
 class StandIn:
     """Play one list of events a turn; `pace` is the wait before each, in seconds."""
 
+    reads = sees = True
+
     def __init__(self, *turns: Sequence[Event], lines: Sequence[TranscriptLine] = (), pace: float = 0.0) -> None:
         self.heard: list[Turn] = []
         self.lines = list(lines)

@@ -1,5 +1,6 @@
 """The commands of the talk itself: begin, stop, go on, try again, take back, change the conversation."""
 
+import json
 from collections.abc import Mapping
 
 from agents.person import ASR
@@ -72,12 +73,13 @@ async def retry(visit: Visit, argument: str, lang: str) -> str:
     last = await visit.assistant.last_message(visit.thread, visit.owner)
     if last is None or (last.source == "command" and last.text and last.status != "failed"):
         return say("reply.nothing_to_retry", lang)
+    quoted = json.loads(last.quoted or "[]")
     if last.status == "failed":
         # Under its own id it goes on where it failed, and does nothing twice.
-        turn = visit.turn(last.text, source=last.source, id=last.message_id)
+        turn = visit.turn(last.text, source=last.source, id=last.message_id, quoted=quoted)
     else:
         spoken_or_typed = last.source if last.source == ASR else "message"
-        turn = visit.turn(last.text, source=spoken_or_typed if last.text else "command")
+        turn = visit.turn(last.text, source=spoken_or_typed if last.text else "command", quoted=quoted)
     await visit.play(turn)
     return ""
 

@@ -1,6 +1,5 @@
 """Slash commands in a Telegram chat: those of the one registry, and buttons that confirm and choose."""
 
-import json
 from collections.abc import Callable, Mapping
 
 from agents.events import Event
@@ -38,8 +37,7 @@ class CommandDoor:
         # A message that failed is played again under its own id.
         failed = await self._door.assistant.memory.transcript.entry(turn.thread, turn.id)
         id = failed.message_id if failed else ""
-        quoted = json.loads((failed and failed.quoted) or "[]")
-        own = self._place.turn(turn.text, id=id, lang=self._lang, source=turn.source, quoted=quoted)
+        own = self._place.turn(turn.text, id=id, lang=self._lang, source=turn.source, quoted=turn.quoted)
         await self._door.assistant.receive(own, [self._stored.id])
         await self._door.play(self._place, own)
         return True

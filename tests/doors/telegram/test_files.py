@@ -281,7 +281,7 @@ async def test_files_outlive_a_restart(
 
 
 async def test_a_failed_answer_is_tried_again_with_its_picture(door: Open, world: BotApi, sees: Script) -> None:
-    """The button to try again fetches the picture anew."""
+    """The button to try again fetches the picture anew, and so does the command after an answer."""
     sees.add(supervisor=[RuntimeError("broken")])
     async with door():
         world.says(ANN, photo=photo(world))
@@ -289,4 +289,8 @@ async def test_a_failed_answer_is_tried_again_with_its_picture(door: Open, world
         sees.add(supervisor=["A hat."])
         world.taps(world.sent[0], "🔁 Try again")
         assert (await world.until_sent(ANN, 2))[1] == "A hat."
+        assert pictures(sees) == [base64(JPEG)]
+        sees.add(supervisor=["A red hat."])
+        world.says(ANN, "/retry")
+        assert (await world.until_sent(ANN, 3))[2] == "A red hat."
     assert pictures(sees) == [base64(JPEG)]

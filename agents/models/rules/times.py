@@ -35,8 +35,9 @@ def time_in(raw: str, words: Vocabulary) -> str | None:
     """Return words that name a time or a change of time and nothing else, as tools understand them."""
     if period(raw, words.lang, _SOME_DAY, ZoneInfo("UTC")) is not None:
         return raw.strip(" ,.;:!?")
-    for form in ("{}", *words.phrases("times")):
-        phrase = form.format(raw.strip(" ,.;:!?"))
+    plain = raw.strip(" ,.;:!?")
+    for form in ("{}",) if pieces_in(plain, words.lang) else ("{}", *words.phrases("times")):
+        phrase = form.format(plain)
         reading = read(phrase, words.lang)
         if reading and not reading.rest and ("shift" in reading.pieces or _names_a_moment(reading)):
             return phrase

@@ -220,6 +220,8 @@ def _is_name(text: str, words: RulesVocabulary) -> bool:
 def _is_sentence(text: str, words: RulesVocabulary) -> bool:
     """Tell whether a text has a pronoun, an auxiliary, a negation or the like; what stands in quotes does not count."""
     tokens = [*words_of(QUOTED.sub(" ", plain(text)))]
+    # "Do the laundry" is something to do.
+    tokens = tokens[1:] if _words("answers.chores", words).intersection(tokens[:1]) else tokens
     tokens += [part for token in tokens for part in token.split("-")]
     return not {*_words("answers.sentence", words), *words.table["contractions"]}.isdisjoint(tokens)
 

@@ -60,7 +60,7 @@ async def dunstctl(*words: str) -> str:
 async def until_displayed(count: int) -> None:
     """Wait until so many notifications are on the screen."""
     async with asyncio.timeout(60):
-        while await dunstctl("count", "displayed") != str(count):
+        while await dunstctl("count", "displayed") != str(count):  # noqa: ASYNC110  # dunst is another process
             await asyncio.sleep(0.05)
 
 

@@ -78,6 +78,19 @@ async def test_anothers_words_are_foreign(door: Open, world: BotApi, script: Scr
     assert values["foreign"]
 
 
+async def test_a_quote_from_another_chat(door: Open, world: BotApi, script: Script) -> None:
+    """Of a message that stands elsewhere the part that was marked is told, and who wrote it."""
+    script.add(supervisor=["Answer."])
+    async with door():
+        elsewhere: dict[str, Any] = {
+            "external_reply": {"origin": STRANGER},
+            "quote": {"text": "bread, delete all", "position": 0},
+        }
+        world.says(ANN, "what does she want?", **elsewhere)
+        await world.until_sent(ANN, 1)
+    assert "answers one by Zoe:\nbread, delete all" in heard(script)
+
+
 async def test_what_is_referred_to_outlives_a_restart(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,8 @@ from app.assistant import Assistant, Turn
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
+SECONDS = 180.0
+"""Seconds for all files of a message."""
 AT_ONCE = 2
 """Documents that are read at the same time."""
 ECHOED = 500
@@ -89,13 +91,21 @@ class FileReader:
         if not any(part["kind"] in UNUSED for part in turn.quoted):
             return Reading(turn, ())
         parts = _Parts()
+        until = asyncio.get_running_loop().time() + SECONDS
         for part in turn.quoted:
             try:
-                await self._take(part, parts, fetch, lang)
+                await self._take_until(until, part, parts, fetch, lang)
             except NotFetched as failure:
                 parts.failures.append(phrase(str(failure), lang, name=part["by"]))
                 parts.quoted.append(Quoted(kind="caption", by="", text=part["kind"], foreign=False))
         return self._put_together(turn, parts, lang)
+
+    async def _take_until(self, until: float, part: Quoted, parts: _Parts, fetch: Fetch, lang: str) -> None:
+        try:
+            async with asyncio.timeout_at(until):
+                await self._take(part, parts, fetch, lang)
+        except TimeoutError:
+            raise NotFetched("file_lost") from None
 
     async def _take(self, part: Quoted, parts: _Parts, fetch: Fetch, lang: str) -> None:
         """Add what a part of the message holds.

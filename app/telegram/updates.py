@@ -5,6 +5,7 @@ import json
 import logging
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -35,6 +36,8 @@ WANTED = (
     STOPPED,
 )
 REFUSE_EVERY = 3600.0
+ALBUMS = 100
+"""Albums that are remembered."""
 
 
 class Inbox(asyncio.Queue[object]):
@@ -48,6 +51,8 @@ class Inbox(asyncio.Queue[object]):
         self._in_hand: set[int] = set()
         """The rows that this process has taken up."""
         self._refused: dict[int, float] = {}
+        self._albums: deque[tuple[int, str]] = deque(maxlen=ALBUMS)
+        """Albums of which a part is for the bot, by chat: only one part has the caption."""
 
     async def put(self, item: object) -> None:
         """Take an update in, once.
@@ -146,10 +151,21 @@ class Inbox(asyncio.Queue[object]):
             # What the group's channel publishes is said to nobody here.
             return None
         place = place_of(message, user, self._door.names)
-        text = addressed(message, self._bot.bot) if isinstance(message, Message) and not query else None
+        text = self._addressed(message) if isinstance(message, Message) and not query else None
         if (text is None and not query) or not self._is_admitted(place, message, user):
             return None
         return place, text
+
+    def _addressed(self, message: Message) -> str | None:
+        """Return the text that is addressed to the bot; the parts of an album go with the one that has the caption."""
+        text, album = addressed(message, self._bot.bot), message.media_group_id
+        if album is None:
+            return text
+        if text is not None:
+            self._albums.append((message.chat.id, album))
+        elif (message.chat.id, album) in self._albums:
+            return message.caption or ""
+        return text
 
     def _is_admitted(self, place: Place, message: object, user: User) -> bool:
         """Tell whether a writer is answered; who is not is told so once in a while, and nothing of it is kept."""

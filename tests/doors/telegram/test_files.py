@@ -72,6 +72,33 @@ async def test_an_album_is_one_turn(door: Open, world: BotApi, sees: Script, mon
         assert await one.assistant.memory.updates.open("telegram 1234567") == []
 
 
+async def test_an_album_in_a_group(door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parts go with the one whose caption calls the bot; an album that calls nobody is left alone."""
+    monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.1)
+    sees.add(supervisor=["Two hats."])
+    other = JPEG + b"!"
+    async with door() as one:
+        world.says(GROUP, photo=photo(world), media_group_id="6", user=BOB)
+        world.says(GROUP, photo=photo(world), media_group_id="7", user=ANN, caption="@sue_bot what are these?")
+        world.says(GROUP, photo=photo(world, other), media_group_id="7", user=ANN)
+        assert await world.until_sent(GROUP, 1) == ["Two hats."]
+        await world.until(lambda: not one.chats.is_busy(GROUP))
+    assert pictures(sees) == [base64(JPEG), base64(other)]
+    assert len(sees.asked) == 1
+
+
+async def test_files_that_take_too_long(
+    door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that does not come ends in a friendly word, and what was said is answered."""
+    monkeypatch.setattr("app.assistant.file_reader.SECONDS", 0.0)
+    sees.add(supervisor=["Yes."])
+    async with door():
+        world.says(ANN, photo=photo(world), caption="Is it red?")
+        words = "ℹ️ I could not get the file. Please send it again. I go by your words."
+        assert await world.until_sent(ANN, 2) == [words, "Yes."]
+
+
 async def test_a_picture_that_somebody_answers(door: Open, world: BotApi, sees: Script) -> None:
     """In a group a picture is seen when somebody asks the bot about it; it counts as text from outside."""
     sees.add(supervisor=["A hat."])

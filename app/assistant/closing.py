@@ -26,6 +26,8 @@ FAILURE = "llm failure"
 """The source of an apology, in the transcript."""
 TERMINAL = "terminal"
 """The device of a visit on the command line. Its user runs the application, and is told why a model failed."""
+OF_SETTINGS = ("key_refused", "unavailable")
+"""The codes of failures that only whoever runs the application can mend."""
 LOG = logging.getLogger(__name__)
 
 
@@ -82,16 +84,17 @@ class Closing:
 
     async def _failed(self, run: Run, entry: InboxEntry, failure: Exception) -> Error:
         """Apologise; the thread stays usable, and the same message id tries again from where it failed."""
-        cause = ""
+        cause, is_operator = "", run.context.device == TERMINAL
         if isinstance(failure, ModelUnavailable):
             code: str = failure.trouble
-            cause = failure.cause if run.context.device == TERMINAL else ""
+            cause = failure.cause if is_operator else ""
             LOG.warning("thread %s: %s", entry.thread, failure)
         else:
             code = "loop" if isinstance(failure, GraphRecursionError) else "internal"
             LOG.error("thread %s: turn failed", entry.thread, exc_info=failure)
         lang = run.state.get("lang") or self.lang
-        text = phrase(f"sorry_{code}", lang)
+        # Names of settings say nothing to people who cannot change them.
+        text = phrase("sorry_settings" if code in OF_SETTINGS and not is_operator else f"sorry_{code}", lang)
         error = Error(code=code, text=f"{text} ({phrase('model_cause', lang, cause=cause)})" if cause else text)
         run.recording.note(error)
         await self._store(run, entry, "failed", error)

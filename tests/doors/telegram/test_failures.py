@@ -5,7 +5,8 @@ import logging
 
 import pytest
 
-from agents.errors import ConfigError
+from agents.errors import ConfigError, ModelUnavailable
+from agents.models.script import Script
 from app.telegram import retries
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, Echo, Open
@@ -79,3 +80,15 @@ async def test_the_token_is_never_logged(
     assert TOKEN not in caplog.text + str(refused.value)
     assert refused.value.__suppress_context__
     assert "secret" not in caplog.text
+
+
+async def test_people_are_told_no_names_of_settings(door: Open, world: BotApi, script: Script) -> None:
+    """A refused key is the operator's to mend; the user hears so, with a button to try again once it is."""
+    script.add(supervisor=[ModelUnavailable("key_refused", "openai:gpt", "401"), "Here I am."])
+    async with door():
+        world.says(ANN, "hello")
+        [text] = await world.until_sent(ANN, 1)
+        assert "whoever runs me" in text
+        assert "_" not in text
+        world.taps(world.sent[0], "🔁 Try again")
+        assert (await world.until_sent(ANN, 2))[1] == "Here I am."

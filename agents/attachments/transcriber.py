@@ -28,6 +28,8 @@ _BEGINNINGS = (
     (8, b"WAVE", "wav"),
     (4, b"ftyp", "m4a"),
 )
+_STILLS = (b"hei", b"hev", b"mif", b"msf", b"avi")
+"""How the names of pictures begin that are packed like recordings."""
 
 
 class NotHeard(Exception):
@@ -104,6 +106,8 @@ class _Passing(NotHeard):
 
 def kind_of(recording: bytes) -> str | None:
     """Return how names of such recordings end, by the first bytes; None for data that is no recording."""
+    if recording[4:8] == b"ftyp" and recording[8:11] in _STILLS:
+        return None
     return next((kind for at, mark, kind in _BEGINNINGS if recording[at : at + len(mark)] == mark), None)
 
 

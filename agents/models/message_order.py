@@ -8,11 +8,9 @@ Nothing is lost on the way, and a history that only grows gives a prompt that on
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.messages.content import TextContentBlock
 
 from agents.models.context_block import context_block, undelimited
 from agents.models.signed_thoughts import with_thoughts
@@ -47,16 +45,6 @@ def in_order(messages: Sequence[AnyMessage], model: str = "") -> list[AnyMessage
         else:
             prompt.append(message)
     return prompt if len(prompt) > 1 else [*prompt, HumanMessage(phrase("filler_user", lang))]
-
-
-def with_pictures(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the messages with the pictures of this turn behind the words that they stand beside."""
-    return [_with_pictures(message) if notes_of(message).get("pictures") else message for message in messages]
-
-
-def _with_pictures(message: AnyMessage) -> AnyMessage:
-    blocks: list[Mapping[str, Any]] = [TextContentBlock(type="text", text=message.text)] if message.text else []
-    return message.model_copy(update={"content": [*blocks, *notes_of(message)["pictures"]]})
 
 
 def _delimited(messages: Sequence[AnyMessage], custom: str | None) -> Iterable[AnyMessage]:

@@ -15,7 +15,8 @@ from agents.events.models import ModelEnd, ModelStart, ModelThinking, Replied
 from agents.models import RETRIED_FOR, Model
 from agents.models.caching import cache_key
 from agents.models.failures import broke, cause_of, diagnose, is_failure
-from agents.models.message_order import in_order, with_pictures
+from agents.models.message_order import in_order
+from agents.models.pictures import may_be_refused, with_pictures, without_pictures
 from agents.models.streamed_reply import StreamedReply
 
 TRIES = 3
@@ -106,7 +107,9 @@ async def _first_sound(
                 causes.append(f"{model.place}: {cause_of(failure)}")
                 LOG.warning("%s (%s)", causes[-1], type(failure).__name__)
                 troubles.append(diagnose(failure))
-                break
+                if not (model.sees and may_be_refused(messages, failure)):
+                    break
+                messages = without_pictures(messages)
     # Of all troubles this is the one that the caller can do something about.
     trouble = "too_long" if "too_long" in troubles else troubles[-1]
     raise ModelUnavailable(trouble, chain[-1].name, "; ".join(dict.fromkeys(causes)))

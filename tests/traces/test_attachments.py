@@ -9,13 +9,15 @@ from langchain_core.messages.content import ImageContentBlock
 
 from agents.attachments import Contents
 from agents.attachments.pictures import LARGEST, picture
+from agents.errors import ModelUnavailable
+from agents.events import Error, Event
 from agents.models.reply import Listener, reply
 from agents.models.script import Asked, Call
 from agents.notes import notes
 from agents.person import Quoted
 from tests.conftest import Chat
 from tests.support.endpoint_talk import endpoint_model
-from tests.support.odd_provider import Provider, words
+from tests.support.odd_provider import Provider, refuse, words
 from tests.support.scripted_assistant import values
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"the picture of a hat" * 20
@@ -95,6 +97,30 @@ async def test_a_picture_on_the_wire(sees: bool) -> None:
         return
     assert content[0] == {"type": "text", "text": "What is this?\n\nAnd?"}
     assert content[1]["image_url"]["url"] == f"data:image/png;base64,{SHOWN['base64']}"
+
+
+async def test_a_picture_that_a_server_refuses() -> None:
+    """It is asked again without: a broken picture, or a model that sees none after all, spoils no answer."""
+    message = HumanMessage("What is this?", additional_kwargs=notes(pictures=[SHOWN]))
+    events: list[Event] = []
+    async with Provider.open(refuse(400, {"message": "Invalid image."}), words("I cannot see it.")) as server:
+        model = replace(endpoint_model(server.url), images=True)
+        answer = await reply([model], [SystemMessage("You are kind."), message], [], Listener("x", events.append))
+    assert answer.text == "I cannot see it."
+    shown, blind = (body["messages"][-1]["content"] for body in server.bodies)
+    assert shown[1]["type"] == "image_url"
+    assert blind.endswith("a file that you cannot see (photo).\n</context>\n\nWhat is this?")
+    assert [event.code for event in events if isinstance(event, Error)] == ["model_retry"]
+
+
+async def test_a_server_that_refuses_all_is_asked_twice() -> None:
+    """What is wrong is not the picture."""
+    message = HumanMessage("What is this?", additional_kwargs=notes(pictures=[SHOWN]))
+    async with Provider.open(refuse(400, {"message": "No."})) as server:
+        model = replace(endpoint_model(server.url), images=True)
+        with pytest.raises(ModelUnavailable):
+            await reply([model], [SystemMessage("x"), message], [], Listener("x", lambda _: None))
+    assert len(server.bodies) == 2
 
 
 @pytest.mark.parametrize(

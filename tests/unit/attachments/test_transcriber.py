@@ -56,7 +56,7 @@ async def test_what_is_no_text(answer: Answer, tries: int, monkeypatch: pytest.M
     assert len(service.asked) == tries
 
 
-@pytest.mark.parametrize("recording", [b"", b"%PDF-1.7", b"OggS" + bytes(20_000_001)])
+@pytest.mark.parametrize("recording", [b"", b"%PDF-1.7", b"\0\0\0\x18ftypheic", b"OggS" + bytes(20_000_001)])
 async def test_what_is_no_recording_is_not_sent(recording: bytes) -> None:
     """The first bytes say what it is, whatever it is called; a large one is not sent either."""
     async with Service.open(Answer({"text": "x"})) as service:

@@ -109,6 +109,8 @@ class Notes(TypedDict, total=False):
     """On an offer of tools: the names of the tools whose cards it shows."""
     served: str
     """On an answer that a tool gave without a model: the tool's name."""
+    told: str
+    """On a message that answers nothing: its source, "unasked" or "silence". What was asked before stays open."""
     trouble: str
     """On the result of a failed call: what went wrong ("unknown", "arguments", "failed", "refused")."""
     rescued: str

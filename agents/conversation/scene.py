@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from agents.citations import uncited
+from agents.notes import notes_of
 from agents.scene import Scene
 from agents.speaker import Speaker, Speakers
 from agents.state import State, form_of, messages_of
@@ -30,7 +31,9 @@ class Scenes:
         if key not in self._settings:
             self._settings[key] = self._setting(dialog, state["lang"])
         form = form_of(state, dialog.name)
+        # What was told in between is no reply: the user still answers what was asked before.
         spoken = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
+        spoken = [message for message in spoken if "told" not in notes_of(message)]
         last = next((place for place in range(len(spoken) - 1, -1, -1) if spoken[place].type == "ai"), None)
         return replace(
             self._settings[key],

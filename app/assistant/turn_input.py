@@ -16,6 +16,7 @@ from agents.conversation.persons import BLANK
 from agents.history import dangling, set_before
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.people import TOLD
+from agents.notes import notes
 from agents.person import Heard
 from agents.state import SUPERVISOR, State
 from agents.talk import TalkUpdate
@@ -88,7 +89,10 @@ def _caught_up(
     for name in dict.fromkeys((SUPERVISOR, holder)):
         messages = talks.get(name, {}).get("messages", [])
         ids = {message.id for message in messages}
-        additions: list[AnyMessage] = [AIMessage(line.text, id=line.message_id) for line in unasked]
+        additions: list[AnyMessage] = [
+            AIMessage(line.text, id=line.message_id, additional_kwargs=notes(told=line.metadata["source"]))
+            for line in unasked
+        ]
         additions = [message for message in additions if message.id not in ids]
         heard: list[AnyMessage] = [unheard] if unheard and name == holder else []
         if additions and dangling(messages):

@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from agents.events import Message
 from agents.memory.inbox import InboxEntry
 from agents.memory.people import SILENCE
 from agents.memory.preferences import Preferences
@@ -16,6 +18,8 @@ from agents.models.script import Call
 from agents.speaker import Silence
 from app.assistant import Assistant, Turn
 from app.assistant.silence_clock import Nudge, SilenceClock
+from app.composition import open_assistant
+from app.settings import Settings
 from app.short_term_memory import contents
 from tests.conftest import Chat
 
@@ -176,3 +180,34 @@ async def test_a_dialog_says_it_for_itself(chat: Chat) -> None:
     await chat.says("Plan my week, would you")
     async with watching(chat) as watch:
         assert len(await watch.after(61)) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "lang", "begin", "answer", "noted"),
+    [
+        ("silence", "en", "let's get acquainted", "I'm a nurse", "Noted: experience – nurse."),
+        ("unasked", "ru", "давай познакомимся", "я медсестра", "Записано: опыт — медсестра."),
+    ],
+)
+async def test_what_was_asked_before_stays_open(
+    tmp_path: Path, source: str, lang: str, begin: str, answer: str, noted: str
+) -> None:
+    """Neither this question nor a reminder takes the place of what a dialog has asked, without a key either."""
+    settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path}/talk.db", app_lang=lang)
+    async with open_assistant(settings) as assistant:
+        _ = [event async for event in assistant.play(Turn(thread="ann", text=begin))]
+        await assistant.tell("ann", "…?", "told", "ann", source=source)
+        events = [event async for event in assistant.play(Turn(thread="ann", text=answer))]
+    assert any(isinstance(event, Message) and event.text.startswith(noted) for event in events)
+
+
+async def test_observers_judge_by_what_was_asked(quiet: Chat) -> None:
+    """To an observer the dialog's last words are its own, not the question to a silent user."""
+    quiet.expects(supervisor=[PLAN], planner=["What shall I put down?", "Noted."], observer=["stay"])
+    await quiet.says("Plan my week, would you")
+    async with watching(quiet) as watch:
+        assert len(await watch.after(61)) == 1
+    await quiet.says("My work and my profile come first")
+    [observer] = [asked for asked in quiet.script.asked if asked.role == "observer"]
+    assert "What shall I put down?" in observer.prefix
+    assert "still there" not in observer.prefix

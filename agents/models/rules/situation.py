@@ -163,7 +163,7 @@ def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]
     """Read a prompt; without a scene it is a plain conversation with a supervisor that has these tools."""
     scenes = [m.additional_kwargs["scene"] for m in messages if "scene" in m.additional_kwargs]
     inner = messages[1:] if messages and isinstance(messages[0], SystemMessage) else messages
-    spoken = [message for message in inner if not {"scene", "cards"} & message.additional_kwargs.keys()]
+    spoken = [message for message in inner if not {"scene", "cards", "told"} & message.additional_kwargs.keys()]
     scene = scenes[-1] if scenes else {}
     offered = [*tools, *scene.get("shelf", ())]
     return Situation(scene, spoken, {tool["function"]["name"]: parameters(tool["function"]) for tool in offered})

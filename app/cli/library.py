@@ -57,8 +57,8 @@ async def viewer(options: Namespace, settings: Settings) -> int:
     user, profile, age = options.user_id, options.profile, options.age
     async with open_memory(settings.database_url) as memory:
         await memory.media.set_viewer(user, options.device or "", profile, age)
-    limit = say("library.limit", settings.app_lang, age=age) if age is not None else ""
-    line = say("library.viewer", settings.app_lang, user=user, profile=profile, limit=limit)
+    key = "library.viewer" if age is None else "library.viewer_limited"
+    line = say(key, settings.app_lang, user=user, profile=profile, age=age)
     return print_result(options, {"user": user, "device": options.device, "profile": profile, "age": age}, [line])
 
 

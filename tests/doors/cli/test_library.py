@@ -1,0 +1,77 @@
+"""`library`: the operator sees what there is to play, and gives people their profiles and limits."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli import command_line
+from tests.doors.cli.conftest import Captured
+
+
+@pytest.fixture(autouse=True)
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh database, and no media folder."""
+    path = tmp_path / "dialogs.db"
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
+    return path
+
+
+def run(capsys: Captured, *arguments: str) -> Any:
+    """Run a command that succeeds; return what it prints as JSON."""
+    assert command_line.main(["library", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_folder_is_listed(capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each title has its file; one whose file is gone says so; without a folder it is the catalogue."""
+    assert len(run(capsys)) == len(run(capsys, "list")) == 17
+    folder = tmp_path / "films"
+    folder.mkdir()
+    monkeypatch.setenv("MEDIA_FOLDER", str(folder))
+    assert run(capsys) == []
+
+    (folder / "Nosferatu (1922).mkv").touch()
+    (folder / "Metropolis (1927).toml").write_text("rating = 8.3")
+    listed = {row["name"]: (row["year"], row["playable"], row["file"]) for row in run(capsys)}
+    file = str(folder / "Nosferatu (1922).mkv")
+    assert listed == {"Nosferatu": (1922, True, file), "Metropolis": (1927, False, "")}
+    assert command_line.main(["library"]) == 0
+    assert "film · Metropolis · 1927 · no file\n" in capsys.readouterr().out
+
+
+def test_people_get_profiles_and_limits(capsys: Captured) -> None:
+    """A profile may be shared; a limit is one user's own; the last word counts."""
+    run(capsys, "viewer", "12345", "family")
+    run(capsys, "viewer", "tim", "family", "--age", "6")
+    run(capsys, "viewer", "tim", "family", "--age", "12")
+    assert run(capsys, "viewers") == [
+        {"user": "12345", "device": "", "profile": "family", "age": None},
+        {"user": "tim", "device": "", "profile": "family", "age": 12},
+    ]
+    assert command_line.main(["library", "viewer", "tim", "family", "--age", "16"]) == 0
+    assert capsys.readouterr().out == "tim has the profile family now, with nothing for people older than 16.\n"
+    run(capsys, "no-viewer", "tim")
+    assert [row["user"] for row in run(capsys, "viewers")] == ["12345"]
+
+
+@pytest.mark.parametrize(("arguments", "reason"), [
+    (["no-viewer", "eve"], "'eve' has no profile"),
+    (["viewer", "eve"], "the following arguments are required: PROFILE"),
+])  # fmt: skip
+def test_what_cannot_be_done_is_one_line(capsys: Captured, arguments: list[str], reason: str) -> None:
+    """Exit code 2, and the reason."""
+    try:
+        code = command_line.main(["library", *arguments])
+    except SystemExit as exit:
+        code = int(str(exit.code))
+    assert code == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_a_folder_that_is_none_stops_the_start(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The setting is named."""
+    monkeypatch.setenv("MEDIA_FOLDER", "/nowhere/films")
+    assert command_line.main(["ask", "hello"]) == 2
+    assert "MEDIA_FOLDER: there is no folder /nowhere/films" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """The entry for every door: `Assistant.play` takes a user message through the graph, once."""
 
+import copy
 import json
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -14,10 +15,12 @@ from agents.conversation.persons import name_of, seen_by
 from agents.conversation.prompt import Prompting
 from agents.errors import UsageError
 from agents.events import Error, Event, Forgetting, Interrupt, Message, TurnEnd, TurnStart
+from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, now_ms
 from agents.memory.people import TO, UNASKED, lines_of
 from agents.memory.preferences import Preferences
 from agents.memory.typed_file import TypedFile
+from agents.models import Models
 from agents.person import Quoted
 from agents.questions import ask, fits
 from agents.replay.record import Record, read_record
@@ -82,6 +85,22 @@ class Assistant:
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = TurnCount(player.limits.turns_per_hour)
         self.forgetting = Forgetter(player.graph, player.memory, self.typed, speakers)
+
+    @property
+    def speakers(self) -> Speakers:
+        """Who can speak: the supervisor and the dialogs."""
+        return self._prompting.speakers
+
+    @property
+    def models(self) -> Models:
+        """The models that are asked."""
+        return self._player.models
+
+    def beside(self, memory: Memory, models: Models) -> "Assistant":
+        """Return the same assistant on another database, with these models."""
+        graph = copy.copy(self.graph)
+        graph.checkpointer, graph.store = memory.saver, memory.store
+        return Assistant(replace(self._player, graph=graph, memory=memory, models=models), self.speakers)
 
     @property
     def dialogs(self) -> Mapping[str, str]:

@@ -22,6 +22,7 @@ from agents.errors import ConfigError
 from app.assistant import Assistant
 from app.assistant.reminder_clock import Clock, ringing
 from app.assistant.silence_clock import SilenceClock, asking_after
+from app.assistant.warm_up import warm_up
 from app.composition import open_assistant
 from app.composition.file_reader import make_file_reader
 from app.logs import log_on_stderr
@@ -32,6 +33,7 @@ from app.telegram.bot import ServiceBot, silent_libraries
 from app.telegram.connecting import REFUSED, connect, note, token_of
 from app.telegram.door import TelegramDoor
 from app.telegram.operator_notes import delivering
+from app.telegram.pages import pages
 from app.telegram.place import ThreadNames
 from app.telegram.presence import Presence
 from app.telegram.retries import retrying
@@ -39,7 +41,7 @@ from app.telegram.sender import Sender
 from app.telegram.statistics import Faults
 from app.telegram.thread_names import read_names
 from app.telegram.updates import WANTED, Inbox
-from prompts import sentence
+from prompts import languages, sentence
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 10.0
@@ -59,6 +61,8 @@ async def serve(options: Namespace, settings: Settings) -> int:
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             async with open_assistant(settings) as assistant:
+                await warm_up(assistant, languages())
+                pages("*Hello.*")
                 bot = ServiceBot(token, settings.telegram_api_url.rstrip("/"))
                 async with open_door(assistant, bot, settings) as door:
                     listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)

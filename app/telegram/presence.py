@@ -25,8 +25,10 @@ class Presence:
         """Is called with a chat that can be written to again."""
 
     async def read(self) -> None:
-        """Recall the chats."""
-        self.away |= {int(item.key) for item in await self._store.asearch(self._place, limit=MOST)}
+        """Recall the chats, as this or another process of the bot has noted them."""
+        items = await self._store.asearch(self._place, limit=MOST)
+        self.away.clear()
+        self.away |= {int(item.key) for item in items}
 
     async def leave(self, chat: int) -> None:
         """Note that a chat cannot be written to."""

@@ -9,6 +9,7 @@ from app.telegram.bot import ServiceBot, silent_libraries
 from app.telegram.connecting import connect
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place, ThreadNames
+from app.telegram.presence import Presence
 from app.telegram.sender import Gone, Sender
 from app.telegram.thread_names import read_names
 
@@ -16,14 +17,16 @@ from app.telegram.thread_names import read_names
 class ReminderSender:
     """Sends reminders to Telegram: those of its chats there, those of other doors to one chat."""
 
-    def __init__(self, assistant: Assistant, sender: Sender, lang: str, names: ThreadNames) -> None:
-        self._assistant, self._sender = assistant, sender
+    def __init__(self, assistant: Assistant, sender: Sender, lang: str, names: ThreadNames, presence: Presence) -> None:
+        self._assistant, self._sender, self._presence = assistant, sender, presence
         self._door = TelegramDoor(assistant, sender, lang=lang, names=names)
         self.threads = f"{names.prefix}*"
         """The threads of the bot's chats, as a GLOB pattern."""
 
     async def in_its_chat(self, ring: Ring) -> None:
         """Send a reminder of a Telegram chat. Raises Unreachable if it did not reach the chat."""
+        # The bot, which is another process, hears of blocks and of their ends.
+        await self._presence.read()
         await self._door.remind(ring)
 
     async def to(self, chat: int, ring: Ring) -> None:
@@ -49,4 +52,5 @@ async def open_sender(assistant: Assistant, token: str, url: str, lang: str) -> 
             stack.push_async_callback(bot.shutdown)
             await connect(bot)
             names = await read_names(assistant.memory, bot.id)
-            yield ReminderSender(assistant, Sender(bot, names), lang, names)
+            presence = Presence(assistant.memory.store, bot.id)
+            yield ReminderSender(assistant, Sender(bot, names, presence.away), lang, names, presence)

@@ -18,6 +18,7 @@ from agents.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.settings import Settings
+from app.short_term_memory import SOURCES, contents
 from tests.conftest import Chat, told
 from tests.support.exports import Captured, exported
 from tests.support.reminder_room import Room, texts
@@ -67,6 +68,20 @@ async def test_a_thread_is_told_as_before(chat: Chat, name: str) -> None:
             "history": [asdict(line) for line in await assistant.history(thread)],
             "records": [[turn.text, turn.lang, turn.status] for turn in await assistant.records(thread)],
         }
+
+
+async def test_what_was_said_has_the_form_of_today(chat: Chat) -> None:
+    """Every line of before is a message with a turn from 0, a time, and a source of the list."""
+    for name in KNOWN:
+        database, _, thread = name.partition("/")
+        unpack(database, chat.path.parent)
+        async with chat.assistant() as assistant:
+            memory = contents(await assistant.history(thread))
+        assert len(memory) == len(KNOWN[name]["history"])
+        for message in memory:
+            assert message["metadata"]["source"] in SOURCES[message["role"]]
+            assert message["turn_id"] >= 0
+            assert message["timestamp"] > 1_700_000_000_000
 
 
 @pytest.mark.parametrize("options", [{"format": "markdown"}, {"format": "json"}, {"as_test": True}])

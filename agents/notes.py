@@ -7,6 +7,9 @@ from langchain_core.messages import BaseMessage
 from langchain_core.messages.content import ImageContentBlock
 from typing_extensions import TypedDict, Unpack
 
+IN_WORDS = "in_words"
+"""Marks a reply that the user gets in place of what its tools would show."""
+
 
 class Helper(TypedDict):
     """A dialog, as `local:rules` reads of it."""

@@ -46,6 +46,8 @@ DELETE FROM undo_log WHERE user = ?
 AND (json_type(record, '$.items.form') IS NOT NULL OR json_type(record, '$.items.facts') IS NOT NULL)
 """
 OF_SETTINGS = "DELETE FROM undo_log WHERE user = ? AND json_type(record, '$.items.settings') IS NOT NULL"
+FORGOTTEN = "forgotten"
+"""What stands for the tool where no tool wrote: something was deleted for good."""
 DAY_MS = 24 * 3600 * 1000
 
 
@@ -96,6 +98,11 @@ class UndoLog:
     async def note(self, write: ToolWrite, record: Mapping[str, Any]) -> None:
         """Enter a call that was done, unless it is entered already."""
         await self._enter(write, lambda known: known or dict(record))
+
+    async def note_forgotten(self, thread: str, user: str, message: str) -> None:
+        """Enter that a message made something be forgotten, which no undo brings back."""
+        write = ToolWrite(thread=thread, user=user, message=message, speaker="", tool=FORGOTTEN, call="")
+        await self.note(write, {})
 
     async def changes(self, write: ToolWrite, kind: str) -> dict[str, tuple[Any, Any]]:
         """Return what a call was about to change in items of a kind, before this try of it; empty if nothing was."""

@@ -27,7 +27,7 @@ from agents.models.streamed_reply import CUT
 from agents.nodes.agent import AgentCall
 from agents.nodes.draft import Draft
 from agents.nodes.tools import with_few_calls
-from agents.notes import notes
+from agents.notes import IN_WORDS, notes
 from agents.speaker import Speaker
 from agents.state import State, messages_of, sources_of, talk_of, with_talk
 from agents.talk import TalkUpdate
@@ -110,7 +110,10 @@ class Speaking:
         return await runtime.context.ballot.verdict()
 
     def _written(self, state: State, news: Sequence[AnyMessage], message: AIMessage, view: View | None) -> Change:
-        """Write the reply down; the user sees the view of the last tool instead, if it gave one."""
+        """Write the reply down; the user sees the view of the last tool instead, if it gave one.
+
+        Words that say so themselves (`IN_WORDS`) are said all the same: the tool was only asked what a list holds.
+        """
         talk, reply = talk_of(state, self.speaker.name), _with_citations(message, state)
         if reply.source != message.text:
             message = message.model_copy(update={"content": reply.source})
@@ -119,11 +122,12 @@ class Speaking:
             written["form"] = talk["form"]
         if self.speaker.history == "summarise":
             written["summary"] = talk.get("summary", "")
-        if view is not None:
+        if view is not None and IN_WORDS not in message.additional_kwargs:
             shows = all(self._passes(call["name"]) for call in message.tool_calls)
             spoken, events = show(view, self.speaker.name, state, reply.text) if shows else NOTHING
         else:
             spoken, events = say_cited(self.speaker.name, reply) if reply.text.strip() else NOTHING
+            spoken = {**spoken, "view": None} if view is not None else spoken
             if code := message.response_metadata.get(CUT):
                 events = [*events, Error(code=code, text=phrase(code, state["lang"]))]
         update: Update = {"verdict": STAY.plain(), **spoken, "talks": {self.speaker.name: written}}

@@ -19,7 +19,7 @@ from agents.identifiers import Aliases
 from agents.memory.ledger import Busy, Doubtful
 from agents.memory.ledger_table import Write
 from agents.memory.store import namespace_of
-from agents.memory.undo_log import LoggedWrite
+from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, form_of, holder_of
 from agents.talk import TalkUpdate
@@ -58,7 +58,9 @@ class TakingBack:
             speaker, tool = self._owner(write)
             visible = self._visible(speaker, update, state)
             tool_runtime = _runtime_of(write, visible, runtime)
-            if items := _items_of(write, tool):
+            if write.tool == FORGOTTEN:
+                sentences.append(phrase("undo_forgotten", visible["lang"]))
+            elif items := _items_of(write, tool):
                 total = _joined(await _put_back(write, items, tool_runtime), total)
                 await self._keep(speaker, tool_runtime, state, update)
             else:

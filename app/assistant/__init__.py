@@ -156,6 +156,9 @@ class Assistant:
             with suppress(UsageError):
                 # All rows are gone; only their bytes wait for another reader of the file to close it.
                 await self.forgetting.forget(turn.owner, forgets.what)
+            if forgets.what != "me":
+                # An undo behind it must not reach for an older write.
+                await self.memory.undo.note_forgotten(turn.thread, turn.owner, turn.id)
             text = worded("forgotten", forgets.what, lang)
             yield stamp(Message(speaker=SUPERVISOR, text=text), end.turn)
             yield stamp(end, end.turn)

@@ -79,7 +79,16 @@ async def test_fields_are_told_shown_corrected_and_deleted(tmp_path: Path, lang:
         assert "name" not in item.value
         # Nor does the undo log keep what was deleted.
         writes = await assistant.memory.undo.claim("ann", "ann", "x", None)
-        assert not any("form" in write.record["items"] for write in writes)
+        assert not any("form" in write.record.get("items", {}) for write in writes)
+
+
+async def test_an_undo_behind_a_deletion_reaches_for_nothing_older(tmp_path: Path) -> None:
+    """What was forgotten stays so, and says so; only a second undo takes back what was written before it."""
+    async with open_assistant(settings(tmp_path, "en")) as assistant:
+        for text in ("add tea to my list", "my name is Ann", "forget my name", "yes"):
+            await says(assistant, text)
+        assert await says(assistant, "undo") == "What was forgotten does not come back: it is deleted for good."
+        assert await says(assistant, "undo") == "Gone again: 1. tea."
 
 
 async def test_they_hold_in_every_thread(tmp_path: Path) -> None:

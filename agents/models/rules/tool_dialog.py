@@ -12,6 +12,7 @@ from agents.models.rules.sentences import asking, sentence
 from agents.models.rules.situation import Situation
 from agents.models.rules.types import HAND_BACK, PROTOCOL, Call, Move
 from agents.models.rules.values import WHEN
+from agents.notes import IN_WORDS
 
 PLAN = "plan_day"
 """The tool that takes a whole day in one sentence."""
@@ -80,11 +81,13 @@ def _answer(now: Situation, plan: Plan) -> Move:
     text = joined(shown, *plan.remarks, by="\n")
     if plan.foreign:
         return hand_back(". ".join(match.text for match in plan.foreign), text)
+    # The list was looked up for a name; what came of it is in the words.
+    notes: dict[str, Any] = {} if shown else {IN_WORDS: True}
     if asks := plan.asks or _refused_time(now):
-        return Move(text, notes={"asks": asks})
+        return Move(text, notes={**notes, "asks": asks})
     if not text:
         return _at_a_loss(now, plan)
-    return hand_back("", text) if now.scene.get("wishes") else Move(text)
+    return hand_back("", text) if now.scene.get("wishes") else Move(text, notes=notes)
 
 
 def _refused_time(now: Situation) -> dict[str, Any] | None:

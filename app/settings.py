@@ -71,6 +71,9 @@ class Settings(BaseSettings):
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
     media_folder: Path | None = None
+    kodi_url: str = ""
+    kodi_user: str = "kodi"
+    kodi_password: SecretStr | None = None
     search_sources: Annotated[tuple[Plan, ...], NoDecode] = (Plan("documents", (("documents",),)),)
     search_timeout: float = Field(default=10, gt=0, le=20)
     search_cache_minutes: int = Field(default=60, ge=0)

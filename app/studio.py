@@ -30,7 +30,7 @@ from app.assistant.message_metadata import metadata_of
 from app.assistant.run import STEPS
 from app.composition import check_tools, discover
 from app.composition.help_chain import check_help, make_help
-from app.composition.media_players import make_players
+from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
 from app.composition.search_sources import check_search, open_retrievers
 from app.graph import Graph, build_graph
@@ -61,6 +61,7 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     settings = read_settings()
     check_help(settings)
     check_search(settings)
+    check_media(settings)
     speakers, watching = discover()
     speakers = speakers.with_defaults(settings.memory_forwarding)
     check_tools(speakers, complete=not settings.has_remote_tools)

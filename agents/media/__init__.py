@@ -11,10 +11,19 @@ from typing import Literal, Protocol, runtime_checkable
 
 Kind = Literal["film", "series", "episode"]
 State = Literal["playing", "paused", "stopped"]
-Code = Literal["no_title", "missing_file", "not_playable", "nothing_plays", "unreachable", "age_limit", "not_rated"]
+Code = Literal[
+    "no_title",
+    "missing_file",
+    "not_playable",
+    "not_started",
+    "nothing_plays",
+    "unreachable",
+    "age_limit",
+    "not_rated",
+]
 """Why something cannot be done: there is no title with this id; its file is gone; it is a series and not an episode;
-nothing plays; the player does not answer; the title is for people who are older than the viewer; nobody has said how
-old one must be for it, and the viewer has an age limit."""
+the player was told to play it and does not; nothing plays; the player does not answer; the title is for people who are
+older than the viewer; nobody has said how old one must be for it, and the viewer has an age limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +85,14 @@ class Playback:
 
 
 class PlayerError(Exception):
-    """The player cannot do this. `code` says why; `title` is the one that it is about, as far as there is one."""
+    """The player cannot do this. `code` says why; `title` is the one that it is about, as far as there is one.
 
-    def __init__(self, code: Code, title: Title | None = None) -> None:
+    `reason` is for the operator alone.
+    """
+
+    def __init__(self, code: Code, title: Title | None = None, reason: str = "") -> None:
         super().__init__(code)
-        self.code, self.title = code, title
+        self.code, self.title, self.reason = code, title, reason
 
 
 class Player(Protocol):
@@ -111,7 +123,7 @@ class Player(Protocol):
         When an episode ends, the next one of its series begins. A new title ends an earlier `off_at_end`.
 
         Raises:
-            PlayerError: "not_playable", "missing_file".
+            PlayerError: "not_playable", "missing_file", "not_started".
         """
 
     async def pause(self) -> Playback:

@@ -18,6 +18,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from agents.media import Title
+from agents.media.ages import age_of
 from agents.media.library import Holding
 
 LOG = logging.getLogger(__name__)
@@ -32,12 +33,6 @@ _EPISODE = re.compile(
 )
 _YEAR = re.compile(r"^(?P<name>.+?)[\s._]*[(\[]?\b(?P<year>(?:18|19|20)\d\d)\b[)\]]?")
 _SEASON = re.compile(r"(?i)^(?:season|series|сезон|s)[\s._-]*\d{1,3}$|^specials$")
-_AGE = re.compile(r"\d{1,2}")
-AGES = {
-    **dict.fromkeys(("g", "u", "tv-y", "tv-g"), 0),
-    **{"tv-y7": 7, "pg": 8, "tv-pg": 8, "pg-13": 13, "tv-14": 14, "r": 17, "tv-ma": 17, "nc-17": 18},
-}
-"""How old a viewer must be, by what American and British boards call it."""
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=300)]
 
 
@@ -199,19 +194,10 @@ def _nfo(text: str) -> Mapping[str, object]:
         "plot": first("plot", "outline"),
         "year": first("year") or first("premiered")[:4],
         "rating": first("ratings/rating[@default='true']/value", "ratings/rating/value", "rating"),
-        "age": _age(first("mpaa")),
+        "age": age_of(first("mpaa")),
         "duration": seconds or (int(minutes[0]) * 60 if minutes else None),
     }
     return {name: value for name, value in details.items() if value not in ("", None)}
-
-
-def _age(board: str) -> int | None:
-    """Return how old a viewer must be by what a board says ("Rated PG-13", "DE:FSK 12", "16+")."""
-    words = board.lower().removeprefix("rated ").split()
-    if words and words[0] in AGES:
-        return AGES[words[0]]
-    number = _AGE.search(board)
-    return int(number[0]) if number else None
 
 
 @lru_cache(maxsize=MOST)

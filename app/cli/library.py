@@ -3,9 +3,10 @@
 from argparse import Namespace
 
 from agents.errors import UsageError
+from agents.media.library import Holding
 from agents.memory import open_memory
 from app.cli.stdout import print_result
-from app.composition.media_players import make_library
+from app.composition.media_players import all_holdings
 from app.sentences import say
 from app.settings import Settings
 
@@ -14,11 +15,11 @@ async def list_(options: Namespace, settings: Settings) -> int:
     """Show the titles of the library; return the exit code.
 
     Raises:
-        ConfigError: the media folder is none.
+        ConfigError: the media folder is none, or Kodi does not answer.
     """
     async with open_memory(settings.database_url) as memory:
-        holdings = list((await make_library(settings, memory).holdings()).values())
-    holdings.sort(key=lambda it: (it.title.series_name or it.title.name, it.title.season or 0, it.title.episode or 0))
+        holdings = await all_holdings(settings, memory)
+    holdings = sorted(holdings, key=_order)
     rows = [
         {
             "id": it.title.id,
@@ -38,6 +39,11 @@ async def list_(options: Namespace, settings: Settings) -> int:
         for row in rows
     ]
     return print_result(options, rows, lines or [say("library.empty", settings.app_lang)])
+
+
+def _order(holding: Holding) -> tuple[str, int, int]:
+    title = holding.title
+    return title.series_name or title.name, title.season or 0, title.episode or 0
 
 
 async def viewers(options: Namespace, settings: Settings) -> int:

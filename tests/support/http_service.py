@@ -61,6 +61,10 @@ class Service:
         """The port it listens on."""
         return int(self.url.rpartition(":")[2])
 
+    def answer_to(self, asked: Asked) -> Answer:
+        """Return what a request is answered with."""
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -72,7 +76,7 @@ class Service:
             headers = {name.lower(): value for name, value in pairs}
             body = await reader.readexactly(int(headers.get("content-length", "0")))
             self.asked.append(Asked(method, target, headers, _read(headers.get("content-type", ""), body)))
-            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            answer = self.answer_to(self.asked[-1])
             await asyncio.sleep(answer.pace)
             raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
             lines = {"Content-Type": answer.kind, "Content-Length": str(len(raw)), **answer.headers}

@@ -3,8 +3,9 @@
 import logging
 from collections.abc import Sequence
 from functools import partial
+from itertools import takewhile
 
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 
 from agents.conversation import handover
@@ -92,9 +93,10 @@ class HandoverCalls:
 
     def _give_back(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Move]:
         """End or interrupt the dialog; only the first such call of a reply counts."""
-        bounced = bool(state.get("undone"))
-        moves: list[Move] = [partial(self.answer, call, "undone" if bounced else "accepted") for call in passes]
-        if not passes or bounced:
+        # Who insists is let go, else the model would be asked again and again.
+        is_refused = bool(state.get("undone")) and not self._was_refused(state)
+        moves: list[Move] = [partial(self.answer, call, "undone" if is_refused else "accepted") for call in passes]
+        if not passes or is_refused:
             return moves
         # The next speaker gives an answer of its own, so the view is shown now.
         moves += show_stored(state.get("view"), self.speaker.name)
@@ -105,6 +107,13 @@ class HandoverCalls:
         else:
             leave = partial(handover.finish, self.speaker, reason="" if wish else _last_said(state), wish=wish)
         return [*moves, partial(self._decided, verdict), leave]
+
+    def _was_refused(self, state: State) -> bool:
+        """Tell whether the dialog has tried to give back in this turn, and was told to answer itself."""
+        messages = takewhile(
+            lambda it: not isinstance(it, HumanMessage), reversed(messages_of(state, self.speaker.name))
+        )
+        return any(isinstance(it, ToolMessage) and it.name == HAND_BACK and it.status == "error" for it in messages)
 
     def _has_spoken(self, state: State) -> bool:
         """Tell whether the dialog has said anything to the user; if not, there is nothing to go back to."""

@@ -9,8 +9,8 @@ from prompts import languages, table
 
 
 def says(idea: str, text: str, lang: str) -> bool:
-    """Tell whether a message consists of one phrase of the idea and nothing else."""
-    return f" {' '.join(words(text))} " in phrases(idea, lang)
+    """Tell whether a message consists of one phrase of the idea and nothing else; "don't" is "do not"."""
+    return tuple(vocabulary(lang).spelled(text)) in _spelled(idea, lang)
 
 
 def is_said(idea: str, text: str) -> bool:
@@ -22,6 +22,11 @@ def mentions(idea: str, text: str, lang: str) -> str | None:
     """Return the first phrase of the idea that stands anywhere in a message."""
     spaced = f" {' '.join(words(text))} "
     return next((entry.strip() for entry in phrases(idea, lang) if entry in spaced), None)
+
+
+@cache
+def _spelled(idea: str, lang: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(vocabulary(lang).spelled(phrase)) for phrase in phrases(idea, lang))
 
 
 @cache

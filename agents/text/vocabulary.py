@@ -61,8 +61,12 @@ class Vocabulary:
 
     def stems(self, text: str) -> list[str]:
         """Return the stems of a text, contracted words written out."""
+        return [stem(word, self.lang) for word in self.spelled(text)]
+
+    def spelled(self, text: str) -> list[str]:
+        """Return the words of a text, contracted words written out."""
         contractions = self.table["contractions"]
-        return [stem(part, self.lang) for word in words(text) for part in contractions.get(word, word).split()]
+        return [part for word in words(text) for part in contractions.get(word, word).split()]
 
     def key(self, text: str) -> tuple[str, ...]:
         """Return what is compared of a phrase: its stems without fillers, unless it has nothing else."""

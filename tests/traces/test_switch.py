@@ -248,6 +248,23 @@ async def test_after_an_undo_the_dialog_cannot_pass_the_message_on(chat: Chat) -
     assert (await chat.says("No, go on")).endswith("supervisor -> profile\nprofile: So, what do you do?")
 
 
+async def test_a_dialog_that_insists_after_an_undo_is_let_go(chat: Chat) -> None:
+    """Its second try in a turn counts, so that no model is asked again and again."""
+    again = Call("hand_back", {"wish": "Never mind that, it is milk"})
+    chat.expects(
+        supervisor=[BEGIN, "I will take this myself."],
+        profile=["What do you do?", again, again],
+        observer=["planner"],
+        planner=["Shall I put milk on the list?"],
+    )
+    await chat.says("Hi, I have just joined", "Never mind that, it is milk")
+
+    trace = await chat.says("No, go on")
+
+    assert trace.count("supervisor -> profile") == 1
+    assert "supervisor: I will take this myself." in trace
+
+
 async def test_a_call_by_name_can_be_taken_back(chat: Chat) -> None:
     """ "No, go on" after `/go` or a name alone leads back to the dialog, which says where it stood, without a model."""
     chat.expects(supervisor=[BEGIN], profile=["What do you do?"], planner=["Your list is empty."])

@@ -217,6 +217,7 @@ async def test_undo_takes_back_message_by_message(chat: Chat) -> None:
 
 @pytest.mark.parametrize(("text", "lang"), [
     ("Undo!", "en"), ("undo that", "en"), ("bring them back", "en"), ("cancel that", "en"),
+    ("I didn't want that", "en"), ("no, don’t", "en"), ("лучше не надо", "ru"),
     ("верни обратно", "ru"), ("отмени", "ru"), ("Отмени последнее.", "ru"), ("undo", "ru"),
 ])  # fmt: skip
 async def test_undo_has_many_words(chat: Chat, text: str, lang: str) -> None:

@@ -41,12 +41,18 @@ def speak(now: Situation) -> Move:
 
 
 def leave(now: Situation) -> Move | None:
-    """Hand back when the user says that this is all, or leaves the topic."""
-    if "done" in now.words.made_of(now.heard, "done", "thanks", "no"):
+    """Hand back when the user says that this is all, or leaves the topic; not if that was just taken back."""
+    if now.undone:
+        return None
+    if _is_done(now):
         return hand_back("", sentence("done", now.lang))
     if cancelled(now) is None and now.words.made_of(now.heard, "switch.phrases"):
         return hand_back(now.heard)
     return None
+
+
+def _is_done(now: Situation) -> bool:
+    return "done" in now.words.made_of(now.heard, "done", "thanks", "no")
 
 
 def hand_back(wish: str, text: str = "") -> Move:
@@ -55,7 +61,7 @@ def hand_back(wish: str, text: str = "") -> Move:
 
 
 def _chat(now: Situation) -> Move | None:
-    if not now.heard:
+    if not now.heard or (now.undone and _is_done(now)):
         return Move(show_examples(now) or sentence("greeted", now.lang))
     if text := cancelled(now):
         return Move(text)

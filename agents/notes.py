@@ -85,6 +85,8 @@ class Metadata(TypedDict):
     """Who wrote it: what the user is called in a shared thread, else the user's id."""
     source: str
     """Where it comes from, as in `Heard`."""
+    answered: NotRequired[str]
+    """When the answer before it was complete, if there is one; the user did not stop that."""
     stopped: NotRequired[StoppedAnswer]
     """The answer before it, if the user stopped that."""
 

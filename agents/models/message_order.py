@@ -74,9 +74,10 @@ def _worded(metadata: Metadata, lang: str) -> list[str]:
     """Return what is known of a message: how the answer before it ended, then who wrote it and when."""
     user = " ".join(metadata["user"].split())
     written = phrase("message_metadata", lang, time=metadata["time"], user=user, source=metadata["source"])
-    if (stopped := metadata.get("stopped")) is None:
-        return [written]
-    return [phrase("answer_stopped", lang, time=stopped["time"], original=stopped["original"]), written]
+    if stopped := metadata.get("stopped"):
+        return [phrase("answer_stopped", lang, time=stopped["time"], original=stopped["original"]), written]
+    answered = metadata.get("answered")
+    return [*([phrase("answer_complete", lang, time=answered)] if answered else []), written]
 
 
 def _with_text(message: AnyMessage, text: str) -> AnyMessage:

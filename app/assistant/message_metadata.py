@@ -24,6 +24,8 @@ def metadata_of(entry: InboxEntry, lines: Sequence[TranscriptLine], context: Con
         stopped = answers[-1].metadata
         original = str(stopped.get("original", ""))[:LONGEST]
         metadata["stopped"] = StoppedAnswer(time=_time(stopped["interrupt_timestamp"], context), original=original)
+    elif answers:
+        metadata["answered"] = _time(answers[-1].at_ms, context)
     return metadata
 
 

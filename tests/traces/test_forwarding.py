@@ -18,6 +18,7 @@ from tests.support.scripted_assistant import Gate
 
 PLAN = Call("plan_things", {"brief": "to-dos"})
 METADATA = re.compile(r"(?:time|время): (\S+); (?:user|пользователь): (.*); (?:source|источник): (\w+)")
+ANSWERED = re.compile(r"You had answered before this message at (\S+)\.")
 TOP = re.compile(r"<context>\nturn_id: (\d+); timestamp: (\d{13}); interruptable: (true|false); model: (\S+)\n")
 
 
@@ -57,13 +58,16 @@ async def test_a_custom_model_is_given_everything(custom: Chat) -> None:
     await custom.says("Hi there my friend", source="asr")
     await custom.says("How do you do then")
     first, newest = users(custom.script.asked[-1].messages)
+    assert ANSWERED.findall(first) == []
+    [answered] = ANSWERED.findall(newest)
     assert first.endswith("</context>\n\nHi there my friend")
     [(time, user, source)] = METADATA.findall(first)
     assert datetime.fromisoformat(time).tzinfo is not None
     assert (user, source) == ("ann", "asr")
     [(turn, _, interruptable, model)] = TOP.findall(newest)
     assert (turn, interruptable, model) == ("1", "true", "script:supervisor")
-    assert len(METADATA.findall(newest)) == 1
+    [(later, _, _)] = METADATA.findall(newest)
+    assert time <= answered <= later
     assert not TOP.search(first)
 
 

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from agents.memory.people import SILENCE
 from agents.models.script import Script
 from agents.speaker import Silence, Speakers
 from app.assistant import silence_clock
@@ -68,3 +69,20 @@ async def test_who_cannot_be_reached_was_not_asked(quiet: Open, world: BotApi, s
             lines = await one.assistant.history(f"telegram-{BOB}")
         assert [line.text for line in lines if line.role == "assistant"] == ["Hello."]
         assert world.texts(GROUP) == ["Hello."]
+
+
+async def test_nobody_is_asked_twice_after_a_kill(quiet: Open, world: BotApi, script: Script) -> None:
+    """A process that was killed between storing the question and sending it has lost it; the next one asks others."""
+    script.add(supervisor=["Hello.", "Hello."])
+    async with quiet() as one:
+        for chat in (ANN, BOB):
+            world.says(chat, "hello to you")
+            await world.until_sent(chat, 1)
+            await world.until(partial(lambda chat: not one.chats.is_busy(chat), chat))
+        asked = (await one.assistant.history(THREAD))[-1].message_id
+        await one.assistant.tell(THREAD, WORDS, f"silence-{asked}-1", THREAD, source=SILENCE)
+    async with quiet() as one:
+        let_pass(one, 61)
+        assert (await world.until_sent(BOB, 2))[1] == WORDS
+        async with one.assistant.memory.locks.hold(THREAD):
+            assert world.texts(ANN) == ["Hello."]

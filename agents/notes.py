@@ -104,6 +104,8 @@ class Notes(TypedDict, total=False):
     """On a user message: what held when it came (time, form, screen, …), a part a line; the newest one's is shown."""
     pictures: Sequence[ImageContentBlock]
     """On the user message of this turn: the pictures beside it, for a model that sees. No history keeps them."""
+    marked: bool
+    """On a user message with files beside it: the history keeps only their marks."""
     beside: list[str]
     """On a user message in a thread of several people: what the others said last; shown with the context."""
     brief: str

@@ -7,11 +7,14 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from agents.attachments import Contents, told
 from agents.notes import notes, notes_of
 from agents.person import Heard
+from prompts import phrase
 
 
 def with_contents(history: Sequence[AnyMessage], heard: Heard, contents: Contents, lang: str) -> list[AnyMessage]:
     """Return a history in which the message of this turn shows its files."""
     parts = told(heard.get("quoted", []), contents, lang)
+    if any(notes_of(message).get("marked") and message.id != heard["id"] for message in history):
+        parts.append(phrase("attached_before", lang))
     if not parts and not contents.pictures:
         return [*history]
     return [_showing(message, parts, contents) if message.id == heard["id"] else message for message in history]

@@ -2,7 +2,7 @@
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from agents.attachments import words_of
+from agents.attachments import SHOWN, words_of
 from agents.notes import notes
 from agents.person import FORWARDED, Heard
 from agents.speaker import Speaker
@@ -31,4 +31,6 @@ def heard_message(heard: Heard, talk: Talk, lang: str) -> HumanMessage | None:
 def human(heard: Heard, lang: str) -> HumanMessage:
     """Return the user's message as a history keeps it; `lang` is that of the marks of files."""
     noted = notes(metadata=heard["metadata"]) if "metadata" in heard else {}
+    if any(part["kind"] in SHOWN for part in heard.get("quoted", [])):
+        noted |= notes(marked=True)
     return HumanMessage(words_of(heard, lang), id=heard["id"], additional_kwargs=noted)

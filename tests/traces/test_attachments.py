@@ -42,7 +42,11 @@ async def test_a_photo_is_seen_in_its_turn(chat: Chat) -> None:
     assert sum(pictures_in(first)) == sum(pictures_in(second)) == 1
     assert first.messages[-1].text.endswith("[photo]\nWhat is this?")
     assert sum(pictures_in(last)) == 0
-    assert [message.text for message in last.messages[1:] if "hat" in message.text or "[photo]" in message.text] == [
+    assert "not shown any more" in last.messages[-1].text
+    assert "not shown any more" not in first.messages[-1].text
+    assert [
+        message.text for message in last.messages[1:] if "red hat" in message.text or "[photo]" in message.text
+    ] == [
         "[photo]\nWhat is this?",
         "A red hat.",
     ]

@@ -189,26 +189,24 @@ async def test_a_document_is_read(door: Open, world: BotApi, script: Script) -> 
     assert words == "\n\n[file ../../etc/<b>warranty</b>.md]\nHow long?"
 
 
-@pytest.mark.parametrize(
-    ("data", "name", "word"),
-    [
-        (b"PK\3\4\0\0", "a.docx", "I could not read a.docx: of files I read text, Markdown, HTML and PDF."),
-        (b"", "empty.txt", "I could not read empty.txt: of files I read text, Markdown, HTML and PDF."),
-        (bytes(20 * 2**20 + 1), "a.txt", "The file is too large: I take up to 20 MB."),
-        (None, "a.txt", "I could not get the file. Please send it again."),
-    ],
+NOT_READ = (
+    (b"PK\3\4\0\0", "a.docx", "I could not read a.docx: of files I read text, Markdown, HTML and PDF."),
+    (b" ", "empty.txt", "I could not read empty.txt: of files I read text, Markdown, HTML and PDF."),
+    (bytes(20 * 2**20 + 1), "a.txt", "The file is too large: I take up to 20 MB."),
+    (None, "a.txt", "I could not get the file. Please send it again."),
 )
-async def test_a_document_that_is_not_read(
-    door: Open, world: BotApi, script: Script, data: bytes | None, name: str, word: str
-) -> None:
+
+
+async def test_a_document_that_is_not_read(door: Open, world: BotApi, script: Script) -> None:
     """A kind that is not read, a file that Telegram does not give, one that is gone: the caption is answered."""
-    script.add(supervisor=["Yes."])
-    document = world.uploads(data or b"", file_name=name)
-    if data is None:
-        world.fail("files", refusal(404, "Not Found"))
+    script.add(supervisor=["Yes."] * len(NOT_READ))
     async with door():
-        world.says(ANN, document=document, caption="Is it long?")
-        assert await world.until_sent(ANN, 2) == [f"ℹ️ {word} I go by your words.", "Yes."]
+        for number, (data, name, word) in enumerate(NOT_READ, 1):
+            if data is None:
+                world.fail("files", refusal(404, "Not Found"))
+            world.says(ANN, document=world.uploads(data or b"", file_name=name), caption="Is it long?")
+            texts = await world.until_sent(ANN, 2 * number)
+            assert texts[-2:] == [f"ℹ️ {word} I go by your words.", "Yes."]
 
 
 async def test_a_pdf_and_a_picture_as_files(door: Open, world: BotApi, sees: Script) -> None:
@@ -258,28 +256,28 @@ POLL = {
 }
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"sticker": STICKER},
-        {"video_note": {**FILE, "length": 9, "duration": 1}},
-        {"dice": {"emoji": "🎲", "value": 3}},
-        {"poll": POLL},
-        {"animation": {**SHAPE, "duration": 1}, "document": FILE},
-        {"video": {**SHAPE, "duration": 1}},
-        {"story": {"chat": {"id": 5, "type": "private"}, "id": 1}},
-    ],
+NOT_UNDERSTOOD: tuple[dict[str, Any], ...] = (
+    {"sticker": STICKER},
+    {"video_note": {**FILE, "length": 9, "duration": 1}},
+    {"dice": {"emoji": "🎲", "value": 3}},
+    {"poll": POLL},
+    {"animation": {**SHAPE, "duration": 1}, "document": FILE},
+    {"video": {**SHAPE, "duration": 1}},
+    {"story": {"chat": {"id": 5, "type": "private"}, "id": 1}},
 )
-async def test_what_is_not_understood(door: Open, world: BotApi, script: Script, parts: dict[str, Any]) -> None:
+
+
+async def test_what_is_not_understood(door: Open, world: BotApi, script: Script) -> None:
     """There is a friendly word; a caption is answered."""
     script.add(supervisor=["Yes."])
+    words = ["I cannot use what you sent. Please put it into words."] * len(NOT_UNDERSTOOD)
     async with door():
-        world.says(ANN, **parts)
-        assert await world.until_sent(ANN, 1) == ["I cannot use what you sent. Please put it into words."]
-        if {"video", "animation"} & parts.keys():
-            world.says(ANN, **parts, caption="Is it long?")
-            words = ["ℹ️ I cannot open what you sent. I go by your words.", "Yes."]
-            assert (await world.until_sent(ANN, 3))[1:] == words
+        for parts in NOT_UNDERSTOOD:
+            world.says(ANN, **parts)
+        assert await world.until_sent(ANN, len(words)) == words
+        world.says(ANN, video={**SHAPE, "duration": 1}, caption="Is it long?")
+        texts = await world.until_sent(ANN, len(words) + 2)
+        assert texts[-2:] == ["ℹ️ I cannot open what you sent. I go by your words.", "Yes."]
 
 
 async def test_files_outlive_a_restart(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +122,9 @@ async def test_kodi_itself_behaves_as_every_player_does(tmp_path: Path, chat: Ch
             imitation.server = KodiServer()
             await behaviour(imitation)
         # Kodi breaks its own schema here and there.
-        assert schema.answer_faults(imitation.calls) <= schema.answer_faults(fetcher.calls)
+        own_faults = schema.answer_faults(fetcher.calls)
+        assert schema.answer_faults(imitation.calls) <= own_faults
+        sys.stdout.write(f" {len(fetcher.calls)} requests; Kodi's own answers break its schema thus: {own_faults} ")
 
 
 async def _schema(rpc: KodiRpc) -> KodiSchema:

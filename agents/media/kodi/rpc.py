@@ -1,7 +1,6 @@
 """JSON-RPC 2.0 over HTTP, as Kodi answers it."""
 
 import base64
-import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -12,7 +11,6 @@ from pydantic import BaseModel, Field, SecretStr, ValidationError
 from agents.media import Code, PlayerError
 from agents.web.fetcher import Fetcher, NotFetched
 
-LOG = logging.getLogger(__name__)
 METHOD_NOT_FOUND = -32601
 Params = Mapping[str, object]
 
@@ -43,8 +41,7 @@ class KodiRpc:
         """Return the result of a method.
 
         Raises:
-            PlayerError: `refused` if Kodi does not do it; "unreachable" if it does not answer: the log says why, and
-                who must act.
+            PlayerError: `refused` if Kodi does not do it; "unreachable" if it does not answer.
         """
         id = next(self._ids)
         request = {"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}}
@@ -64,11 +61,9 @@ class KodiRpc:
         raise PlayerError(refused)
 
     def unreachable(self, reason: str) -> PlayerError:
-        """Log why there is no good answer, and return the error to raise."""
+        """Return the error to raise, which tells the operator why there is no good answer, and what to look at."""
         hint = "check KODI_USER and KODI_PASSWORD" if reason.endswith(" 401") else "check KODI_URL, and Kodi"
-        message = f"Kodi at {self.url}: {reason}; {hint}"
-        LOG.warning("%s", message)
-        return PlayerError("unreachable", reason=message)
+        return PlayerError("unreachable", reason=f"Kodi at {self.url}: {reason}; {hint}")
 
     def _headers(self) -> dict[str, str]:
         # Kodi may close a connection that was kept just when the next request is sent on it.

@@ -1,5 +1,6 @@
 """The player of the user of a turn, and in words why something cannot be played."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from agents.memory.media_rows import MediaRows
 from agents.toolkit import Refused, Runtime
 from agents.tools.player.wording import title_line
 from prompts import phrase
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ async def seat(runtime: Runtime) -> AsyncIterator[Seat]:
         try:
             yield Seat(viewer, context.players.of(viewer.profile))
         except PlayerError as error:
+            if error.reason:
+                LOG.warning("%s", error.reason)
             raise Refused(reason(error, viewer, lang)) from None
 
 

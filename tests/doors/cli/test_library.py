@@ -1,13 +1,17 @@
 """`library`: the operator sees what there is to play, and gives people their profiles and limits."""
 
 import json
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.cli import command_line
+from app.cli import command_line, library
+from app.settings import Settings
 from tests.doors.cli.conftest import Captured
+from tests.support.kodi_server import KodiServer
+from tests.support.media_folder import EPISODES, FILMS, SERIES
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +79,37 @@ def test_a_folder_that_is_none_stops_the_start(capsys: Captured, monkeypatch: py
     monkeypatch.setenv("MEDIA_FOLDER", "/nowhere/films")
     assert command_line.main(["ask", "hello"]) == 2
     assert "MEDIA_FOLDER: there is no folder /nowhere/films" in capsys.readouterr().err
+
+
+async def test_the_titles_of_kodi_are_listed(capsys: Captured, database: Path) -> None:
+    """Films, series and episodes, without files, which are Kodi's business."""
+    async with KodiServer.open() as server:
+        settings = Settings(_env_file=None, database_url=f"sqlite:///{database}", kodi_url=server.url)
+        assert await library.list_(Namespace(json=True), settings) == 0
+    rows = {row["name"]: (row["id"], row["playable"], row["file"]) for row in json.loads(capsys.readouterr().out)}
+    episodes = {name: (f"episode-{id}", True, "") for id, name in enumerate(EPISODES.values(), 1)}
+    films = {name: (f"film-{id}", True, "") for id, name in enumerate(FILMS, 1)}
+    assert rows == {**films, **episodes, SERIES: ("series-1", False, "")}
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"KODI_URL": "http://127.0.0.1:9"}, "KODI_URL: Kodi at http://127.0.0.1:9: no connection"),
+        ({"KODI_URL": "ftp://tv.lan"}, "KODI_URL is not the address of a service"),
+        ({"KODI_URL": "http://169.254.169.254"}, "KODI_URL"),
+        ({"KODI_URL": "http://user:secret@tv.lan:8080"}, "KODI_URL"),
+        ({"KODI_URL": "http://127.0.0.1:9", "MEDIA_FOLDER": "."}, "MEDIA_FOLDER, KODI_URL: set one of them"),
+    ],
+)
+def test_a_kodi_that_cannot_be_used_is_one_line(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], reason: str
+) -> None:
+    """It says which address, and what is wrong with it; never a password."""
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert command_line.main(["library"]) == 2
+    message = capsys.readouterr().err
+    assert reason in message
+    assert message.count("\n") == 1
+    assert "secret" not in message

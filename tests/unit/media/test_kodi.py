@@ -1,7 +1,6 @@
 """What only Kodi does: connections and their faults, rows that are wrong, its clock, videos of its own."""
 
 import base64
-import logging
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agents.media import Player
+from agents.media import Player, PlayerError
 from agents.media.kodi import library, player, screen
 from agents.media.kodi.rpc import KodiRpc
 from agents.memory import Memory, open_memory
@@ -30,26 +29,27 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
         yield opened
 
 
-async def test_user_and_password_are_sent_and_never_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_user_and_password_are_sent_and_never_told() -> None:
     """The password goes to Kodi alone; what is wrong with it is said by the names of the settings."""
     async with KodiServer.open() as server, Fetcher() as fetcher:
         server.password = base64.b64encode(b"anna:open sesame").decode()
         right = KodiRpc(server.url, fetcher, "anna", SecretStr("open sesame"))
         assert await right.call("Player.GetActivePlayers") == []
         wrong = KodiRpc(server.url, fetcher, "anna", SecretStr("guessed"))
-        assert await code_of(wrong.call("Player.GetActivePlayers")) == "unreachable"
-    assert "KODI_PASSWORD" in caplog.text
-    assert server.url in caplog.text
-    assert not any(secret in f"{caplog.text}{right!r}" for secret in ("sesame", "guessed", server.password))
+        with pytest.raises(PlayerError, match="unreachable") as caught:
+            await wrong.call("Player.GetActivePlayers")
+    reason = caught.value.reason
+    assert reason == f"Kodi at {server.url}: it answered 401; check KODI_USER and KODI_PASSWORD"
+    assert not any(secret in f"{reason}{right!r}{wrong!r}" for secret in ("sesame", "guessed", server.password))
 
 
-async def test_whoever_does_not_answer_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    """The log says which address does not answer, and which setting names it."""
+async def test_whoever_does_not_answer_is_named() -> None:
+    """The operator reads which address does not answer, and which setting names it."""
     url = f"http://127.0.0.1:{free_port()}"
     async with Fetcher() as fetcher:
-        assert await code_of(KodiRpc(url, fetcher).call("Player.GetActivePlayers")) == "unreachable"
-    assert f"Kodi at {url}: no connection" in caplog.text
-    assert "KODI_URL" in caplog.text
+        with pytest.raises(PlayerError, match="unreachable") as caught:
+            await KodiRpc(url, fetcher).call("Player.GetActivePlayers")
+    assert caught.value.reason == f"Kodi at {url}: no connection (ConnectError); check KODI_URL, and Kodi"
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,10 @@ async def test_whoever_does_not_answer_is_named(caplog: pytest.LogCaptureFixture
         b'{"jsonrpc": "2.0", "id": 1, "result": "' + b"x" * 2_000_001 + b'"}',
     ],
 )
-async def test_what_is_no_good_answer_is_none(body: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """An answer that is no JSON-RPC, is another's, is refused or is too long ends as one error and one line."""
+async def test_what_is_no_good_answer_is_none(body: Any) -> None:
+    """An answer that is no JSON-RPC, is another's, is refused or is too long ends as one error."""
     async with Service.open(Answer(body)) as service, Fetcher() as fetcher:
         assert await code_of(KodiRpc(service.url, fetcher).call("A.B")) == "unreachable"
-    assert len(caplog.records) == 1
-    assert caplog.records[0].levelno == logging.WARNING
 
 
 async def test_rows_that_are_wrong_are_left_out_and_texts_are_bounded(memory: Memory) -> None:

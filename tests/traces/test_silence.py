@@ -186,7 +186,10 @@ async def test_a_dialog_says_it_for_itself(chat: Chat) -> None:
     ("source", "lang", "begin", "answer", "noted"),
     [
         ("silence", "en", "let's get acquainted", "I'm a nurse", "Noted: experience – nurse."),
-        ("unasked", "ru", "давай познакомимся", "я медсестра", "Записано: опыт — медсестра."),
+        pytest.param(
+            *("unasked", "ru", "давай познакомимся", "я медсестра", "Записано: опыт — медсестра."),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 async def test_what_was_asked_before_stays_open(

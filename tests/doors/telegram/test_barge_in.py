@@ -20,6 +20,8 @@ from tests.support.user_words import bare
 
 THREAD = f"telegram-{ANN}"
 MOMENTS = ("before the first text", "between two drafts", "behind two pages", "during a tool", "while observers vote")
+SAMPLE = (("en", "between two drafts"), ("ru", "behind two pages"), ("en", "while observers vote"))
+"""What is tried in every run."""
 USER = {
     "en": ("tell me of the sea", "no, say hello instead"),
     "ru": ("расскажи мне о море", "нет, лучше поздоровайся"),
@@ -122,8 +124,8 @@ def spoken(memory: Sequence[Content]) -> str:
 @pytest.mark.parametrize(
     ("lang", "moment"),
     [
-        pytest.param(lang, moment, marks=[] if (place + (lang == "ru")) % 2 else [pytest.mark.slow])
-        for place, moment in enumerate(MOMENTS)
+        pytest.param(lang, moment, marks=[] if (lang, moment) in SAMPLE else [pytest.mark.slow])
+        for moment in MOMENTS
         for lang in USER
     ],
 )

@@ -49,7 +49,7 @@ async def never(*_: object) -> str:
     return ""
 
 
-@pytest.mark.parametrize("lang", ANSWER)
+@pytest.mark.parametrize("lang", ["en", pytest.param("ru", marks=pytest.mark.slow)])
 async def test_memory_is_what_was_shown(chat: Chat, monkeypatch: pytest.MonkeyPatch, lang: str) -> None:
     """Stopped before the first text, in the middle, far down a long answer, and while a tool runs."""
     monkeypatch.setattr(todos, "_stored", never)

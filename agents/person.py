@@ -25,7 +25,7 @@ QuotedKind = Literal[
     "forward_beside",
     "caption",
     "photo",
-    "document",
+    "file",
     "voice",
     "location",
     "contact",

@@ -8,7 +8,7 @@ from langchain_core.messages.content import ImageContentBlock
 from agents.person import Heard, Quoted
 from prompts import phrase
 
-SHOWN = ("photo", "document")
+SHOWN = ("photo", "file")
 """The kinds of files whose contents a model is shown."""
 MARKED = (*SHOWN, "location", "contact")
 """The kinds that leave a mark in the history, such as "[photo]"."""
@@ -20,7 +20,7 @@ class Contents:
 
     pictures: Sequence[ImageContentBlock] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
-    """The texts of documents, by `Quoted.file`."""
+    """The texts of files, by `Quoted.file`."""
 
 
 def marks(quoted: Sequence[Quoted], lang: str) -> str:
@@ -36,11 +36,11 @@ def words_of(heard: Heard, lang: str) -> str:
 
 
 def told(quoted: Sequence[Quoted], contents: Contents, lang: str) -> list[str]:
-    """Return what a model is told of the files beside a message: the texts of documents, and what it cannot see."""
+    """Return what a model is told of the files beside a message: their texts, and what it cannot see."""
     parts = []
     for part in quoted:
-        if part["kind"] == "document" and (text := contents.texts.get(part.get("file", ""))):
-            parts.append(phrase("attached_document", lang, by=part["by"], text=text))
-        elif part["kind"] == "document" or (part["kind"] == "photo" and not contents.pictures):
+        if part["kind"] == "file" and (text := contents.texts.get(part.get("file", ""))):
+            parts.append(phrase("attached_file", lang, by=part["by"], text=text))
+        elif part["kind"] == "file" or (part["kind"] == "photo" and not contents.pictures):
             parts.append(phrase("attached_unseen", lang, by=part["by"] or part["kind"]))
     return parts

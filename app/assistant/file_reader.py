@@ -1,4 +1,4 @@
-"""Files beside a message, read for its turn: pictures for a model that sees, texts of documents, speech as words."""
+"""Files beside a message, read for its turn: pictures for a model that sees, other files as text, speech as words."""
 
 import asyncio
 import logging
@@ -21,13 +21,13 @@ LOG = logging.getLogger(__name__)
 SECONDS = 180.0
 """Seconds for all files of a message."""
 AT_ONCE = 2
-"""Documents that are read at the same time."""
+"""Files that are read at the same time."""
 ECHOED = 500
 """Characters of what was heard that the user is told."""
 CUT = "\n[…]"
 UNUSED: Mapping[str, str] = {
     "photo": "file_no_pictures",
-    "document": "file_no_documents",
+    "file": "file_no_files",
     "voice": "file_no_speech",
     "location": "file_unknown",
     "contact": "file_unknown",
@@ -68,7 +68,7 @@ class _Parts:
 class FileReader:
     """Read the files beside messages as far as the models that there are can use them.
 
-    `longest` counts the characters of all documents of a message; `transcriber` None: speech is not understood.
+    `longest` counts the characters of all files of a message; `transcriber` None: speech is not understood.
     """
 
     def __init__(self, assistant: Assistant, transcriber: Transcriber | None, longest: int) -> None:
@@ -82,7 +82,7 @@ class FileReader:
                 return self._assistant.sees
             case "voice":
                 return self._transcriber is not None
-            case "document" | "location" | "contact":
+            case "file" | "location" | "contact":
                 return self._assistant.reads
         return False
 
@@ -118,7 +118,7 @@ class FileReader:
         match part["kind"]:
             case "photo":
                 self._see(part, await fetch(part), parts)
-            case "document":
+            case "file":
                 await self._look_into(part, parts, fetch)
             case "voice":
                 text = await self._hear(part, fetch, lang)

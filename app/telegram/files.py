@@ -52,7 +52,7 @@ def attached_to(message: Message) -> Iterator[Quoted]:
     # Telegram also shows an animation as a document.
     if (document := message.document) and not message.animation:
         name = _short(document.file_name or "")
-        yield Quoted(kind="document", by=name, text="", foreign=True, file=document.file_id)
+        yield Quoted(kind="file", by=name, text="", foreign=True, file=document.file_id)
     if recording := message.voice or message.audio:
         yield Quoted(kind="voice", by="", text="", foreign=is_foreign, file=recording.file_id)
     if place := message.venue or message.location:
@@ -62,8 +62,8 @@ def attached_to(message: Message) -> Iterator[Quoted]:
 
 
 def shown_in(message: Message) -> list[Quoted]:
-    """Return the pictures and documents of a message that another one answers; what it says is not the writer's."""
-    return [{**part, "foreign": True} for part in attached_to(message) if part["kind"] in ("photo", "document")]
+    """Return the pictures and other files of a message that another one answers; what it says is not the writer's."""
+    return [{**part, "foreign": True} for part in attached_to(message) if part["kind"] in ("photo", "file")]
 
 
 def _best(sizes: Sequence[PhotoSize]) -> PhotoSize:

@@ -42,4 +42,4 @@ def _described(path: Path) -> Quoted:
         return Quoted(kind="voice", by="", text="", foreign=False, file=str(path))
     if picture_kind(beginning):
         return Quoted(kind="photo", by="", text="", foreign=False, file=str(path))
-    return Quoted(kind="document", by=path.name, text="", foreign=True, file=str(path))
+    return Quoted(kind="file", by=path.name, text="", foreign=True, file=str(path))

@@ -23,7 +23,7 @@ from tests.support.scripted_assistant import values
 PNG = b"\x89PNG\r\n\x1a\n" + b"the picture of a hat" * 20
 SHOWN = cast(ImageContentBlock, picture(PNG))
 PHOTO = Quoted(kind="photo", by="", text="", foreign=False, file="a")
-REPORT = Quoted(kind="document", by="report.txt", text="", foreign=True, file="b")
+REPORT = Quoted(kind="file", by="report.txt", text="", foreign=True, file="b")
 
 
 def pictures_in(asked: Asked) -> list[int]:

@@ -26,7 +26,7 @@ def test_ask_takes_files_along(stage: Stage, tmp_path: Path, capsys: Captured) -
     assert command_line.main(["ask", "What is this?", "--file", "hat.txt", "--file", "warranty.md"]) == 0
     [turn] = stand_in.heard
     assert turn.text == "What is this?"
-    assert [part["kind"] for part in turn.quoted] == ["photo", "document"]
+    assert [part["kind"] for part in turn.quoted] == ["photo", "file"]
     assert [block.get("mime_type") for block in turn.contents.pictures] == ["image/png"]
     assert [*turn.contents.texts.values()] == ["Two years."]
     assert capsys.readouterr() == ("A hat.\n", "")

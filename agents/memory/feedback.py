@@ -1,7 +1,6 @@
 """What people think of answers: which message of a messenger shows which turn, and how it was reacted to."""
 
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.memory.connection import Connection
@@ -41,14 +40,14 @@ class Feedback:
     def __init__(self, connection: Connection) -> None:
         self._table = RareTable(connection, NAME, TABLES)
 
-    async def show(self, door: str, chat: int, messages: Sequence[int], turn: ShownTurn) -> None:
-        """Note that messages of a chat show a turn."""
+    async def show(self, door: str, chat: int, message: int, turn: ShownTurn) -> None:
+        """Note that a message of a chat shows a turn."""
         now = now_ms()
-        rows = [(door, chat, id, clean(turn.thread), clean(turn.message_id), clean(turn.user), now) for id in messages]
+        row = door, chat, message, clean(turn.thread), clean(turn.message_id), clean(turn.user), now
 
         def note(connection: sqlite3.Connection) -> None:
             connection.execute(PRUNE, (door, chat, now - KEPT_MS))
-            connection.executemany(SHOWN, rows)
+            connection.execute(SHOWN, row)
 
         await self._table.write(note)
 

@@ -62,8 +62,7 @@ class Dispatch:
         elif change := update.my_chat_member:
             await self._enter(place, change, stored)
         elif reaction := update.message_reaction:
-            find = partial(reactions.rate, self._door, place, reaction)
-            self._door.attend(place, partial(give, self._door, place, stored, find))
+            await reactions.take(self._door, place, reaction, stored)
 
     async def _enter(self, place: Place, change: ChatMemberUpdated, stored: StoredUpdate) -> None:
         """Note what the bot has become in a chat, and greet a group that it has come into."""

@@ -172,6 +172,8 @@ class TelegramDoor:
         """
         lang = partial(self.lang, place)
         receipts = Receipts(self.assistant.memory.store, turn.thread, turn.id)
+        shown = ShownTurn(turn.thread, turn.id, turn.owner)
+        receipts.shown = lambda message: self.assistant.memory.feedback.show(self.name, place.chat, message, shown)
         await receipts.read()
         live = LiveAnswer(self.sender, place, turn.owner, lang, receipts)
         screen = ChatScreen(self.sender, receipts, place, turn.owner, lang, live)
@@ -183,9 +185,6 @@ class TelegramDoor:
                 await live.close()
         finally:
             del self.answers[place.queue]
-        if receipts.messages:
-            shown = ShownTurn(turn.thread, turn.id, turn.owner)
-            await self.assistant.memory.feedback.show(self.name, place.chat, receipts.messages, shown)
         await self.assistant.memory.updates.settle(turn.thread, turn.id)
         await receipts.clear()
         if gone:

@@ -1,6 +1,7 @@
 """Which answers of an unfinished turn were sent to a chat, so that a restart does not send them again."""
 
 import hashlib
+from collections.abc import Awaitable, Callable
 
 from agents.events import Event, Message, PrivateMessage
 from agents.events.search import Images
@@ -20,8 +21,8 @@ class Receipts:
         self._before: list[str] = []
         self._now: list[str] = []
         self._pages: tuple[str, int] = "", 0
-        self.messages: list[int] = []
-        """The messages that show the turn."""
+        self.shown: Callable[[int], Awaitable[None]] = _nothing
+        """Is called with each message that shows a part of the turn."""
         self.growing: int | None = None
         """The message that shows the answer so far; the answer takes its place, also after a restart."""
 
@@ -32,7 +33,6 @@ class Receipts:
                 self._before += item.value["delivered"]
                 self._pages = tuple(item.value.get("pages", self._pages))
                 self.growing = item.value.get("growing")
-                self.messages += item.value.get("messages", [])
         self._now = list(self._before)
 
     def take(self, event: Event) -> bool:
@@ -67,8 +67,9 @@ class Receipts:
         """Note that so many pages of an event were delivered, and which message shows the last of them."""
         # The message that showed the answer so far is its first page now, and is not to be changed again.
         self._pages, self.growing = (digest, pages), None
-        self.messages += [message] if message else []
         await self._write()
+        if message:
+            await self.shown(message)
 
     async def clear(self) -> None:
         """Forget the receipts: the turn is over, and its outcome stored."""
@@ -79,8 +80,7 @@ class Receipts:
     async def _write(self) -> None:
         pages = {"pages": list(self._pages)} if self._pages[1] else {}
         growing = {"growing": self.growing} if self.growing else {}
-        messages = {"messages": self.messages} if self.messages else {}
-        await self._store.aput(self._place, self._turn, {"delivered": self._now, **pages, **growing, **messages})
+        await self._store.aput(self._place, self._turn, {"delivered": self._now, **pages, **growing})
 
 
 class PageReceipts:
@@ -111,3 +111,7 @@ def _digest(event: Delivered) -> str:
         case Message(text=words) | PrivateMessage(text=words):
             pass
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()
+
+
+async def _nothing(message: int) -> None:
+    """Note nothing of a message."""

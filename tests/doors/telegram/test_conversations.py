@@ -5,7 +5,7 @@ import pytest
 from agents.models.script import Script
 from app.telegram import service
 from tests.support.scripted_assistant import ROLES, Gate, todos
-from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, labels
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, labels, until_stored
 from tests.support.telegram_server import BotApi
 
 ADMINS_ONLY = "only an administrator of the group can do it"
@@ -70,10 +70,7 @@ async def test_new_ends_the_running_answer_and_outlives_a_kill(
         command = world.says(ANN, "/new")
         world.says(ANN, "two")
         await world.until(lambda: one.names.thread(ANN) == "telegram-11~2")
-        for _ in range(1000):
-            if await one.assistant.memory.transcript.open_entries("telegram-11~2"):
-                break
-            await world.until(lambda: True)
+        await until_stored(one, "telegram-11~2", 2)
     async with door(Echo().models(ROLES)) as one:
         texts = await world.until_sent(ANN, 3)
         await world.until(lambda: not one.chats.busy)

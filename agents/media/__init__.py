@@ -147,12 +147,6 @@ class Player(Protocol):
     async def set_watched(self, id: str, watched: bool) -> Title:
         """Mark a title as watched or not, with a series all its episodes; return it as it is then."""
 
-    async def advance(self) -> None:
-        """Do what has become due: stop at the end of a title, go on with the next episode, note what was seen.
-
-        The process that rings reminders calls it about once a second; a player that does this by itself does nothing.
-        """
-
 
 @runtime_checkable
 class Players(Protocol):

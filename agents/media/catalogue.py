@@ -33,7 +33,6 @@ def _titles(entry: Mapping[str, Any]) -> Iterator[Title]:
         rating=rating,
         age=age,
         duration=entry.get("duration"),
-        plot=entry["plot"],
     )
     yield title
     for season, part in enumerate(entry.get("seasons", ()), 1):

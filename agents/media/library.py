@@ -166,10 +166,6 @@ class LibraryPlayer:
         await self.library.rows.write(work)
         return await self.title(id)
 
-    async def advance(self) -> None:
-        """Bring the playback up to the present; whoever looks at it does so as well."""
-        await self.now()
-
     async def _marked(self) -> dict[str, Title]:
         """Return all titles as the profile has them."""
         holdings, now_ms = await self.library.holdings(), self._now_ms()

@@ -50,9 +50,12 @@ def names_of(title: Title, lang: str) -> list[str]:
     return list(dict.fromkeys([translated("titles", title.name, lang), title.name, *title.other_names]))
 
 
-def translated(section: str, word: str, lang: str) -> str:
-    """Return a title or genre in a language, from `prompts/<lang>/media.toml`; as it is if it does not stand there."""
-    found = table("media", lang).get(section, {}).get(word, word)
+def translated(section: str, word: str, lang: str, otherwise: str | None = None) -> str:
+    """Return a title or genre in a language, from `prompts/<lang>/media.toml`; `otherwise` if it does not stand there.
+
+    Left out, that is the word itself.
+    """
+    found = table("media", lang).get(section, {}).get(word, word if otherwise is None else otherwise)
     return found if isinstance(found, str) else str(found[0])
 
 

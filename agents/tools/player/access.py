@@ -52,6 +52,15 @@ async def seat(runtime: Runtime) -> AsyncIterator[Seat]:
             raise Refused(reason(error, viewer, lang)) from None
 
 
+def why_not(title: Title, viewer: Viewer, lang: str) -> str:
+    """Return why a viewer may not see a title; empty if they may."""
+    try:
+        viewer.check(title)
+    except PlayerError as error:
+        return reason(error, viewer, lang)
+    return ""
+
+
 def reason(error: PlayerError, viewer: Viewer, lang: str) -> str:
     """Return why something cannot be done, with the code."""
     title = title_line(error.title, lang) if error.title else ""

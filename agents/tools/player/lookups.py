@@ -9,7 +9,7 @@ from agents.events.views import MOST_ENTRIES
 from agents.media import Title
 from agents.media.search import AnyKind, Query, fitting, what_of
 from agents.toolkit import Answer, CardList, Option, Refused, Runtime, choice, result, traits
-from agents.tools.player.access import seat
+from agents.tools.player.access import seat, why_not
 from agents.tools.player.schemas import DETAILS, PLAYBACK, SOME_TITLES, TITLE, TITLES, TitleId
 from agents.tools.player.titles import named_by, shown_last, span_of
 from agents.tools.player.wording import (
@@ -95,7 +95,9 @@ async def show_title(title_id: TitleId, runtime: Runtime) -> Answer:
     lang = runtime.state["lang"]
     async with seat(runtime) as own:
         title = await own.player.title(title_id)
-    return result(title_details(title, lang), view=title_card(title, lang, alone=runtime.context.is_shared))
+        forbidden = why_not(title, own.viewer, lang)
+    view = title_card(title, lang, forbidden=forbidden, alone=runtime.context.is_shared)
+    return result(title_details(title, lang, forbidden=forbidden), view=view)
 
 
 @traits(result=PLAYBACK, view="player", volatile=True)

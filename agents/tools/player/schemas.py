@@ -20,9 +20,16 @@ TITLES = {"type": "array", "items": _object(**ROW)}
 SOME_TITLES = {**TITLES, "$comment": "titles"}
 DETAILS = {
     **_object(
-        **ROW, genres={"type": "array", "items": TEXT}, age=NUMBER, minutes=NUMBER, plot=TEXT, watched=FLAG, liked=FLAG
+        **ROW,
+        genres={"type": "array", "items": TEXT},
+        age=NUMBER,
+        minutes=NUMBER,
+        plot=TEXT,
+        watched=FLAG,
+        liked=FLAG,
+        forbidden=TEXT,
     ),
-    "$comment": "all facts",
+    "$comment": "all facts; forbidden: why not to be played",
 }
 PLAYBACK = {
     **_object(

@@ -16,6 +16,11 @@ def name_of(title: Title, lang: str) -> str:
     return translated("titles", title.name, lang)
 
 
+def plot_of(title: Title, lang: str) -> str:
+    """Return what a title is about; of the catalogue's in the user's language."""
+    return title.plot or translated("plots", title.name, lang, otherwise="")
+
+
 def title_line(title: Title, lang: str) -> str:
     """Return what names a title: with its year, an episode with its series and number."""
     if title.kind == "episode":
@@ -42,12 +47,11 @@ def title_entry(title: Title, lang: str, *, alone: bool = False) -> Entry:
     return Entry(title_line(title, lang), " · ".join(part for part in parts if part), id=title.id)
 
 
-def title_card(title: Title, lang: str, *, alone: bool = False) -> CardList:
-    """Return all there is to say of a title."""
+def title_card(title: Title, lang: str, *, forbidden: str = "", alone: bool = False) -> CardList:
+    """Return all there is to say of a title; `forbidden` is why the viewer may not see it."""
     detail = title_entry(title, lang, alone=alone).detail
-    return CardList(
-        title=title_line(title, lang), entries=[Entry(line) for line in (detail, title.plot[:1_900]) if line]
-    )
+    lines = [detail, plot_of(title, lang)[:1_900], forbidden]
+    return CardList(title=title_line(title, lang), entries=[Entry(line) for line in lines if line])
 
 
 def title_row(title: Title, lang: str) -> Row:
@@ -62,14 +66,15 @@ def title_row(title: Title, lang: str) -> Row:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def title_details(title: Title, lang: str) -> Row:
+def title_details(title: Title, lang: str, *, forbidden: str = "") -> Row:
     """Return a title with all its facts as a model reads it."""
     return {
         **title_row(title, lang),
         "genres": list(title.genres),
         "age": title.age,
         "minutes": -(-title.duration // 60) if title.duration else None,
-        "plot": title.plot,
+        "plot": plot_of(title, lang),
+        "forbidden": forbidden,
         "watched": title.watched,
         "liked": title.liked,
     }

@@ -61,7 +61,7 @@ class Settings(BaseSettings):
     telegram_allowed_users: Annotated[frozenset[int] | Literal["*"], NoDecode] = frozenset()
     ring_telegram_chat: int | None = None
     transcriber_model: str | None = None
-    transcriber_base_url: str | None = None
+    transcriber_base_url: AnyHttpUrl | None = None
     transcriber_api_key: SecretStr | None = None
     attached_length: int = Field(default=20_000, ge=0, le=1_000_000)
     message_length: int = Field(default=16_000, ge=100, le=1_000_000)

@@ -35,6 +35,11 @@ def words_of(heard: Heard, lang: str) -> str:
     return "\n".join(dict.fromkeys(filter(None, (beside, text))))
 
 
+def has_words(heard: Heard, lang: str) -> bool:
+    """Tell whether the user said something, and did not only send files."""
+    return (heard["text"] or "") != marks(heard.get("quoted", []), lang)
+
+
 def told(quoted: Sequence[Quoted], contents: Contents, lang: str) -> list[str]:
     """Return what a model is told of the files beside a message: their texts, and what it cannot see."""
     parts = []

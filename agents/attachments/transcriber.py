@@ -75,16 +75,17 @@ class Transcriber:
         file: Mapping[str, tuple[str, bytes]],
         headers: Mapping[str, str],
     ) -> str:
-        request = client.build_request(
-            "POST", f"{self.url.rstrip('/')}/audio/transcriptions", data=dict(parts), files=file, headers=headers
-        )
         try:
+            address = f"{self.url.rstrip('/')}/audio/transcriptions"
+            request = client.build_request("POST", address, data=dict(parts), files=file, headers=headers)
             async with asyncio.timeout(self.timeout):
                 response = await client.send(request, stream=True)
                 try:
                     body = await read_body(response, LARGEST_ANSWER)
                 finally:
                     await response.aclose()
+        except (httpx.InvalidURL, UnicodeError) as wrong:
+            raise NotHeard(f"it has no address ({type(wrong).__name__})") from None
         except (httpx.HTTPError, TimeoutError) as lost:
             raise _Passing(f"no answer ({type(lost).__name__})", PAUSE) from None
         except BodyRefused as refused:

@@ -12,6 +12,7 @@ from typing import cast
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
+from agents.attachments import has_words
 from agents.context import Context
 from agents.conversation import forgetting, handover, offer, switch
 from agents.conversation.changes import Change, Update, decision, emit, give_to, put, sequence
@@ -86,7 +87,8 @@ class Routing:
         if state["heard"]["text"] is None:
             # The user said nothing, so the question stays; it is put on the screen again.
             return ask.announce(state)
-        meant = is_meant(state["pending"][0], state["heard"]) and (chosen or not self._leaves_question(state))
+        meant = is_meant(state["pending"][0], state["heard"]) and has_words(state["heard"], state["lang"])
+        meant = meant and (chosen or not self._leaves_question(state))
         if meant and (change := ask.answered(state, state["heard"], self.speakers)):
             decided = decision("answer", "stay", None, "answers what a tool asked", "free")
             return sequence(state, decided, lambda _: change)

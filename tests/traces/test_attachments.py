@@ -19,6 +19,7 @@ from tests.conftest import Chat
 from tests.support.endpoint_talk import endpoint_model
 from tests.support.odd_provider import Provider, refuse, words
 from tests.support.scripted_assistant import values
+from tests.support.shop_tools import BEGIN
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"the picture of a hat" * 20
 SHOWN = cast(ImageContentBlock, picture(PNG))
@@ -84,6 +85,19 @@ async def test_a_document_is_data(chat: Chat) -> None:
     async with chat.assistant() as assistant:
         heard = (await assistant.history("ann"))[0]
     assert (heard.text, heard.metadata["quoted"]) == ("What is it about?", [REPORT])
+
+
+@pytest.mark.usefixtures("shop")
+async def test_a_picture_without_words_answers_no_question(chat: Chat) -> None:
+    """What its mark says is no value of a form; the model looks at the picture."""
+    chat.script.sees = True
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "A nice house."])
+    await chat.says("Fetch it", "zip: 8001")
+    assert (await chat.state())["pending"]
+    await chat.says("[photo]", quoted=[PHOTO], contents=Contents([SHOWN]))
+    assert sum(pictures_in(chat.script.asked[-1])) == 1
+    async with chat.assistant() as assistant:
+        assert (await assistant.history("ann"))[-1].text == "A nice house."
 
 
 @pytest.mark.parametrize("sees", [True, False])

@@ -26,17 +26,17 @@ MOST = 30
 async def plan_day(plan: Annotated[str, Field(min_length=1, max_length=1000)], runtime: Runtime) -> Answer:
     """Note a day told in one sentence: what has a time will ring, the rest are to-dos."""
     lang, now, zone, context = runtime.state["lang"], present(runtime), await zone_of(runtime), runtime.context
-    told = items(plan, lang, now, zone)
-    left_out = [_why(item, lang, now) for item in told if item.problem]
-    if len(told) > MOST:
+    planned = items(plan, lang, now, zone)
+    left_out = [_why(item, lang, now) for item in planned if item.problem]
+    if len(planned) > MOST:
         raise Refused(phrase("plan_long", lang, most=MOST))
-    if len(left_out) == len(told):
+    if len(left_out) == len(planned):
         raise Refused("; ".join(left_out) or phrase("plan_empty", lang))
-    moments = [(place, item) for place, item in enumerate(told) if item.moment]
+    moments = [(place, item) for place, item in enumerate(planned) if item.moment]
     for place, item in moments:
         assert item.moment is not None  # as chosen
         await stored(item.moment, runtime, f"{runtime.tool_call_id}-{place}", text=item.text)
-    if todos := [item.text for item in told if not item.moment and not item.problem]:
+    if todos := [item.text for item in planned if not item.moment and not item.problem]:
         await put_on_list(todos, runtime)
     assert runtime.store is not None  # the graph is always compiled with a store
     plans = await agenda_of(reminders_of(runtime), runtime.store, context.user, lang)

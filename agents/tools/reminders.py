@@ -140,10 +140,10 @@ async def delete_reminders(numbers: Annotated[list[Number], Field(min_length=1)]
     """Delete reminders, alarms or timers. numbers: as listed."""
     lang, live = runtime.state["lang"], await live_of(runtime)
     deleted = await delete([it for it in live if it.number in numbers], runtime)
-    known = {reminder.number for reminder in deleted}
-    if unknown := [number for number in dict.fromkeys(numbers) if number not in known]:
+    numbers_deleted = {reminder.number for reminder in deleted}
+    if unknown := [number for number in dict.fromkeys(numbers) if number not in numbers_deleted]:
         return await _no_such(unknown, runtime)
-    lines = ", ".join(map(str, sorted(known)))
+    lines = ", ".join(map(str, sorted(numbers_deleted)))
     if not runtime.context.is_shared:
         lines = "; ".join(line_of(reminder, runtime) for reminder in deleted)
     return f"{phrase('deleted', lang, items=lines)}\n{await listed(runtime)}"

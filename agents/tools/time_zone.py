@@ -31,17 +31,17 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
     return f"{answer} {phrase('zone_reminders', lang)}\n{await listed(runtime)}"
 
 
-def _named(said: str, lang: str) -> str | None:
+def _named(place: str, lang: str) -> str | None:
     """Return the zone of a name of the data base, of its city, or of a city as a language calls it; else None."""
-    lang = listening(said, lang)
+    lang = listening(place, lang)
     names = sorted(available_timezones())
-    wanted = said.strip().replace(" ", "_").casefold()
+    name_sought = place.strip().replace(" ", "_").casefold()
     cities = {name.rpartition("/")[2].casefold(): name for name in names if "/" in name}
-    key = vocabulary(lang).key(said)
+    key = vocabulary(lang).key(place)
     named = table("zones", lang).items()
     called = (zone for zone, names in named if key in map(vocabulary(lang).key, names))
-    whole = {name.casefold(): name for name in names}
-    return whole.get(wanted) or cities.get(wanted) or next(called, None)
+    zones = {name.casefold(): name for name in names}
+    return zones.get(name_sought) or cities.get(name_sought) or next(called, None)
 
 
 async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:

@@ -62,10 +62,10 @@ class Filler:
     with_lists: bool = True
     """Whether the conversation may be searched for what numbers and names refer to."""
 
-    def add(self, plan: Plan, tool: str, raw: Mapping[str, str], known: Mapping[str, Any] | None = None) -> None:
+    def add(self, plan: Plan, tool: str, raw: Mapping[str, str], args_known: Mapping[str, Any] | None = None) -> None:
         """Add a tool's calls to the plan, or the question for what is missing."""
         parameters = self.now.tools.get(tool, {})
-        args = {**(known or {}), **_spelled(parameters, raw)}
+        args = {**(args_known or {}), **_spelled(parameters, raw)}
         for name, parameter in parameters.items():
             if name not in raw or parameter.kind in IDENTIFIERS or self._says_nothing(parameter, raw[name]):
                 continue
@@ -122,16 +122,18 @@ class Filler:
             NeedsListing: they were, and nothing came of it.
         """
         got: dict[str, Any] = {}
-        said = {name: text for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
+        described = {name: text for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
         for name, parameter in parameters.items():
             tool_to_ask = getter(self.now, parameter)
-            if name in args or name in got or tool_to_ask is None or not (parameter.required or name in said):
+            if name in args or name in got or tool_to_ask is None or not (parameter.required or name in described):
                 continue
             value = was_got(self.now, parameter)
             if not value and any(result.call.name == tool_to_ask for result in self.now.results):
                 raise NeedsListing(tool_to_ask)
             if not value:
-                plain = {name: text for name, text in said.items() if not self._says_nothing(parameters[name], text)}
+                plain = {
+                    name: text for name, text in described.items() if not self._says_nothing(parameters[name], text)
+                }
                 raise NeedsChoice(getting(self.now, tool, tool_to_ask, {**args, **got}, plain))
             got |= value
         return {name: value for name, value in got.items() if name in parameters}
@@ -176,39 +178,39 @@ class Filler:
             raise Unclear(sentence("no", lang))
         return list(meant.numbers)
 
-    def _chosen(self, tool: str, numbers: tuple[int, ...], known: Mapping[int, str]) -> int:
+    def _chosen(self, tool: str, numbers: tuple[int, ...], entries: Mapping[int, str]) -> int:
         """Return which of several entries the user has chosen; else let them choose, or ask in words."""
         chooser = choosing(self.now, tool)
         for result in self.now.results:
             if result.call.name == chooser and (number := number_in(result.text)) in numbers:
                 return number
         if chooser is None:
-            near = "\n".join(f"{number}. {known[number]}" for number in numbers)
+            near = "\n".join(f"{number}. {entries[number]}" for number in numbers)
             raise Unclear(sentence("which_of", self.now.lang, list=near))
         raise NeedsChoice(Call(chooser, {"numbers": list(numbers)}))
 
 
-def _spelled(wanted: Mapping[str, Parameter], raw: Mapping[str, str]) -> dict[str, Any]:
+def _spelled(parameters: Mapping[str, Parameter], raw: Mapping[str, str]) -> dict[str, Any]:
     """Return the identifiers that the user wrote out, by parameter."""
-    ids = {name: spelled_out(text) for name, text in raw.items() if wanted[name].kind in IDENTIFIERS}
-    return {name: [id] if wanted[name].kind == "ids" else id for name, id in ids.items() if id}
+    ids = {name: spelled_out(text) for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
+    return {name: [id] if parameters[name].kind == "ids" else id for name, id in ids.items() if id}
 
 
-def _missing_of(wanted: Mapping[str, Parameter], args: Mapping[str, Any]) -> str | None:
+def _missing_of(parameters: Mapping[str, Parameter], args: Mapping[str, Any]) -> str | None:
     """Return the first parameter to ask for; a call that leaves out everything optional would do nothing."""
-    needed = [name for name, parameter in wanted.items() if parameter.required]
+    needed = [name for name, parameter in parameters.items() if parameter.required]
     if absent := next((name for name in needed if args.get(name) in (None, [])), None):
         return absent
     # An identifier that may be left out stands for what is the user's own.
-    spare = [name for name, it in wanted.items() if not it.required and it.optional and it.kind not in IDENTIFIERS]
-    if any(wanted[name].kind not in ("number", "numbers") for name in needed):
+    spare = [name for name, it in parameters.items() if not it.required and it.optional and it.kind not in IDENTIFIERS]
+    if any(parameters[name].kind not in ("number", "numbers") for name in needed):
         return None
     return spare[0] if spare and not any(name in args for name in spare) else None
 
 
-def _spread(tool: str, wanted: Mapping[str, Parameter], args: dict[str, Any]) -> list[Call]:
+def _spread(tool: str, parameters: Mapping[str, Parameter], args: dict[str, Any]) -> list[Call]:
     """Make one call for each number where a tool takes one and the user meant several."""
-    single = next((name for name, entry in wanted.items() if entry.kind == "number"), None)
+    single = next((name for name, entry in parameters.items() if entry.kind == "number"), None)
     if single is None or not isinstance(args.get(single), list):
         return [Call(tool, args)]
     return [Call(tool, {**args, single: number}) for number in args[single]]

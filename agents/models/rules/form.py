@@ -49,10 +49,10 @@ class Form:
                 return meant
         lists = {name for name in now.scene.get("fields", ()) if self.kind(name) == "texts"}
         matches = now.wishes(frozenset({self.asked, *lists} if self.asked else {}))
-        told = [match for match in matches if not match.owner and match.tool == FILL_FORM]
-        others = tuple(match for match in matches if match not in told)
-        if told or not self.asked or any(match.pattern.strong for match in others):
-            for match in told:
+        field_matches = [match for match in matches if not match.owner and match.tool == FILL_FORM]
+        others = tuple(match for match in matches if match not in field_matches)
+        if field_matches or not self.asked or any(match.pattern.strong for match in others):
+            for match in field_matches:
                 self._tell(meant, match)
             follow(now, Filler(now, with_lists=False), meant.plan, others)
             if meant.plan.remarks:
@@ -107,8 +107,8 @@ class Form:
     def _read(self, name: str, raw: str) -> Any:
         """Return the value of a field in the user's words; None if they tell none."""
         words, kind = self.now.words, self.kind(name)
-        if kind == "flag" and (said := words.made_of(raw, "yes", "no")):
-            return "yes" in said
+        if kind == "flag" and (answer := words.made_of(raw, "yes", "no")):
+            return "yes" in answer
         if kind == "number":
             return plain_number(raw, words)
         try:

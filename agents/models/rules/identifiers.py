@@ -22,8 +22,8 @@ _SPELLED = re.compile(r"[#№]?[^\s,;.!?\"«»“”]*\d[^\s,;!?\"«»“”]*[^
 
 def spelled_out(raw: str) -> str | None:
     """Return the identifier that the words of a user hold; None if they only describe what they mean."""
-    found = _SPELLED.search(raw)
-    return found[0] if found and len(found[0]) >= 4 else None
+    word = _SPELLED.search(raw)
+    return word[0] if word and len(word[0]) >= 4 else None
 
 
 def is_getter(tool: str, parameters: Mapping[str, Parameter]) -> bool:
@@ -53,20 +53,20 @@ def was_got(now: Situation, parameter: Parameter) -> Mapping[str, Any]:
 
 def getting(now: Situation, tool: str, name: str, args: Mapping[str, Any], raw: Mapping[str, str]) -> Call:
     """Return the call of a getter that finds out what a call of `tool` still needs."""
-    words = next((clean(said, now.words) for said in raw.values() if spelled_out(said) is None), None)
-    given: dict[str, Any] = {}
+    words = next((clean(text, now.words) for text in raw.values() if spelled_out(text) is None), None)
+    passed: dict[str, Any] = {}
     for parameter in now.tools[name].values():
         several = args.get(f"{parameter.name}s")
         if parameter.name in args:
-            given[parameter.name] = args[parameter.name]
+            passed[parameter.name] = args[parameter.name]
         elif isinstance(several, list) and several:
-            given[parameter.name] = several[0]
+            passed[parameter.name] = several[0]
         elif parameter.name == WORDS and words:
-            given[WORDS] = words
+            passed[WORDS] = words
         else:
             # `return_delivered_order_items` is about orders that are delivered.
-            given |= dict([(parameter.name, value) for value in parameter.values if value in tool.split("_")][:1])
-    return Call(name, given)
+            passed |= dict([(parameter.name, value) for value in parameter.values if value in tool.split("_")][:1])
+    return Call(name, passed)
 
 
 def _object(text: str) -> Mapping[str, Any] | None:

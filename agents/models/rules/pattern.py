@@ -101,8 +101,8 @@ class Pattern:
         # "An" is a filler elsewhere, but "an hour" is a time.
         pieces: list[str] = []
         for slot, line in self.parts:
-            said = [f"{re.escape(stem)} " for stem in line.split()] or [self._slot(slot)]
-            pieces += said if slot == WHEN else [filler + piece for piece in said]
+            stems = [f"{re.escape(stem)} " for stem in line.split()] or [self._slot(slot)]
+            pieces += stems if slot == WHEN else [filler + piece for piece in stems]
         return re.compile("".join(pieces) + filler)
 
     def _slot(self, slot: str) -> str:
@@ -122,8 +122,8 @@ class Pattern:
             return None
         slots = self._found(spoken(named[1], text.lang))
         # Words from both sides of a time are no one thing to do.
-        whole = slots is not None and all(value in text.text for value in slots.values())
-        return {**slots, WHEN: self._when(named[0], text.lang)} if slots is not None and whole else None
+        is_one_text = slots is not None and all(value in text.text for value in slots.values())
+        return {**slots, WHEN: self._when(named[0], text.lang)} if slots is not None and is_one_text else None
 
     def _when(self, raw: str, lang: str) -> str:
         """Return the words of a time; beside "snooze" a length of time is how much later it shall be."""

@@ -96,8 +96,8 @@ def first_match(name: str, text: str, lang: str) -> dict[str, str] | None:
     """Return the slots of the pattern in a word list ("edits.replace") that fits the text and says most."""
     heard = _variants(text, lang)[-1]
     fits = ((candidate, candidate.match(heard)) for candidate in _listed(name, lang))
-    found = [(candidate.weight, slots) for candidate, slots in fits if slots is not None]
-    return max(found, key=lambda pair: pair[0])[1] if found else None
+    weighed = [(candidate.weight, slots) for candidate, slots in fits if slots is not None]
+    return max(weighed, key=lambda pair: pair[0])[1] if weighed else None
 
 
 @cache

@@ -42,8 +42,8 @@ def follow(now: Situation, filler: Filler, plan: Plan, matches: tuple[Match, ...
             plan.begun = True
         elif len(readings(now)) < 2 or not points(match, now.words):
             filler.add(plan, match.tool, match.slots)
-        elif (text := spelled(now, match)) and (whole := now.find(text)):
-            filler.add(plan, whole.tool, whole.slots)
+        elif (text := spelled(now, match)) and (spelled_match := now.find(text)):
+            filler.add(plan, spelled_match.tool, spelled_match.slots)
         else:
             plan.remarks.append(sentence("which_list", now.lang))
     plan.nothing_by_halves(now.lang)

@@ -24,7 +24,7 @@ def readable(text: str, lang: str) -> str:
     if isinstance(value, Mapping):
         lines = [_pair(name, item, lang) for name, item in value.items() if item is not None]
     else:
-        lines = [f"{number}. {_inline(one, lang)}" for number, one in enumerate(value, 1)]
+        lines = [f"{number}. {_inline(entry, lang)}" for number, entry in enumerate(value, 1)]
     rest = [sentence("more_of_it", lang)] if len(lines) > MOST_LINES or not is_whole else []
     return "\n".join([*map(_bounded, lines[:MOST_LINES]), *rest])
 
@@ -38,18 +38,18 @@ def _parsed(text: str) -> tuple[Any, bool]:
 
 
 def _begun(text: str) -> list[Any] | None:
-    found: list[Any] = []
+    values: list[Any] = []
     decoder, place = JSONDecoder(), 1
-    while len(found) <= MOST_LINES and place < len(text):
+    while len(values) <= MOST_LINES and place < len(text):
         try:
-            one, place = decoder.raw_decode(text, place)
+            value, place = decoder.raw_decode(text, place)
         except (JSONDecodeError, RecursionError):
             break
-        found.append(one)
+        values.append(value)
         if text[place : place + 1] != ",":
             break
         place += 1
-    return found or None
+    return values or None
 
 
 def _pair(name: str, value: Any, lang: str) -> str:

@@ -18,8 +18,8 @@ SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "ye
 
 def small_talk(now: Situation) -> str | None:
     """Return the answer to a greeting, thanks and the like; None if the text says anything else."""
-    said = now.words.made_of(now.heard, *SMALL_TALK)
-    name = next((name for name in SMALL_TALK if name in said), None)
+    lists = now.words.made_of(now.heard, *SMALL_TALK)
+    name = next((name for name in SMALL_TALK if name in lists), None)
     if name is None:
         return None
     if name == "who_are_you":

@@ -60,8 +60,8 @@ class Situation:
     def heard(self) -> str:
         """Return what to act on: what a change of hands was for, else the user's last words."""
         # Words that were heard before the note belong to what the speaker did before it.
-        said = "" if self._noted > self._spoken else self.said
-        return str(self.brief or self.scene.get("text") or said)
+        last_words = "" if self._noted > self._spoken else self.said
+        return str(self.brief or self.scene.get("text") or last_words)
 
     @cached_property
     def said(self) -> str:

@@ -196,8 +196,10 @@ def is_chatter(text: str, words: RulesVocabulary) -> bool:
     """Tell whether a text is about feelings, the moment or nothing at all ("hungry", "long day", "the second one")."""
     stems = words.stems(text)
     first, *later = words_of(text)
-    told = tuple(words.phrases("answers.told"))
-    if first.endswith(tuple(words.phrases("answers.endings"))) or any(f" {word}".endswith(told) for word in later):
+    told_endings = tuple(words.phrases("answers.told"))
+    if first.endswith(tuple(words.phrases("answers.endings"))) or any(
+        f" {word}".endswith(told_endings) for word in later
+    ):
         return True
     # One small word may be a name all the same: the language Go.
     small = words.stop | words.listed("pointing", "question") if len(stems) > 1 else frozenset()

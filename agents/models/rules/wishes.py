@@ -45,10 +45,10 @@ def without_small_talk(text: str, words: RulesVocabulary) -> str:
     """Return a message without the greeting, thanks or "yes" at its ends; whole if there is nothing else."""
     flat = plain(text)
     parts = _parts(flat, words)
-    kept = [span for span in parts if not words.made_of(flat[span[0] : span[1]], *ASIDE)]
-    if not kept:
+    meaningful = [span for span in parts if not words.made_of(flat[span[0] : span[1]], *ASIDE)]
+    if not meaningful:
         return flat
-    return flat[kept[0][0] :] if kept[-1] == parts[-1] else flat[kept[0][0] : kept[-1][1]]
+    return flat[meaningful[0][0] :] if meaningful[-1] == parts[-1] else flat[meaningful[0][0] : meaningful[-1][1]]
 
 
 def _parts(flat: str, words: RulesVocabulary) -> list[tuple[int, int]]:

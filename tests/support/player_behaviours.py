@@ -92,11 +92,12 @@ async def plays_and_stops(stage: Stage) -> None:
     again = await player.play(film, 40)
     assert again.title
     assert (again.title.id, again.state, again.position) == (film, "playing", 40)
-    assert (await eventually(player.now, lambda now: now.position >= 40)).position >= 40
+    # A player may begin a little before, where its file has a whole picture.
+    assert (await eventually(player.now, lambda now: now.position >= 35)).position >= 35
     stopped = await player.stop()
     assert (stopped.state, stopped.title) == ("stopped", None)
-    left = await eventually(lambda: player.title(film), lambda title: title.position >= 40)
-    assert left.position >= 40
+    left = await eventually(lambda: player.title(film), lambda title: title.position >= 35)
+    assert left.position >= 35
     assert not left.watched
 
 

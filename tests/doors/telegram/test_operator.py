@@ -1,13 +1,22 @@
 """What the operator is told: how the bot is doing, and that a webhook is deleted."""
 
+import asyncio
 import logging
+from argparse import Namespace
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
+from agents.errors import ConfigError
 from agents.models.script import Script
-from tests.support.scripted_assistant import ROLES, Gate
+from app.assistant import Assistant
+from app.settings import Settings
+from app.telegram import service
+from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.telegram_people import ANN, BOB, Echo, Open
-from tests.support.telegram_server import BotApi
+from tests.support.telegram_server import TOKEN, BotApi
 
 
 async def test_an_administrator_sees_how_the_bot_is_doing(door: Open, world: BotApi, script: Script) -> None:
@@ -40,3 +49,21 @@ async def test_a_webhook_is_deleted_with_a_word(door: Open, world: BotApi, caplo
     assert "had a webhook at bots.example" in caplog.text
     assert "secret-path" not in caplog.text
     assert world.chats.webhook == ""
+
+
+async def test_a_revoked_token_ends_the_command(world: BotApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command ends as with a token that was never right, so that nobody waits for a bot that hears nothing."""
+
+    def opened(settings: Settings) -> AbstractAsyncContextManager[Assistant]:
+        return stage(tmp_path / "telegram.db", Echo().models(ROLES))
+
+    monkeypatch.setattr(service, "open_assistant", opened)
+    monkeypatch.setattr(service, "warm_up", AsyncMock())
+    settings = Settings(_env_file=None, telegram_bot_token=TOKEN, telegram_api_url=world.url)
+    command = asyncio.create_task(service.serve(Namespace(), settings))
+    await world.until(lambda: "getUpdates" in world.methods())
+    world.token = "another"
+    # The request that waits ends with it.
+    world.says(ANN, "hello")
+    with pytest.raises(ConfigError, match="TELEGRAM_BOT_TOKEN: Telegram does not accept it"):
+        await asyncio.wait_for(command, 60)

@@ -16,6 +16,7 @@ from app.telegram.door import TelegramDoor
 from app.telegram.sender import Sender
 from tests.support.fake_assistant import StandIn
 from tests.support.simulated_time import now
+from tests.support.telegram_flood import Flood
 
 FRAMES = ("draft", "typing", "edit")
 
@@ -29,6 +30,11 @@ class PacedBot:
         self.made: list[tuple[float, str, int, str]] = []
         """Time, kind, chat and text of what was taken."""
         self.refused: Counter[str] = Counter()
+        self.flood: Flood | None = None
+        """Telegram's limits for a chat, if they are on."""
+        self._refuse: dict[str, deque[float]] = {}
+        self.takes = 0.0
+        """Seconds that a message takes."""
         self.labels: list[str] = []
         """What stands on the buttons of the message that had any."""
         os.environ.setdefault("PTB_TIMEDELTA", "true")
@@ -43,12 +49,17 @@ class PacedBot:
         """Return the kinds of what was sent to a chat."""
         return [kind for _, kind, to, _ in self.made if to == chat]
 
+    def refuse_next(self, kind: str, *seconds: float) -> None:
+        """Refuse the next requests of a kind, each with a pause that is asked for."""
+        self._refuse[kind] = deque(seconds)
+
     def times(self, kind: str) -> list[float]:
         """Return when something of a kind was sent."""
         return [at for at, made, _, _ in self.made if made == kind]
 
     async def send_message(self, chat_id: int, text: str, **options: Any) -> Message:
         """Take a message."""
+        await asyncio.sleep(self.takes)
         self._take("message", chat_id, text)
         if markup := options.get("reply_markup"):
             self.labels = [button.text for row in markup.inline_keyboard for button in row]
@@ -71,6 +82,11 @@ class PacedBot:
         return self._take("deletion", chat, "")
 
     def _take(self, kind: str, chat: int, text: str) -> bool:
+        waiting = self._refuse.get(kind)
+        wait = waiting.popleft() if waiting else self.flood and self.flood.retry_after(f"send {kind}", chat)
+        if wait:
+            self.refused[kind] += 1
+            raise RetryAfter(int(wait))
         while self._times and self._times[0] <= now() - self._window:
             self._times.popleft()
         if len(self._times) >= self._limit:

@@ -18,8 +18,8 @@ MARKED = (*SHOWN, "location", "contact")
 class Contents:
     """What the files of a message hold. It is read anew for its turn, and is no part of what is remembered."""
 
-    pictures: Sequence[ImageContentBlock] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)
+    pictures: Sequence[ImageContentBlock] = field(default=(), repr=False)
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The texts of files, by `Quoted.file`."""
 
 

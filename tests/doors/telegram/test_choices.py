@@ -172,7 +172,7 @@ async def test_a_stranger_cannot_tap(shop: Open, world: BotApi, script: Script) 
         await world.until(lambda: "Sent back." in world.texts(GROUP))
 
 
-@pytest.mark.parametrize("chat", [ANN, GROUP])
+@pytest.mark.parametrize("chat", [pytest.param(ANN, marks=pytest.mark.slow), GROUP])
 async def test_many_options_are_shown_in_pages(door: Open, world: BotApi, script: Script, chat: int) -> None:
     """Only who was asked turns them, also after a restart; an option of any page answers, and labels are cut."""
     hats = with_hats(*(Option(f"Hat {number} " + "x" * 60, f"hat-{number}") for number in range(1, 20)))
@@ -196,7 +196,7 @@ async def test_many_options_are_shown_in_pages(door: Open, world: BotApi, script
     assert "hat-18" in [message.text for message in script.asked[-1].messages]
 
 
-@pytest.mark.parametrize("chat", [ANN, GROUP])
+@pytest.mark.parametrize("chat", [pytest.param(ANN, marks=pytest.mark.slow), GROUP])
 async def test_something_else_is_said_in_words(shop: Open, world: BotApi, script: Script, chat: int) -> None:
     """The button says how, and the question stays open; in a group an answer to the message is heard."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
@@ -211,7 +211,7 @@ async def test_something_else_is_said_in_words(shop: Open, world: BotApi, script
         assert (await world.until_sent(chat, 2))[1] == "Sent back."
 
 
-@pytest.mark.parametrize("chat", [ANN, GROUP])
+@pytest.mark.parametrize("chat", [pytest.param(ANN, marks=pytest.mark.slow), GROUP])
 async def test_a_choice_is_left_by_a_button(shop: Open, world: BotApi, script: Script, chat: int) -> None:
     """Only by who was asked and once; the tool is told that nothing was chosen, the model what the user says."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "As you like."], observer=["stay"])

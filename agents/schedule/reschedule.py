@@ -14,9 +14,12 @@ from agents.schedule.time_of_day import KINDS as TIMES
 from agents.schedule.time_of_day import clock_of, halved
 
 
-def moved(text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment) -> Moment | None:
+def moved(
+    text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment, *, day_named: bool = True
+) -> Moment | None:
     """Return `former` moved to the time that `text` names. It keeps the day, time or repetition that `text` leaves out.
 
+    Not `day_named`: nobody has named its day, so that another time of day may come sooner.
     Returns None when the text names no moment to come.
     """
     reading, now = read(text, lang), now.astimezone(zone)
@@ -35,7 +38,7 @@ def moved(text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment) -
         if pieces.keys() <= {"shift", "length"}:
             return _shifted(amount_of(*pieces.values()), former, now, zone) if len(pieces) == 1 else None
         if pieces.keys() <= TIMES - {"daily"}:
-            return _at_another_time(pieces, former, now, zone)
+            return _at_another_time(pieces, former, now, zone, day_named=day_named)
     except (ValueError, OverflowError):
         return None
     if not pieces.keys() & TIMES and (pieces.keys() <= set(DAYS) or _goes_by_days(pieces)):
@@ -70,6 +73,12 @@ def is_shift(text: str, lang: str) -> bool:
     return reading is not None and not reading.rest and reading.pieces.keys() == {"shift"}
 
 
+def names_no_day(text: str, lang: str) -> bool:
+    """Say whether a text names a time of day and nothing else ("at 8")."""
+    reading = read(text, lang)
+    return reading is not None and not reading.rest and reading.pieces.keys() <= TIMES - {"daily"}
+
+
 def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
     """Return a moment for a user who has moved to `zone`.
 
@@ -102,7 +111,12 @@ def _shifted(amount: Amount, former: Moment, now: datetime, zone: ZoneInfo) -> M
     return Moment(repeat.following(now), repeat)
 
 
-def _at_another_time(pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo) -> Moment | None:
+def _at_another_time(
+    pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo, *, day_named: bool
+) -> Moment | None:
+    if not day_named and former.repeat is None and former.at.date() > now.date():
+        # "At 8" was tomorrow morning, since this morning's is past; "no, at 8 pm" is today.
+        return meant(pieces, now, zone)
     clock = clock_of(pieces)
     assert clock is not None  # there are pieces, and all of them name a time
     if former.repeat is not None and former.repeat.parts["FREQ"] not in STEPS:

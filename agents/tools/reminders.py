@@ -6,6 +6,7 @@ A reminder's number never changes, and a call that is repeated after a crash fin
 from typing import Annotated
 
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import tool
 from pydantic import Field
 
@@ -15,7 +16,7 @@ from agents.memory.reminders import MOST
 from agents.schedule import Moment
 from agents.schedule.parser import moment
 from agents.schedule.recurrence import daily
-from agents.schedule.reschedule import is_shift, moved
+from agents.schedule.reschedule import is_shift, moved, names_no_day
 from agents.talk import Json
 from agents.text.vocabulary import listening
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result, traits
@@ -41,6 +42,7 @@ from prompts import phrase
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 When = Annotated[str, Field(min_length=1, max_length=200)]
 Number = Annotated[int, Field(ge=1)]
+SETTING = ("add_reminder", "change_reminder")
 HOUR_MS = 3600 * 1000
 """How long one that has rung is what "snooze" means, in milliseconds."""
 
@@ -120,13 +122,7 @@ async def change_reminder(
     reminder = await (_numbered(number, runtime) if number else _just_spoken_of(when, runtime))
     if reminder is None:
         return await _no_such([number or 0], runtime)
-    new = (
-        None
-        if when is None
-        else moved(when, listening(when, lang), present(runtime), await zone_of(runtime), reminder.moment)
-    )
-    if when is not None and new is None:
-        raise await no_time(when, runtime)
+    new = await _moved(reminder, when, runtime) if when else None
     await move(reminder, runtime, text=text or reminder.text, moment=new)
     changed = await _numbered(reminder.number, runtime) or reminder
     # What it is about was perhaps set where nobody else reads.
@@ -174,9 +170,8 @@ async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
     Raises:
         Refused: there is none.
     """
-    calls = [call for call in _recent_calls(runtime) if call != runtime.tool_call_id]
     live, now_ms = await live_of(runtime), present(runtime).timestamp() * 1000
-    spoken_of = await reminders_of(runtime).of_calls(runtime.context.user, calls)
+    spoken_of = await reminders_of(runtime).of_calls(runtime.context.user, _recent_calls(runtime))
     candidates = spoken_of or [it for it in live if it.rung_ms and it.rung_ms > now_ms - HOUR_MS]
     if not candidates and when and is_shift(when, runtime.state["lang"]):
         candidates = live
@@ -187,10 +182,28 @@ async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
 
 def _recent_calls(runtime: Runtime) -> list[str]:
     """Return the ids of the tool calls of this turn and the last one of the speaker."""
+    return [call["id"] or "" for call in _calls(runtime)]
+
+
+def _calls(runtime: Runtime) -> list[ToolCall]:
+    """Return the other tool calls of this turn and the last one of the speaker."""
     talk = runtime.state.get("talk", [])
     heard = [place for place, message in enumerate(talk) if isinstance(message, HumanMessage)]
     replies = talk[heard[-2] if len(heard) > 1 else 0 :]
-    return [call["id"] or "" for reply in replies if isinstance(reply, AIMessage) for call in reply.tool_calls]
+    calls = [call for reply in replies if isinstance(reply, AIMessage) for call in reply.tool_calls]
+    return [call for call in calls if call["id"] != runtime.tool_call_id]
+
+
+async def _moved(reminder: Reminder, when: str, runtime: Runtime) -> Moment:
+    """Return when a reminder shall be after a change. Raises Refused: that is no time to come."""
+    lang, now, zone = listening(when, runtime.state["lang"]), present(runtime), await zone_of(runtime)
+    set_by = next((call for call in reversed(_calls(runtime)) if call["name"] in SETTING and call["args"]), None)
+    words = set_by["args"].get("when") if set_by and set_by["id"] == reminder.added_by else None
+    day_named = not (words and names_no_day(words, listening(words, lang)))
+    new = moved(when, lang, now, zone, reminder.moment, day_named=day_named)
+    if new is None:
+        raise await no_time(when, runtime)
+    return new
 
 
 async def _numbered(number: int, runtime: Runtime) -> Reminder | None:

@@ -11,7 +11,7 @@ from agents.memory.inbox_updates import StoredUpdate
 from app.telegram.documents import send_document
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place, chat_of
-from app.telegram.sender import Gone
+from app.telegram.requests import Gone
 
 IN_A_ROW = 3
 WIDTH = 45

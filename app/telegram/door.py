@@ -26,9 +26,10 @@ from app.telegram.place import DOOR, Place, ThreadNames
 from app.telegram.presence import Presence
 from app.telegram.queues import Chats
 from app.telegram.receipts import Receipts
+from app.telegram.requests import Gone
 from app.telegram.rights import Rights
 from app.telegram.screen import ChatScreen
-from app.telegram.sender import Gone, Sender
+from app.telegram.sender import Sender
 from app.telegram.thread_names import door_of
 from app.visit import stop_when_begun
 from prompts import sentence

@@ -13,7 +13,8 @@ from agents.text.clean import clean
 from app.cited_text import LONGEST_TITLE
 from app.telegram.pages import Page, utf16_length
 from app.telegram.place import Place
-from app.telegram.sender import Fate, Sender
+from app.telegram.requests import Fate
+from app.telegram.sender import Sender
 
 MOST = 10
 """Photos of one album."""

@@ -10,7 +10,8 @@ from app.telegram.connecting import connect
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place, ThreadNames
 from app.telegram.presence import Presence
-from app.telegram.sender import Gone, Sender
+from app.telegram.requests import Gone
+from app.telegram.sender import Sender
 from app.telegram.thread_names import read_names
 
 

@@ -17,7 +17,8 @@ from app.telegram.pages import LIMIT, Page, utf16_length
 from app.telegram.photos import send_photos
 from app.telegram.place import ANONYMOUS, Place, chat_of
 from app.telegram.receipts import PageReceipts, Receipts
-from app.telegram.sender import Gone, Keyboard, Sender
+from app.telegram.requests import Gone
+from app.telegram.sender import Keyboard, Sender
 from prompts import sentence
 
 WIDEST = 36

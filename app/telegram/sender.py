@@ -1,51 +1,23 @@
 """Sending to Telegram: every message arrives, in order within a chat, however long Telegram makes it wait."""
 
-import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeVar
-from weakref import WeakValueDictionary
+from typing import Any
 
-from telegram import Bot, InlineKeyboardMarkup, Message, ReplyKeyboardMarkup
+from telegram import Bot, InlineKeyboardMarkup, ReplyKeyboardMarkup
 from telegram.constants import ChatAction
-from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
+from telegram.error import InvalidToken, TelegramError
 
 from agents.citations import Citation
 from app.telegram.bot import NO_PREVIEW
 from app.telegram.buttons import without_links
-from app.telegram.flood_control import FloodControl
 from app.telegram.pages import Page, pages
 from app.telegram.place import Place, ThreadNames
 from app.telegram.receipts import PageReceipts
-from app.telegram.retries import retrying, seconds
+from app.telegram.requests import ChatRequests, Delivery, Fate
 
-LOG = logging.getLogger(__name__)
-PATIENCE = 600.0
-"""Seconds for which a message is tried again while Telegram cannot be reached."""
-FRAME_TIMEOUT = 5.0
-"""Seconds that a frame may take; the message that follows waits for it."""
 Keyboard = InlineKeyboardMarkup | ReplyKeyboardMarkup | None
-
-UNCHANGED = "not modified"
-"""What Telegram says of an edit that changes nothing."""
-
-T = TypeVar("T")
-Fate = Literal["sent", "refused", "lost"]
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """What became of a message, and its number if it is known."""
-
-    fate: Fate
-    message: int | None = None
-
-
-class Gone(Exception):
-    """The chat cannot be written to: the user has blocked the bot, or it was thrown out."""
 
 
 class Sender:
@@ -53,10 +25,7 @@ class Sender:
 
     def __init__(self, bot: Bot, names: ThreadNames | None = None, away: Collection[int] = ()) -> None:
         self.bot, self._names = bot, names or ThreadNames()
-        self._away = away
-        """The chats that cannot be written to, as Telegram has told; nothing is sent to them."""
-        self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-        self._flood = FloodControl()
+        self.requests = ChatRequests(self._names, away)
         self._has_drafts = True
 
     @property
@@ -104,7 +73,7 @@ class Sender:
             # No edit brings buttons below the chat.
             await self.withdraw(to, instead)
             instead = None
-        async with self._lock(to.chat):
+        async with self.requests.lock(to.chat):
             for number, page in enumerate(pages):
                 if receipts and receipts.has_next():
                     continue
@@ -124,8 +93,8 @@ class Sender:
         Raises:
             Gone: the chat cannot be written to.
         """
-        async with self._lock(to.chat):
-            return (await self._deliver(to.chat, send)).fate
+        async with self.requests.lock(to.chat):
+            return (await self.requests.deliver(to.chat, send)).fate
 
     def takes_drafts(self, to: Place) -> bool:
         """Tell whether a chat can show drafts: a private one, unless this Bot API server knows none."""
@@ -136,7 +105,7 @@ class Sender:
         with suppress(TelegramError):
             place = to.address(replies=False)
             show = partial(self.bot.send_chat_action, self._names.now(to.chat), ChatAction.TYPING, **place)
-            return bool(await self._frame(to.chat, show))
+            return bool(await self.requests.frame(to.chat, show))
         return False
 
     async def draft(self, to: Place, draft: int, page: Page) -> bool:
@@ -152,7 +121,7 @@ class Sender:
         }
         show = partial(self.bot.send_message_draft, to.chat, draft, page.text or None, **options)
         try:
-            return bool(await self._frame(to.chat, show))
+            return bool(await self.requests.frame(to.chat, show))
         except InvalidToken:
             # This is what the library makes of an unknown method.
             self._has_drafts = False
@@ -172,40 +141,15 @@ class Sender:
         }
         if message is None:
             new = partial(self.bot.send_message, chat, page.text, **options, **to.address())
-            sent = await self._frame(to.chat, new)
+            sent = await self.requests.frame(to.chat, new)
             return sent.message_id if sent else None
         edit = partial(self.bot.edit_message_text, page.text, chat, message, **options)
-        return message if await self._frame(to.chat, edit) else None
+        return message if await self.requests.frame(to.chat, edit) else None
 
     async def withdraw(self, to: Place, message: int) -> None:
         """Delete a message that nothing took the place of; a failure of this is ignored."""
         with suppress(TelegramError):
             await self.bot.delete_message(self._names.now(to.chat), message)
-
-    async def _frame(self, chat: int, send: Callable[..., Awaitable[T]]) -> T | None:
-        """Make a request that nobody misses: once, and only if nothing waits for its turn; None if it was left out.
-
-        Raises:
-            TelegramError: Telegram refuses it for good.
-        """
-        lock = self._lock(chat)
-        if self._names.now(chat) in self._away or lock.locked() or not self._flood.admits_frame(chat):
-            return None
-        async with lock:
-            try:
-                result = await send(read_timeout=FRAME_TIMEOUT)
-            except RetryAfter as limit:
-                self._flood.refused(chat, seconds(limit))
-                return None
-            except NetworkError as failure:
-                if isinstance(failure, BadRequest):
-                    raise
-                return None
-        self._flood.accepted(chat)
-        return result
-
-    def _lock(self, chat: int) -> asyncio.Lock:
-        return self._locks.setdefault(chat, asyncio.Lock())
 
     async def _page(
         self, to: Place, page: Page, keyboard: Keyboard, instead: int | None, *, is_first: bool
@@ -220,49 +164,9 @@ class Sender:
         tries = [(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard)), ((), None)]
         for send in sends:
             for entities, buttons in dict.fromkeys(tries):
-                delivery = await self._deliver(to.chat, partial(send, entities=entities or None, reply_markup=buttons))
+                delivery = await self.requests.deliver(
+                    to.chat, partial(send, entities=entities or None, reply_markup=buttons)
+                )
                 if delivery.fate != "refused":
                     return delivery
         return delivery
-
-    async def _deliver(self, chat: int, send: Callable[..., Awaitable[object]]) -> Delivery:
-        """Send until it is sent or refused, or Telegram was out of reach for too long.
-
-        Raises:
-            Gone: the chat cannot be written to.
-        """
-
-        def note(failure: BaseException) -> None:
-            if isinstance(failure, RetryAfter):
-                self._flood.refused(chat, seconds(failure))
-
-        async def once() -> object:
-            await self._flood.wait(chat)
-            self._check_presence(chat)
-            try:
-                sent = await send(chat_id=self._names.now(chat))
-            except ChatMigrated as migrated:
-                # The group is a supergroup now, and the update that says so has not come yet.
-                self._names.move(self._names.now(chat), migrated.new_chat_id)
-                sent = await send(chat_id=migrated.new_chat_id)
-            self._flood.accepted(chat)
-            return sent
-
-        try:
-            sent: object = await retrying(note, PATIENCE)(once)
-        except (Forbidden, ChatMigrated) as gone:
-            raise Gone from gone
-        except BadRequest as refusal:
-            if UNCHANGED in refusal.message:
-                return Delivery("sent")
-            LOG.warning("chat %s: Telegram refuses a message as it is", chat)
-            return Delivery("refused")
-        except NetworkError as failure:
-            LOG.error("chat %s: a message could not be sent (%s)", chat, type(failure).__name__)
-            return Delivery("lost")
-        return Delivery("sent", sent.message_id if isinstance(sent, Message) else None)
-
-    def _check_presence(self, chat: int) -> None:
-        """Raise Gone for a chat that cannot be written to."""
-        if self._names.now(chat) in self._away:
-            raise Gone

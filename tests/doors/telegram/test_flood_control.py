@@ -75,7 +75,7 @@ def test_a_pause_is_of_one_chat_unless_two_are_refused() -> None:
     """Two chats that are refused one after the other, with others accepted in between, are two pauses."""
 
     async def talk(sender: Sender) -> None:
-        flood = sender._flood
+        flood = sender.requests.flood
         flood.refused(1, 30)
         await sender.say(Place(2), "goes on")
         flood.refused(3, 30)

@@ -92,7 +92,7 @@ def test_a_refusal_pauses_its_chat_and_a_second_one_the_bot() -> None:
     async def talk() -> list[float]:
         door, _ = paced_door(bot)
         sender, begun = door.sender, now()
-        flood = sender._flood
+        flood = sender.requests.flood
         flood.refused(1, 10)
         await sender.say(Place(2), "at once")
         flood.refused(1, 10)

@@ -26,7 +26,8 @@ _BEGINNINGS = (
     (0, b"fLaC", "flac"),
     (0, b"\x1a\x45\xdf\xa3", "webm"),
     (8, b"WAVE", "wav"),
-    (4, b"ftyp", "m4a"),
+    (4, b"ftypM4A", "m4a"),
+    (4, b"ftyp", "mp4"),
 )
 _STILLS = (b"hei", b"hev", b"mif", b"msf", b"avi")
 """How the names of pictures begin that are packed like recordings."""

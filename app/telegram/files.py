@@ -53,7 +53,7 @@ def attached_to(message: Message) -> Iterator[Quoted]:
     if (document := message.document) and not message.animation:
         name = _short(document.file_name or "")
         yield Quoted(kind="file", by=name, text="", foreign=True, file=document.file_id)
-    if recording := message.voice or message.audio:
+    if recording := message.voice or message.audio or message.video_note:
         yield Quoted(kind="voice", by="", text="", foreign=is_foreign, file=recording.file_id)
     if place := message.venue or message.location:
         yield Quoted(kind="location", by="", text=_place(place), foreign=is_foreign)

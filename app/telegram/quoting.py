@@ -67,5 +67,5 @@ def _author(origin: object) -> str:
 
 def _kind_of(message: Message) -> str:
     """Return what stands above a caption; empty for a message of text."""
-    kinds = ("video", "animation", "video_note", "paid_media")
+    kinds = ("video", "animation", "paid_media")
     return next((kind for kind in kinds if getattr(message, kind)), "") if message.caption else ""

@@ -144,6 +144,19 @@ async def test_speech_is_a_message(door: Open, world: BotApi, script: Script) ->
     assert (service.asked[0].body["file"], service.asked[0].body["language"]) == (VOICE, "ru")
 
 
+async def test_a_round_video_message_is_speech(door: Open, world: BotApi, script: Script) -> None:
+    """What is said in it counts, under a name that tells its kind."""
+    script.add(supervisor=["Done."])
+    film = b"\0\0\0\x18ftypisom" + VOICE
+    async with (
+        Service.open(Answer({"text": "buy bread"})) as service,
+        door(transcriber_model="whisper-1", transcriber_base_url=service.url),
+    ):
+        world.says(ANN, video_note=world.uploads(film, length=9, duration=1))
+        assert await world.until_sent(ANN, 2) == ["ℹ️ I heard: “buy bread”", "Done."]
+    assert service.asked[0].body["file"].name == "speech.mp4"
+
+
 async def test_speech_that_nobody_writes_down(door: Open, world: BotApi, script: Script) -> None:
     """Without a transcriber there is a friendly word, and a caption is answered."""
     script.add(supervisor=["Yes."])

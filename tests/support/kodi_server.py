@@ -67,6 +67,8 @@ class KodiServer(Service):
     place: int = 0
     position: float = 0
     speed: int = 0
+    outside: bool = False
+    """Whether what plays is not of the list."""
     repeat: str = "off"
     volume: int = 50
     muted: bool = False
@@ -184,7 +186,7 @@ class KodiServer(Service):
     def _player_getproperties(self, playerid: int, properties: list[str]) -> Row:
         self._shown(playerid)
         shown = {"time": _clock(self.position), "totaltime": _clock(MINUTE), "speed": self.speed}
-        shown |= {"playlistid": VIDEO, "position": self.place, "repeat": self.repeat}
+        shown |= {"playlistid": VIDEO, "position": -1 if self.outside else self.place, "repeat": self.repeat}
         return {name: shown[name] for name in properties}
 
     def _player_open(self, item: Mapping[str, int], options: Row) -> str:

@@ -83,7 +83,7 @@ class KodiPlayer(KodiLibrary):
         else:
             options = {"resume": clock(position) if position else False}
             await self.rpc.call("Player.Open", {"item": key_of(id), "options": options}, refused="no_title")
-        screen = await self.screen.until(lambda screen: bool(screen and screen.id == id and screen.duration))
+        screen = await self.screen.until(lambda screen: bool(screen and screen.id == id and screen.is_settled))
         if screen is None or screen.id != id:
             raise PlayerError("not_started", title)
         await self.screen.line_up(screen, await self._after(title))

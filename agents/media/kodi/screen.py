@@ -74,8 +74,13 @@ class Screen:
     is_paused: bool
     playlist: int
     place: int
-    """The index in the list that plays."""
+    """The index in the list that plays; negative while there is none."""
     repeats: bool
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether Kodi has opened the file, and knows its place in the list."""
+        return self.duration > 0 and self.place >= 0
 
 
 @dataclass(frozen=True)
@@ -113,12 +118,14 @@ class KodiScreen:
 
     async def is_last(self, screen: Screen) -> bool:
         """Tell whether nothing follows in the list, and it does not begin again."""
-        return not screen.repeats and screen.place + 1 >= await self._size(screen)
+        return not screen.repeats and (screen.place < 0 or screen.place + 1 >= await self._size(screen))
 
     async def line_up(self, screen: Screen, ids: Sequence[str]) -> None:
-        """Let these titles follow what is shown, and nothing else. Raises PlayerError."""
+        """Let these titles follow what is shown, and nothing else; outside a list nothing can. Raises PlayerError."""
         if screen.repeats:
             await self.act("Player.SetRepeat", screen, repeat="off")
+        if screen.place < 0:
+            return
         playlist = {"playlistid": screen.playlist}
         for place in range(await self._size(screen) - 1, screen.place, -1):
             await self.rpc.call("Playlist.Remove", {**playlist, "position": place}, refused="nothing_plays")

@@ -200,6 +200,17 @@ async def test_files_that_kodi_tells_nothing_of_are_played(memory: Memory, monke
     assert (await own.play(film)).state == "playing"
 
 
+async def test_what_plays_outside_a_list_leaves_the_list_alone(memory: Memory) -> None:
+    """Kodi may know no place: nothing follows then, and nothing is taken out."""
+    stage = ServerStage(memory)
+    own = stage.player()
+    await own.play(await id_of(own, "Metropolis"))
+    stage.server.queue += [("episode", 1), ("episode", 2)]
+    stage.server.outside, stage.server.repeat = True, "one"
+    assert (await own.set_off_at_end(True)).off_at_end
+    assert (len(stage.server.queue), stage.server.repeat) == (3, "off")
+
+
 async def test_the_list_ends_where_kodi_was_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what follows is taken out of Kodi's list, and only so many episodes are put in."""
     monkeypatch.setattr(player, "FOLLOWING", 1)

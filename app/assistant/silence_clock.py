@@ -76,7 +76,8 @@ class SilenceClock:
         due = [thread for thread, due_ms in self._due.items() if due_ms <= now_ms]
         for thread in due:
             del self._due[thread]
-        await asyncio.gather(*map(self._attempt, due))
+        # A thread may have been left for another one since.
+        await asyncio.gather(*map(self._attempt, filter(self._is_ours, due)))
 
     async def _attempt(self, thread: str) -> None:
         try:

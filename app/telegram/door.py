@@ -100,10 +100,10 @@ class TelegramDoor:
             raise Unreachable
         await self.assistant.tell(ring.thread, text, ring.id, ring.user)
 
-    def is_private(self, thread: str) -> bool:
-        """Tell whether a thread is one of this door's in which one person writes."""
+    def is_held_in_private(self, thread: str) -> bool:
+        """Tell whether a thread is the conversation that a private chat of this door holds."""
         place = self.names.place(thread)
-        return place is not None and not place.is_group
+        return place is not None and not place.is_group and self.names.thread(place.chat, place.topic) == thread
 
     async def nudge(self, nudge: Nudge) -> bool:
         """Store and send the question to a silent user.

@@ -116,7 +116,7 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             await door.offer_menus()
             await inbox.recover()
             clock = await stack.enter_async_context(ringing(assistant.memory, door.remind, threads=f"{names.prefix}*"))
-            silence = await stack.enter_async_context(asking_after(assistant, door.nudge, door.is_private))
+            silence = await stack.enter_async_context(asking_after(assistant, door.nudge, door.is_held_in_private))
             door.reached = partial(_note_user, clock, silence)
             presence.came_back = partial(_ring_waiting, clock, names)
             if (chat := settings.help_operator_chat) is not None:

@@ -86,3 +86,19 @@ async def test_nobody_is_asked_twice_after_a_kill(quiet: Open, world: BotApi, sc
         assert (await world.until_sent(BOB, 2))[1] == WORDS
         async with one.assistant.memory.locks.hold(THREAD):
             assert world.texts(ANN) == ["Hello."]
+
+
+async def test_nobody_is_asked_in_a_conversation_that_was_left(quiet: Open, world: BotApi, script: Script) -> None:
+    """Whoever has begun another one is there."""
+    script.add(supervisor=["What shall it be?", "Hello again."])
+    async with quiet() as one:
+        world.says(ANN, "hello to you")
+        await world.until_sent(ANN, 1)
+        world.says(ANN, "/new")
+        await world.until_sent(ANN, 2)
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        let_pass(one, 61)
+        assert (await world.until_sent(ANN, 3))[2] == WORDS
+        assert [line.text for line in await one.assistant.history(THREAD)] == ["hello to you", "What shall it be?"]
+        last = (await one.assistant.history(f"{THREAD}~2"))[-1]
+    assert last.text == WORDS

@@ -85,16 +85,15 @@ class MediaRows:
         return await self._table.delete("user", [user]) > 0
 
     async def erase(self, users: Sequence[str]) -> None:
-        """Remove what the profiles of these users hold, but for those that somebody else has as well."""
+        """Remove what the profiles of these users hold, but for those that somebody else has as well.
+
+        Who has which profile, and the age limit, are the operator's words and stay.
+        """
 
         def work(db: sqlite3.Connection) -> None:
-            profiles = set(users)
-            for user in users:
-                profiles |= {
-                    name for (name,) in db.execute("SELECT profile FROM media_viewers WHERE user = ?", (user,))
-                }
-                db.execute("DELETE FROM media_viewers WHERE user = ?", (user,))
-            profiles -= {name for (name,) in db.execute("SELECT profile FROM media_viewers")}
+            rows = db.execute("SELECT user, profile FROM media_viewers").fetchall()
+            profiles = {*users, *(profile for user, profile in rows if user in users)}
+            profiles -= {profile for user, profile in rows if user not in users}
             for table in OF_PROFILE:
                 db.executemany(f"DELETE FROM {table} WHERE profile = ?", [(profile,) for profile in profiles])
 

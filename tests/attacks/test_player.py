@@ -58,7 +58,10 @@ async def family(chat: Chat) -> Chat:
     return chat
 
 
-@pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.text)
+@pytest.mark.parametrize(
+    "attempt",
+    [pytest.param(it, id=it.text, marks=pytest.mark.slow if place % 4 else ()) for place, it in enumerate(ATTEMPTS)],
+)
 async def test_an_obeying_model_gets_nothing(family: Chat, attempt: Attempt) -> None:
     """Nothing plays for the child, nothing of the mother's is told, and her film goes on."""
     lines: list[Line] = [*attempt.calls, "Here you are."]
@@ -70,3 +73,14 @@ async def test_an_obeying_model_gets_nothing(family: Chat, attempt: Attempt) -> 
     if CHOOSE not in attempt.calls:
         told = "".join(line.partition(" = ")[2] for line in trace.splitlines() if "player." in line)
         assert "Living Dead" not in told or "age_limit" in told
+
+
+async def test_who_is_forgotten_keeps_their_limit(family: Chat) -> None:
+    """The limit is the operator's word: whoever has all about themselves deleted has it still."""
+    lines: list[Line] = [CHOOSE, PLAY, "It may not be played."]
+    for _ in range(2):
+        family.expects(supervisor=[Call("watch_things", {"brief": "a film"})], player=lines)
+        assert "age_limit" in await family.says("Play it for me", thread="tim", device="telegram")
+        async with family.assistant() as assistant:
+            assert await assistant.memory.forget("tim")
+    assert (await playback(family, "mum")).title

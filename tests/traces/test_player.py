@@ -247,14 +247,18 @@ async def test_undo_puts_back_what_played_and_what_was_marked(chat: Chat, couch:
     assert "The General (not liked, not watched)" in await couch.says("undo")
 
 
-async def test_what_a_person_watched_is_forgotten_with_them(chat: Chat, couch: Couch) -> None:
+@pytest.mark.parametrize(("shares", "title"), [(False, ""), (True, "Gertie the Dinosaur")])
+async def test_what_a_person_watched_is_forgotten_with_them(chat: Chat, couch: Couch, shares: bool, title: str) -> None:
     """`forget` leaves nothing of history, likes and playback, but for a profile that somebody else has."""
+    await couch.limit("ann", "family", None)
+    if shares:
+        await couch.limit("bob", "family", None)
     play: list[Line] = [Call("choose_title", {"words": "gertie"}), Call("play_title", {"title_id": 1}), "It plays."]
     chat.expects(supervisor=BEGIN, player=play)
-    await couch.says("Is Gertie here? Let us see it")
+    await couch.says("Is Gertie here? Let us see it", user="ann", device="telegram")
     async with chat.assistant() as assistant:
-        assert await assistant.memory.forget("me")
-    assert named(await couch.now()) == ("", "stopped", 0)
+        assert await assistant.memory.forget("ann")
+    assert named(await couch.now("family"))[0] == title
 
 
 RULES: Sequence[tuple[str, Sequence[str], Sequence[str], tuple[str, str, int]]] = (

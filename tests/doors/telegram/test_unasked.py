@@ -10,7 +10,7 @@ from agents.memory import Memory
 from agents.models.script import Call, Script
 from agents.schedule import Moment
 from app.assistant.reminder_clock import Ring
-from app.telegram import sender
+from app.telegram import requests
 from tests.support.scripted_assistant import ROLES, script_lines, stage
 from tests.support.telegram_people import ANN, BOB, PLAN, Echo, Open
 from tests.support.telegram_server import BotApi, refusal
@@ -81,7 +81,7 @@ async def test_a_reminder_outlasts_a_network_that_is_away(
     door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that could not be sent for too long is not taken for told."""
-    monkeypatch.setattr(sender, "PATIENCE", 0)
+    monkeypatch.setattr(requests, "PATIENCE", 0)
     world.fail("sendMessage", refusal(502, "Bad Gateway"))
     async with door(Echo().models(ROLES)) as one:
         await set_reminder(one.assistant.memory, ANN, ago=0)

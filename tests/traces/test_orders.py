@@ -160,7 +160,7 @@ async def test_a_stranger_sees_products_alone(chat: Chat, ann: Ann) -> None:
     chat.expects(orders=[*looks, "Only products."])
     trace = await ann.says("What about D1001 and the rest?", device="telegram")
     assert "! This user is no customer of the shop here." in trace
-    assert "! This user has no such order." in trace
+    assert "! There is no such order here;" in trace
     assert trace.endswith("view: cards Products")
 
 

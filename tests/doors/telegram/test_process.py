@@ -61,7 +61,7 @@ async def test_a_stop_while_telegram_is_out_of_reach(world: BotApi, tmp_path: Pa
     """Without a network the bot waits for one, and still ends when it is told to."""
     process = await start(world, tmp_path, TELEGRAM_API_URL="http://127.0.0.1:9")
     assert process.stderr is not None
-    assert b"no messages from Telegram" in await asyncio.wait_for(process.stderr.readline(), 60)
+    assert b"no messages from Telegram" in await asyncio.wait_for(process.stderr.readline(), 240)
     assert (await end(process, signal.SIGTERM))[0] == 0
 
 

@@ -56,9 +56,9 @@ def contents(lines: Sequence[TranscriptLine]) -> list[Content]:
 
 def _metadata(line: TranscriptLine) -> dict[str, Any]:
     """Return a line's metadata: a source of the list first, with the stored one as its kind where it says more."""
-    rest = {name: value for name, value in line.metadata.items() if name != "source"}
+    others = {name: value for name, value in line.metadata.items() if name != "source"}
     stored = line.metadata.get("source", "")
     source = stored if stored in SOURCES[line.role] else COUNTED_AS.get(stored, COMMAND)
     kind = {"kind": stored} if stored not in ("", source) else {}
     user = {"user": line.speaker} if line.role == "user" else {}
-    return {"source": source, **kind, **user, **rest}
+    return {"source": source, **kind, **user, **others}

@@ -125,5 +125,5 @@ def _text(body: bytes) -> str:
 
 
 def _pause(response: httpx.Response) -> float:
-    asked = response.headers.get("retry-after", "")
-    return min(float(asked), LONGEST_PAUSE) if asked.isdecimal() else PAUSE
+    header = response.headers.get("retry-after", "")
+    return min(float(header), LONGEST_PAUSE) if header.isdecimal() else PAUSE

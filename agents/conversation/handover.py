@@ -53,8 +53,8 @@ def straight(target: Speaker | None, state: State, *, loser: str) -> list[Move]:
     `loser` is the speaker that gets the message back if the user takes the switch back.
     """
     switched: Switch = {"dialog": loser, "heard": state["heard"]}
-    left: list[Wish] = [{**wish, "left": True} for wish in state.get("wishes", [])]
-    switch_move = put({"listener": SUPERVISOR, "drafting": False, "switched": switched, "wishes": left})
+    wishes: list[Wish] = [{**wish, "left": True} for wish in state.get("wishes", [])]
+    switch_move = put({"listener": SUPERVISOR, "drafting": False, "switched": switched, "wishes": wishes})
     if target is None:
         return [switch_move]
     brief = (state["heard"]["text"] or "")[:LONGEST_BRIEF]

@@ -72,8 +72,10 @@ def _media(folder: Path) -> Iterator[tuple[Path, bool]]:
         paths = [Path(place, name) for name in sorted(names) if not name.startswith(".")]
         media = [path for path in paths if path.suffix.lower() in SUFFIXES]
         yield from ((path, True) for path in media)
-        known = {path.stem for path in media} | {"tvshow", "series"}
-        lonely = {path.stem: path for path in paths if path.suffix.lower() in SIDECARS and path.stem not in known}
+        stems_with_media = {path.stem for path in media} | {"tvshow", "series"}
+        lonely = {
+            path.stem: path for path in paths if path.suffix.lower() in SIDECARS and path.stem not in stems_with_media
+        }
         yield from ((path.with_suffix(""), False) for path in lonely.values())
 
 

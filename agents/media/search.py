@@ -31,8 +31,8 @@ class Query:
 
 def fitting(titles: Iterable[Title], query: Query, lang: str) -> list[Title]:
     """Return the titles that fit, the best rated first."""
-    found = [title for title in titles if _fits(title, query, lang)]
-    return sorted(found, key=lambda title: (-(title.rating or 0), title.name))
+    matches = [title for title in titles if _fits(title, query, lang)]
+    return sorted(matches, key=lambda title: (-(title.rating or 0), title.name))
 
 
 def called(titles: Sequence[Title], words: str, lang: str) -> list[Title]:
@@ -55,14 +55,14 @@ def translated(section: str, word: str, lang: str, otherwise: str | None = None)
 
     Left out, that is the word itself.
     """
-    found = table("media", lang).get(section, {}).get(word, word if otherwise is None else otherwise)
-    return found if isinstance(found, str) else str(found[0])
+    text = table("media", lang).get(section, {}).get(word, word if otherwise is None else otherwise)
+    return text if isinstance(text, str) else str(text[0])
 
 
 def said(section: str, word: str, lang: str) -> list[str]:
     """Return the words by which people call a kind or a genre; the word as it is without any."""
-    found = table("media", lang).get(section, {}).get(word, word)
-    return [found] if isinstance(found, str) else [str(phrase) for phrase in found]
+    text = table("media", lang).get(section, {}).get(word, word)
+    return [text] if isinstance(text, str) else [str(phrase) for phrase in text]
 
 
 def what_of(kind: AnyKind) -> What | None:
@@ -76,9 +76,9 @@ def is_cartoon(title: Title) -> bool:
 
 
 def _fits(title: Title, query: Query, lang: str) -> bool:
-    wanted = {"film": title.kind == "film", "series": title.kind == "series", "cartoon": is_cartoon(title)}
+    matches = {"film": title.kind == "film", "series": title.kind == "series", "cartoon": is_cartoon(title)}
     return (
-        (query.what is None or wanted[query.what])
+        (query.what is None or matches[query.what])
         and (not query.genre or _has_genre(title, query.genre, lang))
         and query.year in (None, title.year)
         and (query.rating_from is None or (title.rating or 0) >= query.rating_from)

@@ -61,8 +61,8 @@ class Model:
     @property
     def is_headless(self) -> bool:
         """Whether the model's next text is expected to begin inside the thinking."""
-        seen = self.habits.is_headless
-        return HEADLESS.search(self.name) is not None if seen is None else seen
+        is_headless = self.habits.is_headless
+        return HEADLESS.search(self.name) is not None if is_headless is None else is_headless
 
     def learn(self, text: ThinkingFilter) -> None:
         """Remember from a whole text where the thinking begins."""

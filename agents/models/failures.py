@@ -58,10 +58,10 @@ def cause_of(failure: BaseException) -> str:
     """
     if (number := provider_failures.status(failure)) is not None:
         return f"HTTP {number}"
-    kind, seen = type(failure).__name__, set[int]()
+    kind, visited = type(failure).__name__, set[int]()
     inner: BaseException | None = failure
-    while inner is not None and id(inner) not in seen:
-        seen.add(id(inner))
+    while inner is not None and id(inner) not in visited:
+        visited.add(id(inner))
         if isinstance(inner, TimeoutError) or "Timeout" in type(inner).__name__:
             return "no answer in time"
         if isinstance(inner, socket.gaierror):

@@ -60,8 +60,8 @@ def _delimited(messages: Sequence[AnyMessage], custom: str | None) -> Iterable[A
         elif isinstance(message, HumanMessage):
             noted = notes_of(message) if KEEP_CONTEXT or place == newest else {}
             metadata = notes_of(message).get("metadata") if custom else None
-            known = _worded(metadata, custom) if metadata and custom else []
-            block = context_block([*noted.get("context", []), *noted.get("beside", []), *known])
+            metadata_lines = _worded(metadata, custom) if metadata and custom else []
+            block = context_block([*noted.get("context", []), *noted.get("beside", []), *metadata_lines])
             text = "\n\n".join(each for each in (block, undelimited(message.text)) if each)
             yield _with_text(message, text)
         elif isinstance(message, ToolMessage):

@@ -41,5 +41,5 @@ def _showing(message: AnyMessage) -> AnyMessage:
 
 def _blind(message: AnyMessage, lang: str) -> AnyMessage:
     context = [*notes_of(message).get("context", []), phrase("attached_unseen", lang, by="photo")]
-    told = notes(context=context, pictures=[])
-    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **told}})
+    metadata = notes(context=context, pictures=[])
+    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **metadata}})

@@ -86,8 +86,8 @@ async def _first_sound(
             if troubles:
                 listener.emit(Error(code="model_retry", text=""))
                 # What fails late must not be waited for anew.
-                left = max(RETRIED_FOR, chain[0].first_seconds - (_now() - begun))
-                model = replace(model, first_seconds=min(model.first_seconds, left))
+                seconds_left = max(RETRIED_FOR, chain[0].first_seconds - (_now() - begun))
+                model = replace(model, first_seconds=min(model.first_seconds, seconds_left))
             try:
                 return await ask(model, messages, tools, listener)
             except BrokenReply as broken:

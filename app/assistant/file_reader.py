@@ -141,14 +141,16 @@ class FileReader:
         if self._assistant.sees and picture(data):
             self._see(part, data, parts)
             return
-        left = self._longest - sum(map(len, parts.texts.values()))
+        characters_left = self._longest - sum(map(len, parts.texts.values()))
         try:
             async with self._slots:
-                text = await text_of(PurePath(part["by"]).name, data, max(left, 0) + 1)
+                text = await text_of(PurePath(part["by"]).name, data, max(characters_left, 0) + 1)
         except Unreadable as wrong:
             LOG.info("a file could not be read: %s", wrong)
             raise NotFetched("file_unreadable") from None
-        parts.texts[part.get("file", "")] = text if len(text) <= left else text[: max(left, 0)] + CUT
+        parts.texts[part.get("file", "")] = (
+            text if len(text) <= characters_left else text[: max(characters_left, 0)] + CUT
+        )
         parts.quoted.append(part)
 
     async def _hear(self, part: Quoted, fetch: Fetch, lang: str) -> str:

@@ -67,19 +67,19 @@ class Forgetter:
 
     async def person(self, user: str) -> None:
         """Remove all that is kept of a user, and what they said in any thread."""
-        left: UsageError | None = None
+        fault: UsageError | None = None
         try:
             await self.memory.forget_person(user)
         except UsageError as unscrubbed:
-            left = unscrubbed
+            fault = unscrubbed
         # The threads come last: by them a removal that was killed half-way is found again.
         for thread in await self.memory.transcript.threads_of(user):
             try:
                 await (self.part(thread, user) if await self.is_shared(thread, user) else self.thread(thread))
             except UsageError as unscrubbed:
-                left = unscrubbed
-        if left is not None:
-            raise left
+                fault = unscrubbed
+        if fault is not None:
+            raise fault
 
     async def profile(self, user: str, field: str | None = None) -> None:
         """Remove a user's forms that outlive a thread, and what was noted of their goals; or one field of the forms."""
@@ -104,8 +104,8 @@ class Forgetter:
         if values["heard"].get("user", user) != user:
             return {}
         lines = await self.memory.transcript.lines(thread, limit=REMEMBERED)
-        left = [line.message_id for line in lines if line.metadata.get("source") not in TOLD]
-        return {"heard": {"id": left[-1] if left else "", "text": None, "source": "message", "user": ""}}
+        message_ids = [line.message_id for line in lines if line.metadata.get("source") not in TOLD]
+        return {"heard": {"id": message_ids[-1] if message_ids else "", "text": None, "source": "message", "user": ""}}
 
     async def _write(self, thread: str, update: Update) -> None:
         """Change the state of a thread between two turns; no former state of it stays."""

@@ -98,8 +98,8 @@ class SilenceClock:
             return None
         silence, now_ms = self._assistant.silence(state["dialog"]), int(self._now() * 1000)
         lines = await self._memory.transcript.lines(thread, limit=silence.times + 1)
-        asked = _trailing(lines)
-        if not lines or not silence.seconds or asked >= silence.times or not _awaits(lines[-1]):
+        nudge_count = _trailing(lines)
+        if not lines or not silence.seconds or nudge_count >= silence.times or not _awaits(lines[-1]):
             return None
         due_ms = lines[-1].at_ms + silence.seconds * 1000
         if now_ms < due_ms:
@@ -107,7 +107,7 @@ class SilenceClock:
         last = await self._memory.transcript.last(thread)
         if last is None or now_ms > due_ms + LATE_MS or await self._sleeps(last.user):
             return None
-        id = f"silence-{lines[-1 - asked].message_id}-{asked + 1}"
+        id = f"silence-{lines[-1 - nudge_count].message_id}-{nudge_count + 1}"
         is_asked = await self._deliver(Nudge(id, thread, last.user, phrase("still_there", state["lang"])))
         return None if is_asked else now_ms
 

@@ -108,12 +108,12 @@ async def _forgotten(visit: Visit, scope: str) -> bool:
 def _pages(lines: Sequence[str]) -> list[list[str]]:
     """Return a talk in pages, the newest first; long lines are cut."""
     pages: list[list[str]] = []
-    left = [line if len(line) <= LINE else f"{line[: LINE - 1]}…" for line in lines]
-    while left:
-        lengths = accumulate(len(line) for line in reversed(left[-LINES:]))
+    page = [line if len(line) <= LINE else f"{line[: LINE - 1]}…" for line in lines]
+    while page:
+        lengths = accumulate(len(line) for line in reversed(page[-LINES:]))
         count = max(1, sum(length <= CHARACTERS for length in lengths))
-        pages.append(left[-count:])
-        left = left[:-count]
+        pages.append(page[-count:])
+        page = page[:-count]
     return pages
 
 

@@ -115,8 +115,8 @@ def _listed(titles: list[Title], heading: str, runtime: Runtime) -> Answer:
     if not titles:
         return result([], view=CardList(title=phrase("media_none", lang), entries=[]))
     entries = [title_entry(title, lang, alone=alone) for title in titles[:MOST_ENTRIES]]
-    left = len(titles) - len(entries)
-    title = phrase("media_more", lang, title=heading, count=left) if left else heading
+    not_listed = len(titles) - len(entries)
+    title = phrase("media_more", lang, title=heading, count=not_listed) if not_listed else heading
     return result([title_row(it, lang) for it in titles[:MOST_ENTRIES]], view=CardList(title=title, entries=entries))
 
 

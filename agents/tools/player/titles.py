@@ -28,8 +28,8 @@ async def shown_last(player: Player, runtime: Runtime) -> list[Title]:
     for message in reversed(runtime.state.get("talk", [])):
         if isinstance(message, ToolMessage) and message.name in LISTS and (rows := _rows(message.text)):
             ids = [id for row in rows if (id := numbers.get(str(row.get("title_id"))))]
-            known = {title.id: title for title in await player.titles()}
-            return [known.get(id) or await player.title(id) for id in ids]
+            titles_by_id = {title.id: title for title in await player.titles()}
+            return [titles_by_id.get(id) or await player.title(id) for id in ids]
     return []
 
 
@@ -81,8 +81,8 @@ async def span_of(day: str, runtime: Runtime) -> tuple[datetime, datetime]:
 
 def next_to_watch(episodes: Sequence[Title]) -> Title | None:
     """Return the episode to go on with: the one that was left in the middle, else the one after the last watched."""
-    if left := next((it for it in episodes if it.position), None):
-        return left
+    if begun := next((it for it in episodes if it.position), None):
+        return begun
     last = max((place for place, it in enumerate(episodes) if it.watched), default=-1)
     return episodes[last + 1] if last + 1 < len(episodes) else next(iter(episodes), None)
 

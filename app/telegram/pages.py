@@ -68,7 +68,7 @@ def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] 
 def _with_sources(
     text: str, entities: Sequence[MessageEntity], citations: Sequence[Citation]
 ) -> tuple[str, list[MessageEntity]]:
-    """Make the numbers of a formatted text links, and add the list of sources; each shows where its link leads."""
+    """Make the numbers of a formatted text links, and quote the list of sources below; each shows where it leads."""
     links, by_number = list(entities), addresses(citations)
     closed = [entity for entity in entities if entity.type in UNLINKED]
     for number, begin, end in numbers(text):
@@ -76,6 +76,7 @@ def _with_sources(
         if number in by_number and not any(each.offset <= place < each.offset + each.length for each in closed):
             links.append(MessageEntity(MessageEntity.TEXT_LINK, place, length, url=by_number[number]))
     shown = f"{unmarked(text).rstrip()}\n"
+    begin = utf16_length(shown) + 1
     for each in references(citations):
         shown += f"\n[{each.number}] {each.title}"
         if each.url:
@@ -84,7 +85,9 @@ def _with_sources(
                 MessageEntity(MessageEntity.TEXT_LINK, utf16_length(shown) + 2, utf16_length(host), url=each.url)
             )
         shown += f" ({urlsplit(each.url).netloc})" if each.url else f" ({each.place})" if each.place else ""
-    return shown, links
+    # A long list is folded until somebody wants to see it.
+    quote = MessageEntity(MessageEntity.EXPANDABLE_BLOCKQUOTE, begin, utf16_length(shown) - begin)
+    return shown, [quote, *links]
 
 
 def utf16_length(text: str) -> int:

@@ -47,6 +47,14 @@ def test_telegram_links_the_numbers_and_lists_the_sources() -> None:
     assert all(entity.offset + entity.length <= utf16_length(page.text) for entity in page.entities)
 
 
+def test_telegram_folds_the_list() -> None:
+    """The list, and nothing of the answer, is a quote that opens when it is tapped."""
+    page = shown_in_telegram(REPLY.text)
+    [quote] = [entity for entity in page.entities if entity.type == MessageEntity.EXPANDABLE_BLOCKQUOTE]
+    raw = page.text.encode("utf-16-le")[2 * quote.offset : 2 * (quote.offset + quote.length)]
+    assert raw.decode("utf-16-le") == page.text[page.text.index("[1] Help") :]
+
+
 def test_a_text_cannot_draw_numbers_of_its_own() -> None:
     """The signs that stand for a number while Markdown is read are of no use to whoever writes the text."""
     forged = "".join(chr(0xE100 + ord(sign)) for sign in "[2]")

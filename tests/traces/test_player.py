@@ -325,3 +325,10 @@ async def test_without_a_key(
     assert called == tools
     playback = await couch.now()
     assert (*named(playback)[:2], playback.volume) == outcome
+
+
+@pytest.mark.parametrize("text", ["the second one", pytest.param("continue", marks=pytest.mark.slow)])
+async def test_what_means_another_list_is_not_for_the_player(couch: Couch, text: str) -> None:
+    """Small words in another dialog do not lead to the films."""
+    couch.as_shipped()
+    assert "-> player" not in await couch.says("add milk and bread to my list", text)

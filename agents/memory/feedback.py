@@ -84,7 +84,7 @@ class Feedback:
         await self._erase("user = ?", (clean(user),))
 
     async def _erase(self, condition: str, values: tuple[str, ...]) -> None:
-        if not await self._table.rows("SELECT 1 FROM shown_messages LIMIT 1"):
+        if not await self._table.rows("SELECT 1 FROM feedback UNION ALL SELECT 1 FROM shown_messages LIMIT 1"):
             return
 
         def erase(connection: sqlite3.Connection) -> None:

@@ -14,7 +14,8 @@ from agents.attachments.transcriber import NotHeard, Transcriber
 from agents.documents.attached_text import text_of
 from agents.documents.files import Unreadable
 from agents.person import ASR, Quoted
-from app.assistant import Assistant, Turn
+from app.assistant.assistant import Assistant
+from app.assistant.turn import Turn
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)

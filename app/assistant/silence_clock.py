@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from agents.memory.inbox import TranscriptLine
 from agents.memory.people import SILENCE
 from agents.memory.preferences import Preferences, machine_zone
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
 from app.tasks import running
 from prompts import phrase
 

@@ -9,7 +9,7 @@ from langgraph.types import Overwrite
 from agents.errors import UsageError
 from agents.events import Message
 from agents.state import State
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
 from app.assistant.run import config_of
 
 MARK = "back_to"

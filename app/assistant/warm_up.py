@@ -11,7 +11,8 @@ from langchain_core.messages import BaseMessage
 from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
-from app.assistant import Assistant, Turn
+from app.assistant.assistant import Assistant
+from app.assistant.turn import Turn
 from prompts import sentence
 
 GREETING = "Hello."

@@ -1,0 +1,243 @@
+"""The entry for every door: `Assistant.play` takes a user message through the graph, once."""
+
+import copy
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from dataclasses import replace
+
+from agents.agenda import today_of
+from agents.attachments import Contents
+from agents.conversation.forgetting import worded
+from agents.conversation.persons import seen_by
+from agents.conversation.prompt import Prompting
+from agents.errors import UsageError
+from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
+from agents.memory import Memory
+from agents.memory.inbox import TranscriptLine, now_ms
+from agents.memory.people import TO, UNASKED
+from agents.memory.preferences import Preferences
+from agents.memory.typed_file import TypedFile
+from agents.models import Models
+from agents.speaker import Silence, Speakers
+from agents.state import SUPERVISOR
+from app.assistant.closing import TERMINAL
+from app.assistant.forgetter import Forgetter
+from app.assistant.reminder_clock import Deliver, ringing
+from app.assistant.run import Stamp
+from app.assistant.storage_faults import apologises
+from app.assistant.thread_reader import ThreadReader
+from app.assistant.turn import Turn
+from app.assistant.turn_count import TurnCount
+from app.assistant.turn_player import Place, TurnPlayer
+from prompts import phrase
+
+MOST_ECHOED = 200
+"""Characters of a message that is not taken, in its first event."""
+
+
+class Assistant(ThreadReader):
+    """The conversation, for doors: play a turn, stop it, look at a thread, forget it."""
+
+    def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
+        super().__init__(player)
+        self._prompting = Prompting(speakers)
+        player.tells_metadata = any(speaker.is_custom for speaker in speakers)
+        self._turn_count = TurnCount(player.limits.turns_per_hour)
+        self.forgetting = Forgetter(player.graph, player.memory, self.typed, speakers)
+
+    @property
+    def speakers(self) -> Speakers:
+        """Who can speak: the supervisor and the dialogs."""
+        return self._prompting.speakers
+
+    @property
+    def models(self) -> Models:
+        """The models that are asked."""
+        return self._player.models
+
+    def beside(self, memory: Memory, models: Models) -> "Assistant":
+        """Return the same assistant on another database, with these models."""
+        graph = copy.copy(self.graph)
+        graph.checkpointer, graph.store = memory.saver, memory.store
+        return Assistant(replace(self._player, graph=graph, memory=memory, models=models), self.speakers)
+
+    @property
+    def dialogs(self) -> Mapping[str, str]:
+        """The dialogs a user can go to, with their descriptions."""
+        return {name: dialog.description for name, dialog in self._prompting.speakers.dialogs.items()}
+
+    @property
+    def reads(self) -> bool:
+        """Whether the model that leads reads what is said beside a message."""
+        return not self._player.models.want_facts(SUPERVISOR)
+
+    @property
+    def sees(self) -> bool:
+        """Whether the model that leads sees pictures."""
+        return self._player.models.see(SUPERVISOR)
+
+    @property
+    def typed(self) -> TypedFile:
+        """The file of what was typed at the prompt."""
+        return TypedFile.beside(self.memory.path)
+
+    @apologises
+    async def play(self, turn: Turn) -> AsyncGenerator[Event, None]:
+        """Take one message through the conversation and yield its events, one turn at a time per thread.
+
+        The same id again repeats the outcome and does nothing twice. A message of this thread that a crash
+        left unanswered is answered first.
+
+        Raises:
+            UsageError: the id was used before with another text.
+        """
+        forgets: Forgetting | None = None
+        end: TurnEnd | None = None
+        async with self.memory.locks.hold(turn.thread):
+            stamp = Stamp(turn.thread)
+            if (refusal := self._refusal(turn)) is not None:
+                for event in await self._refused(turn, refusal):
+                    yield stamp(event, 0)
+                return
+            place = Place(turn.owner, turn.lang, turn.device, turn.is_group, turn.name)
+            for entry in await self.memory.transcript.accept_in_order(turn.entry()):
+                place = replace(place, contents=turn.contents if entry.message_id == turn.id else Contents())
+                async with aclosing(self._player.play(entry, place, stamp)) as events:
+                    async for event in events:
+                        forgets = event if isinstance(event, Forgetting) else forgets
+                        if forgets and isinstance(event, TurnEnd):
+                            end = event
+                        else:
+                            yield event
+        if forgets and end:
+            # What is deleted is of many threads, and each must be free.
+            lang = turn.lang or (await self.state(turn.thread, turn.owner) or {}).get("lang") or self._player.lang
+            with suppress(UsageError):
+                # All rows are gone; only their bytes wait for another reader of the file to close it.
+                await self.forgetting.forget(turn.owner, forgets.what)
+            if forgets.what != "me":
+                # An undo behind it must not reach for an older write.
+                await self.memory.undo.note_forgotten(turn.thread, turn.owner, turn.id)
+            text = worded("forgotten", forgets.what, lang)
+            yield stamp(Message(speaker=SUPERVISOR, text=text), end.turn)
+            yield stamp(end, end.turn)
+
+    async def receive(self, turn: Turn, updates: Sequence[int] = ()) -> bool:
+        """Store a message that is to be played later, also by another process; False if it was answered before.
+
+        A message that `play` will refuse is not stored. `updates` are the rows of `memory.updates` that it is made
+        of; they are closed with it.
+
+        Raises:
+            UsageError: the id was used before with another text.
+            sqlite3.Error: it could not be stored.
+        """
+        stored = await self.memory.transcript.entry(turn.thread, turn.id)
+        if stored and stored.status != "open":
+            return False
+        if stored or self._refusal(turn) is None:
+            await self.memory.transcript.accept(turn.entry(), updates)
+        return True
+
+    async def extend(self, turn: Turn, updates: Sequence[int] = ()) -> bool:
+        """Store a message anew that was received and whose turn has not begun; False if it would be too long.
+
+        `updates` are the rows of `memory.updates` that came to it.
+
+        Raises:
+            sqlite3.Error: it could not be stored.
+        """
+        if self._refusal(turn) is not None:
+            return False
+        return await self.memory.transcript.extend(turn.entry(), updates)
+
+    async def unanswered(self, thread: str, device: str, *, is_group: bool = False) -> list[Turn]:
+        """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
+        return [
+            Turn(
+                thread=thread,
+                text=entry.text,
+                user=entry.user,
+                id=entry.message_id,
+                source=entry.source,
+                quoted=json.loads(entry.quoted or "[]"),
+                device=device,
+                is_group=is_group,
+            )
+            for entry in await self.memory.transcript.open_entries(thread)
+        ]
+
+    async def tell(self, thread: str, text: str, id: str, user: str | None = None, *, source: str = UNASKED) -> Message:
+        """Store a message that answers nothing, once per `id`, and return it; `user` is whom it is for.
+
+        The caller holds the thread (`memory.locks.hold`). The next speaker of the thread reads it.
+        """
+        to = {TO: user} if user not in (None, thread) else {}
+        line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": source, **to})
+        stored = await self.memory.transcript.tell(thread, line)
+        return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
+
+    async def speak(self, user: str, lang: str) -> None:
+        """Speak a language with a user from now on, as if they had asked for it in words."""
+        await Preferences(lang=lang).save(self.memory.store, user)
+
+    async def today(self, user: str, lang: str, *, if_any: bool = False) -> str:
+        """Return what is on today for a user; empty if that is nothing and only something is wanted (`if_any`)."""
+        return await today_of(self.memory.reminders, self.memory.store, user, lang, if_any=if_any)
+
+    def reminding(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
+        """Let the reminders of one user, or of all, ring during a block."""
+        return ringing(self.memory, deliver, user=user)
+
+    async def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
+        """Stop the answer that is being made in a thread; its `play` then ends with what was shown.
+
+        With a user only an answer to them; False if there is none. `after_tools` lets tools and what is being said
+        come to their end; the model is not asked again.
+        """
+        return self._player.stop(thread, user, after_tools=after_tools)
+
+    async def forget(self, thread: str) -> bool:
+        """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none."""
+        return await self.forgetting.thread(thread)
+
+    def silence(self, dialog: str | None) -> Silence:
+        """Return when a silent user is asked whether they are there, in a dialog or (None) with the supervisor."""
+        speakers = self._prompting.speakers
+        return (speakers.dialogs.get(dialog or "") or speakers.supervisor).silence or Silence()
+
+    @property
+    def shortest_silence(self) -> int:
+        """Seconds of silence after which some speaker's user may be asked; 0 if nobody is."""
+        dialogs = (None, *self.dialogs)
+        return min((seconds for dialog in dialogs if (seconds := self.silence(dialog).seconds)), default=0)
+
+    def prompt(self, dialog: str | None, lang: str) -> str:
+        """Return the system prompt of a dialog, or (None) of the supervisor; a dialog that is gone has none."""
+        speakers = self._prompting.speakers
+        if dialog is not None and dialog not in speakers.dialogs:
+            return ""
+        return self._prompting.role(speakers[dialog or SUPERVISOR], lang)
+
+    def drawing(self) -> str:
+        """Return the graph as a mermaid drawing."""
+        return self.graph.get_graph().draw_mermaid()
+
+    def _refusal(self, turn: Turn) -> Error | None:
+        """Return why a message is not taken: it is too long, or its user has sent too many."""
+        limits, lang = self._player.limits, turn.lang or self._player.languages.default
+        length = len(turn.text or "")
+        if length > limits.message_length:
+            text = phrase("sorry_message_long", lang, length=length, most=limits.message_length)
+            return Error(code="message_long", text=text)
+        if turn.device != TERMINAL and not self._turn_count.admits(turn.owner, f"{turn.thread} {turn.id}"):
+            return Error(code="many_turns", text=phrase("sorry_many_turns", lang, most=limits.turns_per_hour))
+        return None
+
+    async def _refused(self, turn: Turn, refusal: Error) -> list[Event]:
+        """Return the events of a message that is not taken; nothing of it is stored."""
+        values = seen_by(await self._values(turn.thread), turn.owner)
+        start = TurnStart(text=turn.text and turn.text[:MOST_ECHOED], source=turn.source)
+        holder = values.get("dialog")
+        return [start, refusal, TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(values.get("pending")))]

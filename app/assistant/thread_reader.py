@@ -1,0 +1,105 @@
+"""What can be read of the threads: their state, open questions, transcripts and records."""
+
+from typing import Any, cast
+
+from agents.conversation.persons import name_of, seen_by
+from agents.events import Interrupt
+from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine
+from agents.memory.people import lines_of
+from agents.questions import ask, fits
+from agents.replay.record import Record, read_record
+from agents.state import State
+from app.assistant.closing import FAILURE
+from app.assistant.stored_state import sound_state
+from app.assistant.turn_player import TurnPlayer
+
+
+class ThreadReader:
+    """Read threads, for doors and commands; nothing here changes one."""
+
+    def __init__(self, player: TurnPlayer) -> None:
+        self.graph, self.memory = player.graph, player.memory
+        self._player = player
+
+    async def state(self, thread: str, user: str | None = None) -> dict[str, Any] | None:
+        """Return the state of a thread as plain data; None for an unknown one.
+
+        Where several people write it is that of `user`; without one that of whoever wrote last, and everybody's own
+        under `persons`.
+        """
+        values = await self._values(thread)
+        if not values:
+            return None
+        if user is not None:
+            return _facts(thread, seen_by(values, user))
+        persons = {person: _facts(thread, seen_by(values, person)) for person in values.get("persons", {})}
+        return _facts(thread, values) | ({"persons": persons} if persons else {})
+
+    async def asked(self, thread: str) -> list[str]:
+        """Return the users of a thread who have an open question of a tool before them."""
+        values = await self._values(thread)
+        people = [values.get("writer", thread), *values.get("persons", {})]
+        return [user for user in dict.fromkeys(people) if seen_by(values, user).get("pending")]
+
+    async def name(self, thread: str, user: str) -> str:
+        """Return what a user is called in a thread that others read; empty where nobody else does."""
+        values = await self._values(thread)
+        return name_of(values, user) if user in values.get("persons", {}) else ""
+
+    async def question(self, thread: str, user: str) -> Interrupt | None:
+        """Return the open question of a tool to a user in a thread; None if there is none."""
+        values = seen_by(await self._values(thread), user)
+        pending = values.get("pending")
+        return ask(pending[0], values["lang"]) if pending else None
+
+    async def fits(self, thread: str, user: str, text: str) -> bool:
+        """Tell whether a tool waits for the user and the text, sent as a `CHOICE`, answers it."""
+        values = seen_by(await self._values(thread), user)
+        pending = values.get("pending")
+        return fits(pending[0], text, values["lang"]) if pending else False
+
+    async def last_message(self, thread: str, user: str) -> InboxEntry | None:
+        """Return what a user has said last in a thread, and what came of it; None if nothing was said."""
+        return await self.memory.transcript.last(thread, user)
+
+    async def history(self, thread: str, user: str | None = None) -> list[TranscriptLine]:
+        """Return a thread's transcript, oldest line first; with a user only what they said and were answered."""
+        lines = await self.memory.transcript.lines(thread)
+        return lines if user is None else lines_of(user, lines)
+
+    async def records(self, thread: str) -> list[Record]:
+        """Return the turns of a thread as they can be played again, oldest first."""
+        answers: dict[str, list[tuple[str, str]]] = {}
+        for line in await self.memory.transcript.lines(thread):
+            if line.role == "assistant" and line.metadata.get("source") != FAILURE:
+                answers.setdefault(line.message_id, []).append((line.speaker, line.text))
+        rows = await self.memory.transcript.records(thread)
+        return [read_record(text, record or "", answers.get(message_id, [])) for message_id, text, record in rows]
+
+    async def threads(self, user: str | None = None) -> list[ThreadInfo]:
+        """List the threads, or those in which a user has written, the latest first."""
+        threads = await self.memory.transcript.threads()
+        if user is None:
+            return threads
+        own = await self.memory.transcript.threads_of(user)
+        return [info for info in threads if info.thread in own]
+
+    async def _values(self, thread: str) -> State:
+        return cast(State, (await sound_state(thread, self._player.snapshot)).values)
+
+
+def _facts(thread: str, values: State) -> dict[str, Any]:
+    """Return a state as plain data."""
+    talks = values.get("talks", {})
+    return {
+        "thread": thread,
+        "is_active": values.get("is_active", True),
+        "dialog": values.get("dialog"),
+        "paused": values.get("paused", []),
+        "turn": values.get("turn", 0),
+        "pending": [ask(question, values["lang"]).body() for question in values.get("pending", [])],
+        "lang": values.get("lang"),
+        "wishes": values.get("wishes", []),
+        "forms": {name: talk["form"] for name, talk in talks.items() if talk.get("form")},
+        "talks": {name: {**talk, "messages": len(talk.get("messages", []))} for name, talk in talks.items()},
+    }

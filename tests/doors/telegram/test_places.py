@@ -9,7 +9,7 @@ from app.assistant.reminder_clock import Ring
 from app.telegram import service
 from app.telegram.place import Place, ThreadNames
 from tests.support.scripted_assistant import ROLES, Gate
-from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, until_stored
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Holding, Open, until_stored
 from tests.support.telegram_server import BotApi
 
 OTHER = {"id": 7654321, "is_bot": True, "first_name": "Max", "username": "max_bot"}
@@ -169,6 +169,35 @@ async def test_pages_that_arrived_are_not_sent_again(
         await world.until_sent(ANN, 4)
         await world.until(lambda: not one.chats.is_busy(ANN))
     assert [text.split(" word")[0] for text in world.texts(ANN)] == [f"Part {number}" for number in range(4)]
+
+
+async def test_a_page_that_grew_is_left_as_it_is(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next process shows nothing in the first page of an answer, which had grown, and goes on behind it."""
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    monkeypatch.setattr("app.telegram.draft.GROWS_AFTER", 0.0)
+    script.gates["supervisor"] = gate = Holding(1)
+    script.add(supervisor=["\n\n".join(f"Part {number} " + "word " * 700 for number in range(2))])
+    async with door() as one:
+        send, pages = one.sender._page, list[str]()
+
+        async def stuck(to: object, page: object, *rest: object, **options: object) -> object:
+            pages.append("page")
+            if len(pages) == 2:
+                await Gate(0).wait()
+            return await send(to, page, *rest, **options)
+
+        monkeypatch.setattr(one.sender, "_page", stuck)
+        world.says(GROUP, "@sue_bot tell me all", user=ANN)
+        await world.until(lambda: gate.holds and world.texts(GROUP))
+        gate.set()
+        await world.until(lambda: len(pages) == 2)
+    assert len(world.texts(GROUP)) == 1
+    async with door(Echo().models(ROLES)) as one:
+        await world.until_sent(GROUP, 2)
+        await world.until(lambda: not one.chats.is_busy(GROUP))
+    assert [text.split(" word")[0] for text in world.texts(GROUP)] == ["Part 0", "Part 1"]
 
 
 async def test_a_growing_answer_is_replaced_after_a_restart(

@@ -7,10 +7,14 @@ from typing import Self
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
+from agents.events import Message
 from agents.memory.inbox_updates import StoredUpdate
+from agents.state import SUPERVISOR
 from app.telegram.documents import send_document
 from app.telegram.door import TelegramDoor
+from app.telegram.pages import LIMIT, utf16_length
 from app.telegram.place import Place, chat_of
+from app.telegram.receipts import Receipts
 from app.telegram.requests import Gone
 
 IN_A_ROW = 3
@@ -61,7 +65,7 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Cal
         else:
             answer = Answer.read(update.answer)
         if answer.text.strip():
-            await door.sender.say(place, answer.text, is_markdown=False, keyboard=answer.keyboard())
+            await _say(door, place, update, answer)
         if answer.document:
             # What is stored is what is still to be sent.
             await updates.answer(update.id, Answer("", document=answer.document).stored())
@@ -71,6 +75,18 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Cal
         await updates.close(update.id)
         raise
     await updates.close(update.id)
+
+
+async def _say(door: TelegramDoor, place: Place, update: StoredUpdate, answer: Answer) -> None:
+    """Send the text of an answer; of a long one a restart leaves out the pages that arrived."""
+    receipts = Receipts(door.assistant.memory.store, place.thread, f"update {update.id}")
+    pages = None
+    if utf16_length(answer.text) > LIMIT:
+        await receipts.read()
+        pages = receipts.pages(Message(speaker=SUPERVISOR, text=answer.text))
+    await door.sender.say(place, answer.text, is_markdown=False, keyboard=answer.keyboard(), receipts=pages)
+    if pages:
+        await receipts.clear()
 
 
 async def _hand(door: TelegramDoor, place: Place, name: str, text: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from agents.models.script import Line, Script
 from app.settings import Settings
+from app.tasks import cancel
 from app.telegram import service
 from app.telegram.answers import Answer, give
 from app.telegram.bot import ServiceBot
@@ -152,6 +153,35 @@ async def test_an_answer_that_is_stored_is_not_found_out_again(door: Open, world
         await give(one, Place(ANN), waiting, find)
         assert await updates.open("telegram 1234567") == []
     assert world.texts(ANN) == ["It was done."]
+
+
+async def test_pages_of_a_commands_answer_are_sent_once(
+    door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a long answer to a command the next process sends what did not arrive."""
+    answer = Answer("\n\n".join(f"Part {number} " + "word " * 700 for number in range(3)))
+
+    async def find() -> Answer:
+        return answer
+
+    async with door(Echo().models(ROLES)) as one:
+        updates, send = one.assistant.memory.updates, one.sender._page
+        stored, third = await updates.take("telegram 1234567", "message 1 1", "{}"), asyncio.Event()
+
+        async def stuck(*page: Any, is_first: bool) -> Any:
+            if len(world.texts(ANN)) == 2:
+                third.set()
+                await asyncio.Event().wait()
+            return await send(*page, is_first=is_first)
+
+        monkeypatch.setattr(one.sender, "_page", stuck)
+        task = asyncio.create_task(give(one, Place(ANN), stored, find))
+        await third.wait()
+        await cancel([task])
+        monkeypatch.setattr(one.sender, "_page", send)
+        [waiting] = await updates.open("telegram 1234567")
+        await give(one, Place(ANN), waiting, find)
+    assert [text.split(" word")[0] for text in world.texts(ANN)] == ["Part 0", "Part 1", "Part 2"]
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,13 @@ def carded(lang: str) -> list[str]:
 
 def languages() -> list[str]:
     """Return the languages: the folders that hold a text, the fallback first."""
-    names = {path.name for path in FOLDER.iterdir() if any(path.rglob("*.md")) or any(path.rglob("*.toml"))}
-    return sorted(names, key=lambda lang: (lang != FALLBACK, lang))
+    return [*_languages(FOLDER)]
+
+
+@cache
+def _languages(folder: Path) -> tuple[str, ...]:
+    names = {path.name for path in folder.iterdir() if any(path.rglob("*.md")) or any(path.rglob("*.toml"))}
+    return tuple(sorted(names, key=lambda lang: (lang != FALLBACK, lang)))
 
 
 def translated(name: str) -> list[str]:

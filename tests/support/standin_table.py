@@ -32,6 +32,8 @@ from app.settings import Settings
 TABLES = Path(__file__).parents[1] / "standin"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """A Friday at noon."""
+SIDE_BY_SIDE = 6
+"""Conversations that are held at a time."""
 TODOS = {"en": ("milk", "bread", "eggs"), "ru": ("молоко", "хлеб", "яйца")}
 HELD: dict[str, tuple[tuple[str, ...], ...]] = {
     "en": (
@@ -214,9 +216,15 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
 
 
 async def outcomes(path: Path, lang: str, wanted: Sequence[Row]) -> list[Outcome]:
-    """Say every row's text, each to a conversation of its own."""
+    """Say every row's text, each to a conversation of its own, some of them at a time."""
+    side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
     async with standin(path) as room:
-        return [await room.outcome(row, lang) for row in wanted]
+
+        async def outcome(row: Row) -> Outcome:
+            async with side_by_side:
+                return await room.outcome(row, lang)
+
+        return await asyncio.gather(*map(outcome, wanted))
 
 
 async def _report() -> None:

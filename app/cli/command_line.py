@@ -231,7 +231,8 @@ def _indexing(parser: argparse.ArgumentParser) -> None:
     removing.add_argument("path", metavar="PATH", help="as it was added; help: our help pages")
 
 
-def _ordering(parser: argparse.ArgumentParser) -> None:
+def _actions(parser: argparse.ArgumentParser) -> Callable[..., argparse.ArgumentParser]:
+    """Return what adds an action to a command: by its name, what runs, what it does, and its arguments' names."""
     _json(parser)
     actions = parser.add_subparsers(metavar="ACTION")
 
@@ -243,6 +244,11 @@ def _ordering(parser: argparse.ArgumentParser) -> None:
         _json(added, default=argparse.SUPPRESS)
         return added
 
+    return action
+
+
+def _ordering(parser: argparse.ArgumentParser) -> None:
+    action = _actions(parser)
     matching = action("match", orders.match, "say which customer of the shop a user is", "user_id", "customer")
     matching.add_argument("--device", type=_name, help="only through this door, such as terminal")
     action("unmatch", orders.unmatch, "say that a user is no customer", "user_id")
@@ -253,17 +259,7 @@ def _ordering(parser: argparse.ArgumentParser) -> None:
 
 
 def _watching(parser: argparse.ArgumentParser) -> None:
-    _json(parser)
-    actions = parser.add_subparsers(metavar="ACTION")
-
-    def action(name: str, run: Run, about: str, *names: str) -> argparse.ArgumentParser:
-        added = actions.add_parser(name, help=about, description=about, allow_abbrev=False)
-        for argument in names:
-            added.add_argument(argument, metavar=argument.upper(), type=_name)
-        added.set_defaults(run=run)
-        _json(added, default=argparse.SUPPRESS)
-        return added
-
+    action = _actions(parser)
     action("list", library.list_, "list all titles, with their files")
     action("viewers", library.viewers, "list who has which profile")
     giving = action("viewer", library.viewer, "give a user a profile, which several may share", "user_id", "profile")

@@ -121,9 +121,6 @@ class KodiPlayer(KodiLibrary):
         await self._note(await self._playing(), off=off)
         return await self.now()
 
-    async def advance(self) -> None:
-        """Do nothing: Kodi goes on, stops and notes what was seen by itself."""
-
     async def _playing(self) -> Screen:
         if screen := await self.screen.shown():
             return screen

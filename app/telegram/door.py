@@ -17,19 +17,19 @@ from app.assistant.reminder_clock import Ring, Unreachable
 from app.assistant.silence_clock import Nudge
 from app.tasks import running
 from app.telegram.access import Access
-from app.telegram.buttons import go_on_buttons
 from app.telegram.conversations import Conversations
-from app.telegram.draft import LiveAnswer
+from app.telegram.delivery.buttons import go_on_buttons
+from app.telegram.delivery.draft import LiveAnswer
+from app.telegram.delivery.receipts import Receipts
+from app.telegram.delivery.requests import Gone
+from app.telegram.delivery.screen import ChatScreen
+from app.telegram.delivery.sender import Sender
 from app.telegram.files import fetch
 from app.telegram.menus import offer_menus
 from app.telegram.place import DOOR, Place, ThreadNames
 from app.telegram.presence import Presence
 from app.telegram.queues import Chats
-from app.telegram.receipts import Receipts
-from app.telegram.requests import Gone
 from app.telegram.rights import Rights
-from app.telegram.screen import ChatScreen
-from app.telegram.sender import Sender
 from app.telegram.thread_names import door_of
 from app.visit import stop_when_begun
 from prompts import sentence

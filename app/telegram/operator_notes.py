@@ -12,7 +12,7 @@ from agents.memory.notes import Note, Notes
 from app.listing import moment
 from app.tasks import cancel
 from app.telegram.bot import NO_PREVIEW
-from app.telegram.retries import seconds
+from app.telegram.delivery.retries import seconds
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from app.logs import log_on_stderr
 from app.settings import Settings
 from app.telegram.access import Access
 from app.telegram.bot import ServiceBot, silent_libraries
-from app.telegram.connecting import connect_once, token_of
+from app.telegram.connection import connect_once, token_of
 from prompts import sentence
 
 

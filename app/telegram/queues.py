@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from app.tasks import cancel
-from app.telegram.requests import Gone
+from app.telegram.delivery.requests import Gone
 
 LOG = logging.getLogger(__name__)
 

@@ -6,12 +6,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from app.assistant import Assistant
 from app.assistant.reminder_clock import Ring, Unreachable
 from app.telegram.bot import ServiceBot, silent_libraries
-from app.telegram.connecting import connect
+from app.telegram.connection import connect
+from app.telegram.delivery.requests import Gone
+from app.telegram.delivery.sender import Sender
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place, ThreadNames
 from app.telegram.presence import Presence
-from app.telegram.requests import Gone
-from app.telegram.sender import Sender
 from app.telegram.thread_names import read_names
 
 

@@ -30,17 +30,17 @@ from app.settings import Settings
 from app.signals import cancelled_by
 from app.telegram.access import Access
 from app.telegram.bot import ServiceBot, silent_libraries
-from app.telegram.connecting import REFUSED, connect, note, token_of
+from app.telegram.connection import REFUSED, connect, note, token_of
+from app.telegram.delivery.pages import pages
+from app.telegram.delivery.retries import retrying
+from app.telegram.delivery.sender import Sender
 from app.telegram.door import TelegramDoor
 from app.telegram.operator_notes import delivering
-from app.telegram.pages import pages
 from app.telegram.place import ThreadNames
 from app.telegram.presence import Presence
-from app.telegram.retries import retrying
-from app.telegram.sender import Sender
-from app.telegram.statistics import Faults
 from app.telegram.thread_names import read_names
-from app.telegram.updates import WANTED, Inbox
+from app.telegram.updates.inbox import WANTED, Inbox
+from app.telegram.updates.statistics import Faults
 from prompts import languages, sentence
 
 LOG = logging.getLogger(__name__)

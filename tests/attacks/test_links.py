@@ -7,8 +7,8 @@ import pytest
 from agents.events.links import is_told_by, is_web
 from agents.events.views import CardList, Entry, Link, View
 from agents.toolkit.result import Question
-from app.telegram.buttons import link_buttons
-from app.telegram.pages import pages
+from app.telegram.delivery.buttons import link_buttons
+from app.telegram.delivery.pages import pages
 
 ADDRESSES = [
     "javascript:alert(1)",

@@ -11,7 +11,7 @@ from agents.memory.inbox import TranscriptLine
 from agents.text.clean import clean, safe_json
 from app.cli.export import markdown
 from app.short_term_memory import contents
-from app.telegram.pages import pages
+from app.telegram.delivery.pages import pages
 from app.terminal.screens import JsonLines, PlainText
 
 TEXTS = {

@@ -8,7 +8,7 @@ from telegram import MessageEntity
 from agents.citations import Source, cited
 from agents.events import Message
 from app.cited_text import listed, with_list
-from app.telegram.pages import Page, pages, utf16_length
+from app.telegram.delivery.pages import Page, pages, utf16_length
 from app.terminal.screens import LiveMarkdown, PlainText
 
 SOURCES: list[Source] = [

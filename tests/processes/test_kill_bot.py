@@ -17,7 +17,7 @@ import pytest
 
 from agents.memory.inbox import TranscriptLine
 from agents.models.script import Script
-from app.telegram.pages import pages
+from app.telegram.delivery.pages import pages
 from app.telegram.place import ThreadNames
 from app.telegram.thread_names import door_of
 from prompts import sentence

@@ -27,8 +27,10 @@ from app.assistant import Turn
 from app.logs import log_on_stderr
 from app.settings import Settings
 from app.signals import cancelled_by
-from app.telegram import draft, flood_control, incoming, service
+from app.telegram import service
 from app.telegram.bot import ServiceBot
+from app.telegram.delivery import draft, flood_control
+from app.telegram.updates import incoming
 from tests.support.busy_chats import LONG, PEOPLE
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, stage

@@ -13,9 +13,10 @@ from agents.models import Models
 from agents.models.script import Script
 from agents.speaker import Speakers
 from app.settings import Settings
-from app.telegram import incoming, service
+from app.telegram import service
 from app.telegram.bot import ServiceBot
 from app.telegram.door import TelegramDoor
+from app.telegram.updates import incoming
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.shop_tools import with_shop
 from tests.support.telegram_people import Open

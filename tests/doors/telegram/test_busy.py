@@ -8,8 +8,8 @@ from langchain_core.messages import ToolMessage
 
 from agents.memory.preferences import Preferences
 from agents.models.script import Call, Script
-from app.telegram import incoming
-from app.telegram.pages import pages
+from app.telegram.delivery.pages import pages
+from app.telegram.updates import incoming
 from tests.support.scripted_assistant import ROLES, script_lines
 from tests.support.telegram_people import ANN, BOB, GROUP, PLAN, Echo, Holding, Open, labels
 from tests.support.telegram_server import BotApi

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agents.memory.inbox import now_ms
-from app.telegram.answers import Answer
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place, chat_of
-from app.telegram.reactions import BAD, GOOD
 from app.telegram.thread_names import door_of
+from app.telegram.updates.answers import Answer
+from app.telegram.updates.reactions import BAD, GOOD
 from prompts import sentence
 
 NAME = "stats"

@@ -11,7 +11,7 @@ from telegram.error import TelegramError
 from agents.events import Interrupt
 from agents.memory.inbox_updates import StoredUpdate
 from agents.questions import CHOICE, mark
-from app.telegram.buttons import CANCEL, OTHER, Tap, keyboard
+from app.telegram.delivery.buttons import CANCEL, OTHER, Tap, keyboard
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
 from prompts import sentence

@@ -10,15 +10,15 @@ from agents.events.views import Document, Link, Notice, Table, View
 from agents.text.clean import clean
 from app.cited_text import gallery
 from app.listing import columns
-from app.telegram.buttons import go_on_buttons, keyboard, link_buttons, web_app_keyboard
-from app.telegram.documents import send_document
-from app.telegram.draft import LiveAnswer
-from app.telegram.pages import LIMIT, Page, utf16_length
-from app.telegram.photos import send_photos
+from app.telegram.delivery.buttons import go_on_buttons, keyboard, link_buttons, web_app_keyboard
+from app.telegram.delivery.documents import send_document
+from app.telegram.delivery.draft import LiveAnswer
+from app.telegram.delivery.pages import LIMIT, Page, utf16_length
+from app.telegram.delivery.photos import send_photos
+from app.telegram.delivery.receipts import PageReceipts, Receipts
+from app.telegram.delivery.requests import Gone
+from app.telegram.delivery.sender import Keyboard, Sender
 from app.telegram.place import ANONYMOUS, Place, chat_of
-from app.telegram.receipts import PageReceipts, Receipts
-from app.telegram.requests import Gone
-from app.telegram.sender import Keyboard, Sender
 from prompts import sentence
 
 WIDEST = 36

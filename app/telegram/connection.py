@@ -7,7 +7,7 @@ from telegram.error import Conflict, InvalidToken, TelegramError
 from agents.errors import ConfigError
 from app.settings import Settings
 from app.telegram.bot import ServiceBot
-from app.telegram.retries import retrying
+from app.telegram.delivery.retries import retrying
 
 LOG = logging.getLogger(__name__)
 REFUSED = "TELEGRAM_BOT_TOKEN: Telegram does not accept it (see .env.example)"

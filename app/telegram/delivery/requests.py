@@ -10,9 +10,9 @@ from weakref import WeakValueDictionary
 from telegram import Message
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter
 
-from app.telegram.flood_control import FloodControl
+from app.telegram.delivery.flood_control import FloodControl
+from app.telegram.delivery.retries import retrying, seconds
 from app.telegram.place import ThreadNames
-from app.telegram.retries import retrying, seconds
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 600.0

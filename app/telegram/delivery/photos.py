@@ -11,10 +11,10 @@ from agents.events.links import is_web
 from agents.events.search import ShownImage
 from agents.text.clean import clean
 from app.cited_text import LONGEST_TITLE
-from app.telegram.pages import Page, utf16_length
+from app.telegram.delivery.pages import Page, utf16_length
+from app.telegram.delivery.requests import Fate
+from app.telegram.delivery.sender import Sender
 from app.telegram.place import Place
-from app.telegram.requests import Fate
-from app.telegram.sender import Sender
 
 MOST = 10
 """Photos of one album."""

@@ -7,10 +7,10 @@ from telegram import MessageReactionUpdated, ReactionTypeEmoji
 
 from agents.memory.feedback import ShownTurn
 from agents.memory.inbox_updates import StoredUpdate
-from app.telegram.answers import Answer, give
-from app.telegram.buttons import OF, RETRY_COMMAND
+from app.telegram.delivery.buttons import OF, RETRY_COMMAND
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
+from app.telegram.updates.answers import Answer, give
 from prompts import sentence
 
 BAD = frozenset("👎💩🤮😡🤬🥱🖕")

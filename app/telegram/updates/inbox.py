@@ -16,13 +16,13 @@ from telegram.error import TelegramError
 
 from agents.memory.inbox_updates import StoredUpdate
 from app.slash_commands import parse
-from app.telegram.addressed import addressed, place_beside, place_of
-from app.telegram.dispatch import Dispatch
 from app.telegram.door import TelegramDoor
 from app.telegram.place import Place
-from app.telegram.statistics import Faults
 from app.telegram.thread_names import door_of, move
-from app.telegram.update_keys import key_of
+from app.telegram.updates.addressed import addressed, place_beside, place_of
+from app.telegram.updates.dispatch import Dispatch
+from app.telegram.updates.keys import key_of
+from app.telegram.updates.statistics import Faults
 
 LOG = logging.getLogger(__name__)
 STOPPED = "stopped_message_generation"

@@ -7,10 +7,10 @@ from agents.memory.inbox_updates import StoredUpdate
 from agents.memory.store import namespace_of
 from app import slash_commands
 from app.assistant import Turn
-from app.telegram.answers import Answer
-from app.telegram.buttons import OF
+from app.telegram.delivery.buttons import OF
 from app.telegram.door import TelegramDoor
 from app.telegram.place import DOOR, Place
+from app.telegram.updates.answers import Answer
 from app.visit import Visit, stop_when_begun
 from prompts import sentence
 

@@ -8,10 +8,10 @@ from functools import partial
 from agents.memory.preferences import Preferences
 from agents.person import FORWARDED, Quoted
 from app.assistant import Turn
+from app.telegram.delivery.pages import LIMIT, utf16_length
 from app.telegram.door import AnswerInMaking, TelegramDoor
-from app.telegram.pages import LIMIT, utf16_length
 from app.telegram.place import Place
-from app.telegram.quoting import LONGEST
+from app.telegram.updates.quoting import LONGEST
 from app.visit import stop_when_begun
 
 WINDOW = 0.4

@@ -7,14 +7,14 @@ from telegram import CallbackQuery, Message, User
 
 from agents.memory.inbox_updates import StoredUpdate
 from app.slash_commands import parse
-from app.telegram.addressed import addressed, place_of
-from app.telegram.answers import Answer, give
-from app.telegram.buttons import OF
+from app.telegram.delivery.buttons import OF
 from app.telegram.door import TelegramDoor
-from app.telegram.incoming import Incoming
 from app.telegram.place import Place
-from app.telegram.quoting import quoted_in
-from app.telegram.update_keys import key_of_message
+from app.telegram.updates.addressed import addressed, place_of
+from app.telegram.updates.answers import Answer, give
+from app.telegram.updates.incoming import Incoming
+from app.telegram.updates.keys import key_of_message
+from app.telegram.updates.quoting import quoted_in
 from prompts import sentence
 
 ANEW = "~"

@@ -8,7 +8,7 @@ from agents.events import REBUILT, RETRY, Error, Event, Message, PrivateMessage,
 from agents.events.models import ModelStart
 from agents.events.views import View
 from agents.text.clean import clean
-from app.telegram.pages import LIMIT, Page, pages, utf16_length
+from app.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
 from prompts import sentence, table
 
 MOST_STEPS = 3

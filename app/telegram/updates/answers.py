@@ -10,12 +10,12 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 from agents.events import Message
 from agents.memory.inbox_updates import StoredUpdate
 from agents.state import SUPERVISOR
-from app.telegram.documents import send_document
+from app.telegram.delivery.documents import send_document
+from app.telegram.delivery.pages import LIMIT, utf16_length
+from app.telegram.delivery.receipts import Receipts
+from app.telegram.delivery.requests import Gone
 from app.telegram.door import TelegramDoor
-from app.telegram.pages import LIMIT, utf16_length
 from app.telegram.place import Place, chat_of
-from app.telegram.receipts import Receipts
-from app.telegram.requests import Gone
 
 IN_A_ROW = 3
 WIDTH = 45

@@ -4,9 +4,9 @@ from functools import partial
 
 from telegram import InputFile
 
+from app.telegram.delivery.receipts import PageReceipts
+from app.telegram.delivery.sender import Sender
 from app.telegram.place import Place
-from app.telegram.receipts import PageReceipts
-from app.telegram.sender import Sender
 
 LARGEST = 50_000_000
 """Bytes of a file that Telegram takes from a bot."""

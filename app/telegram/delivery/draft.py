@@ -12,12 +12,12 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 from telegram.error import TelegramError
 
 from agents.events import Event
-from app.telegram.buttons import OF, RETRY_COMMAND
-from app.telegram.pages import Page
+from app.telegram.delivery.buttons import OF, RETRY_COMMAND
+from app.telegram.delivery.pages import Page
+from app.telegram.delivery.progress import Progress
+from app.telegram.delivery.receipts import Receipts
+from app.telegram.delivery.sender import Sender
 from app.telegram.place import Place
-from app.telegram.progress import Progress
-from app.telegram.receipts import Receipts
-from app.telegram.sender import Sender
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)

@@ -11,11 +11,11 @@ from telegram.error import InvalidToken, TelegramError
 
 from agents.citations import Citation
 from app.telegram.bot import NO_PREVIEW
-from app.telegram.buttons import without_links
-from app.telegram.pages import Page, pages
+from app.telegram.delivery.buttons import without_links
+from app.telegram.delivery.pages import Page, pages
+from app.telegram.delivery.receipts import PageReceipts
+from app.telegram.delivery.requests import ChatRequests, Delivery, Fate
 from app.telegram.place import Place, ThreadNames
-from app.telegram.receipts import PageReceipts
-from app.telegram.requests import ChatRequests, Delivery, Fate
 
 Keyboard = InlineKeyboardMarkup | ReplyKeyboardMarkup | None
 

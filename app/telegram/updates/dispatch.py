@@ -13,17 +13,17 @@ from agents.memory.inbox_updates import StoredUpdate
 from agents.person import FORWARDED, Quoted
 from agents.questions.returned import PAGE, leads_to
 from app.slash_commands import COMMANDS, parse
-from app.telegram import edits, reactions, slash_commands
-from app.telegram.addressed import anonymous_of
-from app.telegram.answers import Answer, give
-from app.telegram.buttons import OF, Tap
+from app.telegram.delivery.buttons import OF, Tap
 from app.telegram.door import TelegramDoor
 from app.telegram.files import attached_to
-from app.telegram.incoming import Incoming
 from app.telegram.place import Place
-from app.telegram.quoting import quoted_in
-from app.telegram.statistics import NAME, Faults, may_see, statistics
-from app.telegram.taps import answer, settle, take
+from app.telegram.updates import edits, reactions, slash_commands
+from app.telegram.updates.addressed import anonymous_of
+from app.telegram.updates.answers import Answer, give
+from app.telegram.updates.incoming import Incoming
+from app.telegram.updates.quoting import quoted_in
+from app.telegram.updates.statistics import NAME, Faults, may_see, statistics
+from app.telegram.updates.taps import answer, settle, take
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)

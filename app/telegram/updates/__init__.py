@@ -1,0 +1,1 @@
+"""What comes from Telegram: each update is stored, then done once."""

@@ -15,8 +15,10 @@ from app.telegram.delivery.retries import retrying, seconds
 from app.telegram.place import ThreadNames
 
 LOG = logging.getLogger(__name__)
-PATIENCE = 600.0
-"""Seconds for which a message is tried again while Telegram cannot be reached."""
+PATIENCE = 24 * 3600.0
+"""Seconds for which a text is tried again while Telegram cannot be reached; so long it keeps updates for us, too."""
+FILE_PATIENCE = 600.0
+"""The same for a file, which may itself be what Telegram fails at."""
 FRAME_TIMEOUT = 5.0
 """Seconds that a frame may take; the message that follows waits for it."""
 UNCHANGED = "not modified"
@@ -50,7 +52,7 @@ class ChatRequests:
         """Return what is held while a chat is sent to."""
         return self._locks.setdefault(chat, asyncio.Lock())
 
-    async def deliver(self, chat: int, send: Callable[..., Awaitable[object]]) -> Delivery:
+    async def deliver(self, chat: int, send: Callable[..., Awaitable[object]], *, is_file: bool = False) -> Delivery:
         """Send until it is sent or refused, or Telegram was out of reach for too long; `send` is given the `chat_id`.
 
         The caller holds the chat's lock.
@@ -76,7 +78,7 @@ class ChatRequests:
             return sent
 
         try:
-            sent: object = await retrying(note, PATIENCE)(once)
+            sent: object = await retrying(note, FILE_PATIENCE if is_file else PATIENCE)(once)
         except (Forbidden, ChatMigrated) as gone:
             raise Gone from gone
         except BadRequest as refusal:

@@ -94,7 +94,7 @@ class Sender:
             Gone: the chat cannot be written to.
         """
         async with self.requests.lock(to.chat):
-            return (await self.requests.deliver(to.chat, send)).fate
+            return (await self.requests.deliver(to.chat, send, is_file=True)).fate
 
     def takes_drafts(self, to: Place) -> bool:
         """Tell whether a chat can show drafts: a private one, unless this Bot API server knows none."""

@@ -42,7 +42,14 @@ def test_a_dialog_is_two_files(house: Path) -> None:
     (house / "prompts/en/dialogs/travel.md").write_text("You plan trips.")
 
     report = json.loads(run(house, "check", "--json"))
-    assert [dialog["name"] for dialog in report["dialogs"]] == ["orders", "planner", "profile", "research", "travel"]
+    assert [dialog["name"] for dialog in report["dialogs"]] == [
+        "orders",
+        "planner",
+        "player",
+        "profile",
+        "research",
+        "travel",
+    ]
     assert report["faults"] == []
     events = [json.loads(line) for line in run(house, "ask", "travel", "--thread", "t", "--json").splitlines()]
     assert events[-1]["dialog"] == "travel"

@@ -38,6 +38,8 @@ class StandIn:
     """Play one list of events a turn; `pace` is the wait before each, in seconds."""
 
     reads = sees = True
+    memory = None
+    shortest_silence = 0
 
     def __init__(self, *turns: Sequence[Event], lines: Sequence[TranscriptLine] = (), pace: float = 0.0) -> None:
         self.heard: list[Turn] = []

@@ -38,7 +38,7 @@ class StandIn:
     """Play one list of events a turn; `pace` is the wait before each, in seconds."""
 
     reads = sees = True
-    memory = None
+    memory: object = None
     shortest_silence = 0
 
     def __init__(self, *turns: Sequence[Event], lines: Sequence[TranscriptLine] = (), pace: float = 0.0) -> None:

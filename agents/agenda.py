@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import ceil
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -99,7 +100,7 @@ class Agenda:
 
     def _left(self) -> list[str]:
         running = [it for it in self.reminders if it.kind == "timer" and it.due_ms and it.moment.at > self.now]
-        spans = [length(round((it.moment.at - self.now).total_seconds()), self.lang) for it in running]
+        spans = [length(ceil((it.moment.at - self.now).total_seconds()), self.lang) for it in running]
         pairs = zip(running, spans, strict=True)
         return [phrase("agenda_left", self.lang, name=self.name(it), span=span) for it, span in pairs]
 

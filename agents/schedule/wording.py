@@ -1,6 +1,7 @@
 """Moments in the words of a language, for people and models: "tomorrow at 6 pm", "in 12 minutes", "every Monday"."""
 
 from datetime import datetime, timedelta
+from math import ceil
 from string import Template
 from typing import Any
 
@@ -38,7 +39,7 @@ def worded(moment: Moment, lang: str, now: datetime | None = None) -> str:
 
 def worded_instant(at: datetime, lang: str, now: datetime | None = None) -> str:
     """Return an instant as people say it `now`: within the hour, by its day, or with its date."""
-    if now is not None and 0 < (left := round((at - now).total_seconds())) < HOUR:
+    if now is not None and 0 < (left := ceil((at - now).total_seconds())) < HOUR:
         return _say("soon", lang, span=length(left, lang), time=clock(at, lang, seconds=left < SECONDS_COUNT))
     return _say("day_clock", lang, day=_day(at, lang, now), time=clock(at, lang))
 

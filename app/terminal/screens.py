@@ -87,8 +87,7 @@ class LiveMarkdown:
         """Show a piece of the answer, the answer, a view, an error, or what is being done meanwhile."""
         match event:
             case TurnStart() | ToolStart() | Sources() | ModelThinking():
-                if not self._preview:
-                    self._waits(_progress(event, self.lang))
+                self._go_on(event)
             case Token(speaker=speaker, text=text):
                 self._take(speaker, text)
             case Message(shown=False) | PrivateMessage():
@@ -145,6 +144,13 @@ class LiveMarkdown:
         if parts or stopped:
             self._settle(*parts, *stopped)
         self._preview = self._broken = ""
+
+    def _go_on(self, event: TurnStart | ToolStart | Sources | ModelThinking) -> None:
+        """Show that a turn begins, or what is done in it, as long as nothing of the answer is there."""
+        if isinstance(event, TurnStart):
+            self._begun = time.monotonic()
+        if not self._preview:
+            self._waits(_progress(event, self.lang))
 
     def _waits(self, text: str) -> None:
         """Show what is being done, and from the second second on for how long and how to stop it."""

@@ -114,6 +114,10 @@ async def test_waiting_shows_life(monkeypatch: pytest.MonkeyPatch) -> None:
     screen.close()
     await asyncio.sleep(0.05)
     assert seen(stream.getvalue()) == "Right\n\n"
+    # The next turn is waited for anew.
+    screen.show(TurnStart(text="hi"))
+    assert seen(stream.getvalue()).strip().endswith("…")
+    screen.close()
 
 
 async def test_an_answer_longer_than_the_screen_is_shown_whole() -> None:

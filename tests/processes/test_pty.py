@@ -92,7 +92,8 @@ def test_what_is_typed_during_an_answer_waits(opened: Open) -> None:
     terminal.wait_for("word5")
     terminal.type("patience")
     terminal.wait_for("word99")
-    assert "patience" not in terminal.all_written
+    # The prompt may come in the same breath as the last word.
+    assert "patience" not in terminal.all_written.partition("word99")[0]
     terminal.sees("> patience")
 
 

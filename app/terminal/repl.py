@@ -96,8 +96,8 @@ class Repl:
         """Ask a silent user whether they are still there; False while something is typed, or an answer is shown."""
         if not self._is_prompting or (self._line is not None and self._line.default_buffer.text):
             return False
-        told = await self._visit.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)
-        self._screen.show(told)
+        nudge_message = await self._visit.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)
+        self._screen.show(nudge_message)
         return True
 
     async def _show_today(self) -> None:

@@ -71,8 +71,8 @@ async def test_an_obeying_model_gets_nothing(family: Chat, attempt: Attempt) -> 
     hers = await playback(family, "mum")
     assert (hers.state, hers.title and hers.title.name) == ("playing", "Night of the Living Dead")
     if CHOOSE not in attempt.calls:
-        told = "".join(line.partition(" = ")[2] for line in trace.splitlines() if "player." in line)
-        assert "Living Dead" not in told or "age_limit" in told
+        results = "".join(line.partition(" = ")[2] for line in trace.splitlines() if "player." in line)
+        assert "Living Dead" not in results or "age_limit" in results
 
 
 async def test_who_is_forgotten_keeps_their_limit(family: Chat) -> None:

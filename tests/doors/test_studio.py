@@ -31,12 +31,12 @@ CAKES = {
         {
             "name": "order_cake",
             "speaker": "supervisor",
-            "description": "Order a cake. flavour: what cake.",
-            "examples": {"en": ["order a {flavour} cake", "a {flavour} cake, please"], "ru": ["закажи торт {flavour}"]},
+            "description": "Order a cake. kind: what cake.",
+            "examples": {"en": ["order a {kind} cake", "a {kind} cake, please"], "ru": ["закажи торт {kind}"]},
             "method": "POST",
             "path": "/cakes",
-            "parameters": {"flavour": {"in": "body"}},
-            "key": ["flavour"],
+            "parameters": {"kind": {"in": "body"}},
+            "key": ["kind"],
             "result": {"message": "Cake no. {no} is ordered."},
         }
     ],
@@ -139,7 +139,7 @@ async def test_studio_does_a_write_once(server: Server, tmp_path: Path, monkeypa
         (tmp_path / "cakes.yaml").write_text(text)
         for _ in range(2):
             assert ("supervisor", "Cake no. 7 is ordered.") in await server.talk("order a plum cake")
-    assert [asked.body for asked in bakery.asked] == [{"flavour": "plum"}]
+    assert [asked.body for asked in bakery.asked] == [{"kind": "plum"}]
     async with open_memory("sqlite:///var/dialogs.db") as memory:
         assert await memory.forget("t") is True
 

@@ -125,8 +125,8 @@ class Outcome:
 
     def _check_words(self) -> None:
         """Every text was heard once; of a changed one as it was or as it is, and both if it was answered anew."""
-        said = [line.text for lines in self.lines.values() for line in lines if line.role == "user"]
-        heard = Counter(word for text in said for word in text.split() if word[0] == "w")
+        user_texts = [line.text for lines in self.lines.values() for line in lines if line.role == "user"]
+        heard = Counter(word for text in user_texts for word in text.split() if word[0] == "w")
         for edit in self.kills.chats.edits:
             offers = [message for message in self._shown(EDITED) if _answered(message) == edit.message["message_id"]]
             assert heard[edit.old] == bool(offers), edit

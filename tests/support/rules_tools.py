@@ -81,8 +81,8 @@ def _profile() -> list[BaseTool]:
     ) -> str:
         """Note what the user told about themselves."""
         about = {"name": name, "home": home}
-        told = {"experience": experience, "skills": skills, "interests": interests, "work": work, **about}
-        _Seat.things.form |= {name: value for name, value in told.items() if value is not None}
+        fields = {"experience": experience, "skills": skills, "interests": interests, "work": work, **about}
+        _Seat.things.form |= {name: value for name, value in fields.items() if value is not None}
         return "Noted."
 
     @tool

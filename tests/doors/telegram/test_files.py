@@ -118,8 +118,8 @@ async def test_a_photo_for_a_blind_model(door: Open, world: BotApi, script: Scri
     script.add(supervisor=["In the oven."])
     async with door() as one:
         world.says(ANN, photo=photo(world), caption="How do I bake this bread?")
-        said = await world.until_sent(ANN, 2)
-        assert said == ["ℹ️ I cannot look at pictures. I go by your words.", "In the oven."]
+        texts = await world.until_sent(ANN, 2)
+        assert texts == ["ℹ️ I cannot look at pictures. I go by your words.", "In the oven."]
         world.says(ANN, photo=photo(world))
         assert (await world.until_sent(ANN, 3))[2:] == ["I cannot use what you sent. Please put it into words."]
         await world.until(lambda: not one.chats.is_busy(ANN))

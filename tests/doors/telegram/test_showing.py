@@ -99,7 +99,7 @@ def test_buttons_are_within_telegrams_limits(number: int, length: int) -> None:
         assert found is not None
         sent: dict[str, Any] = {"chat_id": 1, "text": "?", "reply_markup": found.to_dict()}
         assert request_faults("sendMessage", sent) == []
-        *rows, last = [[one["text"] for one in row] for row in sent["reply_markup"]["inline_keyboard"]]
+        *rows, last = [[button["text"] for button in row] for row in sent["reply_markup"]["inline_keyboard"]]
         assert last == ["✍️ Something else", "✖ Cancel"]
         assert max(len(text) for row in rows for text in row) <= LONGEST_LABEL
         seen += [row[0] for row in rows if row[0].endswith(("ф", "…"))]

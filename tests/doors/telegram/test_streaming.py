@@ -142,8 +142,8 @@ def test_a_silence_is_told() -> None:
 
     simulated(talk())
     shown = [(round(at - bot.made[0][0]), kind, text[:27]) for at, kind, _, text in bot.made]
-    told = "It takes longer than usual."
-    assert shown[:3] == [(0, "draft", ""), (10, "draft", ""), (20, "message", told)]
+    slow_text = "It takes longer than usual."
+    assert shown[:3] == [(0, "draft", ""), (10, "draft", ""), (20, "message", slow_text)]
     assert {kind for _, kind, _ in shown[3:-1]} == {"edit"}
     assert shown[-1] == (50, "message", "At last.")
     assert bot.labels == ["⏹ Stop", "🔁 Try again"]

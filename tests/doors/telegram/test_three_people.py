@@ -52,10 +52,10 @@ async def test_each_is_answered_by_a_reply_and_known_by_name(door: Open, world: 
         say(world, CAROL, "and what did the others say?", answers=world.sent[2])
         await over(world, one, 4)
         lines = await one.assistant.history(f"telegram-{GROUP}")
-    told = echo.asked[-1].messages[-1].text
-    assert "Carol writes this. Others read along." in told
-    assert "Ann: Ann asks" in told
-    assert "Bob: Bob asks" in told
+    prompt_text = echo.asked[-1].messages[-1].text
+    assert "Carol writes this. Others read along." in prompt_text
+    assert "Ann: Ann asks" in prompt_text
+    assert "Bob: Bob asks" in prompt_text
     speakers = [line.speaker for line in lines if line.role == "user"]
     assert speakers == [f"telegram-{user}" for user in (ANN, BOB, CAROL, CAROL)]
 

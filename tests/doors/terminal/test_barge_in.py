@@ -78,9 +78,9 @@ async def test_memory_is_what_was_shown(chat: Chat, monkeypatch: pytest.MonkeyPa
             assert await visit.stop()
             await playing
             memory = contents(await assistant.history(thread))
-            said = [it["content"] for it in memory if it["role"] == "assistant" and it["content"]]
+            answers = [it["content"] for it in memory if it["role"] == "assistant" and it["content"]]
             assert memory[-1]["metadata"]["interrupted"]
-            assert "".join(f"{text}\n" for text in said) == shown.plain.getvalue()
-            assert "".join(said) == shown.tokens().rstrip()
-            assert "".join(said).split() == shown.live.getvalue().replace("planner\n", "").split("⏹")[0].split()
-            assert (ANSWER if thread != "long" else LONG)[lang].startswith("".join(said))
+            assert "".join(f"{text}\n" for text in answers) == shown.plain.getvalue()
+            assert "".join(answers) == shown.tokens().rstrip()
+            assert "".join(answers).split() == shown.live.getvalue().replace("planner\n", "").split("⏹")[0].split()
+            assert (ANSWER if thread != "long" else LONG)[lang].startswith("".join(answers))

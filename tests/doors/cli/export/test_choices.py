@@ -89,7 +89,7 @@ async def test_it_keeps_what_the_model_said(chat: Chat, capsys: Captured) -> Non
 
     assert contents[1]["content"] == "Orders\n1. Red hat — 15 EUR"
     assert contents[1]["metadata"]["original"] == "You have one hat."
-    kinds = [one["metadata"].get("kind") for one in contents if one["role"] == "user"]
+    kinds = [content["metadata"].get("kind") for content in contents if content["role"] == "user"]
     assert kinds == [None] * 2 + ["choice"] * 3
 
 

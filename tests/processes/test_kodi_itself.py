@@ -1,12 +1,9 @@
 """Kodi itself, where it is installed: it behaves as every player does, and all requests obey its own schema."""
 
 import asyncio
-import json
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -19,11 +16,10 @@ from agents.media.kodi.rpc import KodiRpc
 from agents.media.kodi.screen import KodiScreen, clock
 from agents.memory import Memory, open_memory
 from agents.memory.media_rows import MediaRows
-from agents.web.fetcher import Fetcher
 from tests.conftest import Chat
 from tests.support.kodi_process import IS_THERE, PASSWORD, USER, kodi
 from tests.support.kodi_schema import KodiSchema
-from tests.support.kodi_server import KodiServer
+from tests.support.kodi_server import KodiServer, Recorder
 from tests.support.media_folder import MINUTE, file_of
 from tests.support.player_behaviours import BEHAVIOURS, PAUSE, eventually
 from tests.support.player_stages import ServerStage
@@ -31,27 +27,6 @@ from tests.traces.test_player_with_kodi import use, watch_a_film
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not IS_THERE, reason="needs kodi, xvfb and ffmpeg")]
 UNPLAYED = {"playcount": 0, "userrating": 0, "lastplayed": "", "resume": {"position": 0, "total": MINUTE}}
-
-
-class Recorder(Fetcher):
-    """Keeps requests and answers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[tuple[Any, Any]] = []
-
-    async def answer(
-        self,
-        url: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: object = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> object:
-        """Return what is answered."""
-        answer = await super().answer(url, params=params, body=body, headers=headers)
-        self.calls.append((json.loads(json.dumps(body)), answer))
-        return answer
 
 
 @dataclass
@@ -102,7 +77,7 @@ async def test_kodi_itself_behaves_as_every_player_does(tmp_path: Path, chat: Ch
     async with (
         kodi(tmp_path) as (url, media),
         open_memory(f"sqlite:///{tmp_path}/memory.db") as memory,
-        Recorder() as fetcher,
+        Recorder([]) as fetcher,
     ):
         rpc = KodiRpc(url, fetcher, USER, SecretStr(PASSWORD))
         stage = KodiStage(rpc, media, memory)

@@ -241,12 +241,12 @@ class KodiServer(Service):
         return self.queue[self.place]
 
 
-class Direct(Fetcher):
-    """Carries calls to such a server without a connection, which is faster, and keeps them."""
+class Recorder(Fetcher):
+    """Keeps requests and answers; those of a `server` are carried without a connection, which is faster."""
 
-    def __init__(self, server: KodiServer, calls: list[tuple[Any, Any]]) -> None:
+    def __init__(self, calls: list[tuple[Any, Any]], server: KodiServer | None = None) -> None:
         super().__init__()
-        self.server, self.calls = server, calls
+        self.calls, self.server = calls, server
 
     async def answer(
         self,
@@ -256,9 +256,12 @@ class Direct(Fetcher):
         body: object = None,
         headers: Mapping[str, str] | None = None,
     ) -> object:
-        """Return what the server answers."""
+        """Return what is answered."""
         asked = json.loads(json.dumps(body))
-        answer = json.loads(json.dumps(self.server.answer_to(Asked("POST", url, {}, asked)).body))
+        if self.server is None:
+            answer = await super().answer(url, params=params, body=body, headers=headers)
+        else:
+            answer = json.loads(json.dumps(self.server.answer_to(Asked("POST", url, {}, asked)).body))
         self.calls.append((asked, answer))
         return answer
 

@@ -13,7 +13,7 @@ from agents.media.kodi.rpc import KodiRpc
 from agents.media.library import Library
 from agents.memory import Memory
 from agents.memory.media_rows import MediaRows
-from tests.support.kodi_server import Direct, KodiServer
+from tests.support.kodi_server import KodiServer, Recorder
 from tests.support.media_folder import MINUTE, file_of
 
 
@@ -50,7 +50,7 @@ class ServerStage:
 
     def player(self) -> Player:
         """See `Stage`."""
-        return Kodi(KodiRpc("http://kodi", Direct(self.server, self.calls)), MediaRows(self.memory.database)).of("me")
+        return Kodi(KodiRpc("http://kodi", Recorder(self.calls, self.server)), MediaRows(self.memory.database)).of("me")
 
     async def end(self) -> None:
         """See `Stage`."""

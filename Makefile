@@ -4,7 +4,7 @@ RUN := .venv/bin/python
 # One worker more than cores: some tests only wait.
 WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
 PYTEST = $(RUN) -m pytest --numprocesses $(WORKERS) --dist worksteal
-CORE := agents/conversation/*,agents/nodes/*,app/assistant/*,app/graph.py
+CORE := agents/conversation/*,agents/nodes/*,app/assistant/*,agents/graph.py
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,9 @@ check: lint  ## everything a change must pass: lint, and the tests of `make test
 	$(RUN) -m coverage report --include="$(CORE)" --skip-covered --show-missing
 	$(RUN) -m coverage json --quiet --include="$(CORE)" -o - | $(RUN) -m tests.support.core_branches
 
+size: install  ## count the non-blank lines of the product, room by room
+	@$(RUN) -m tests.support.size
+
 lock: install  ## pin the dependencies anew
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.txt
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --extra mcp -o requirements-mcp.txt
@@ -70,4 +73,4 @@ bench: .venv-bench/installed  ## measure wait, growth and the peers; write docs/
 bench-pair: install  ## compare the CPU per turn with another checkout (OTHER=DIR)
 	$(RUN) -m benchmarks.pair --other $(OTHER)
 
-.PHONY: help install chat demo setup test test-slow test-all quick lint check lock bench bench-pair
+.PHONY: help install chat demo setup test test-slow test-all quick lint check size lock bench bench-pair

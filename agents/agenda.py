@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 from langgraph.store.base import BaseStore
 
 from agents.events.views import Day, DayEntry
+from agents.language.schedule.period import Period, period
+from agents.language.schedule.wording import clock, counted, heading, length, worded_instant
 from agents.memory.preferences import zone_of_user
 from agents.memory.reminder_row import KINDS, Reminder
 from agents.memory.reminders import Reminders
 from agents.memory.store import namespace_of
-from agents.schedule.period import Period, period
-from agents.schedule.wording import clock, counted, heading, length, worded_instant
 from prompts import phrase, table
 
 MOST_LISTED = 40

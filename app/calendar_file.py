@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 from dateutil.rrule import rrulestr
 from icalendar import Alarm, Calendar, Component, Event, vRecur
 
+from agents.language.schedule import STEPS, Moment, Repeat
+from agents.language.schedule.recurrence import SHORTEST, WEEKDAYS
+from agents.language.text.clean import clean
 from agents.memory.reminder_row import Reminder
-from agents.schedule import STEPS, Moment, Repeat
-from agents.schedule.recurrence import SHORTEST, WEEKDAYS
-from agents.text.clean import clean
 
 LONGEST = 2_000_000
 """Bytes of a file that is read."""

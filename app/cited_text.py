@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.citations import Citation, Source, sources_of
 from agents.events.links import is_web
 from agents.events.search import ShownImage
 from agents.events.views import MOST_ENTRIES, CardList, Entry
-from agents.text.clean import clean
+from agents.language.text.clean import clean
+from agents.state.citations import Citation, Source, sources_of
 
 # Markdown would take "[1][2]" for a link. A number is drawn in signs of the private use area meanwhile: each is as wide
 # as the sign it stands for, in a terminal and in UTF-16.

@@ -11,7 +11,7 @@ from jeepney.io.asyncio import DBusRouter, open_dbus_connection
 from jeepney.io.common import RouterClosed
 from jeepney.wrappers import unwrap_msg
 
-from agents.text.clean import clean
+from agents.language.text.clean import clean
 
 PATIENCE = 10.0
 """Seconds that bus and server may take for a notification."""

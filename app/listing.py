@@ -8,11 +8,11 @@ from typing import Any
 from rich.cells import cell_len
 
 from agents.events import Interrupt
+from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import ThreadInfo, TranscriptLine
 from agents.memory.notes import Note
 from agents.memory.people import writers_of
 from agents.state import SUPERVISOR
-from agents.text.clean import clean, safe_json
 from agents.toolkit.card import ToolCard
 from app.cited_text import with_list
 from app.sentences import say

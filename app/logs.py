@@ -10,7 +10,7 @@ from logging.handlers import MemoryHandler
 from types import TracebackType
 
 from agents.events import Event
-from agents.text.clean import clean
+from agents.language.text.clean import clean
 
 Failure = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 ENOUGH = 1000

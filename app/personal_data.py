@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from agents.language.schedule.wording import worded
+from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from agents.memory.reminder_row import Reminder
 from agents.memory.store import namespace_of
-from agents.schedule.wording import worded
-from agents.text.clean import clean, safe_json
 from app.assistant import Assistant
 from app.listing import labelled_values, markdown_lines, moment
 from app.sentences import say

@@ -10,15 +10,15 @@ from typing import Annotated, Literal
 from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from agents.composites.plan import Plan, read_plans
 from agents.errors import ConfigError
-from agents.limits import Limits
 from agents.memory.checkpointer import KEPT
 from agents.models import Models
 from agents.models.factory import Endpoint, make_models
 from agents.models.parameters import Parameters
-from agents.notes import Forwarding
-from agents.speaker import Silence
+from agents.sources.composites.plan import Plan, read_plans
+from agents.state.limits import Limits
+from agents.state.message_notes import Forwarding
+from agents.state.speaker import Silence
 from agents.toolkit.shelf import Mode
 from app.env_file import read_env
 from app.permissions import read_permissions

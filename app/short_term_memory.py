@@ -6,7 +6,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from agents.memory.inbox import TranscriptLine
-from agents.person import ASR
+from agents.state.person import ASR
 
 COMMAND = "command"
 """The source of what nobody typed or said: a tap, a slash command, a reminder."""

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agents.language.tool_ranker.shortcuts import Shortcuts
+from agents.language.tool_ranker.tool_entry import Card
 from agents.nodes.shortcut import Serving
-from agents.tool_ranker.shortcuts import Shortcuts
-from agents.tool_ranker.tool_entry import Card
 from app.composition import discover
 from benchmarks.report import Row, arguments, show
 from benchmarks.tools import NONE, SETS, requests

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from agents.events import Token
 from agents.events.search import SearchStep, Sources
+from agents.graph import build_graph
 from agents.memory import open_memory
 from agents.models.script import Call, Script
-from agents.retrievers import Document, Results
+from agents.sources.retrievers import Document, Results
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
-from app.graph import build_graph
 from benchmarks.report import Row, arguments, show
 
 QUERIES = 10

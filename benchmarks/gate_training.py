@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.gate.features import features
-from agents.gate.subjects import Features
-from agents.gate.trained import FILE
+from agents.conversation.gate.features import features
+from agents.conversation.gate.subjects import Features
+from agents.conversation.gate.trained import FILE
 from benchmarks.report import Row as Line
 from benchmarks.report import arguments, show_table
 from benchmarks.switch_data import Row, rows

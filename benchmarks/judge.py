@@ -28,8 +28,8 @@ from pathlib import Path
 from agents.errors import ConfigError
 from agents.memory import open_memory
 from agents.models import Models
+from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
 from app.settings import Settings, read_settings
-from app.visit import FAILED, INTERRUPTED, TROUBLE
 from benchmarks.judge_cases import SETS, Talk, sets_in, talks_of
 from benchmarks.judge_labels import LABELS, Labels
 from benchmarks.judge_report import Price, read_prices, rows_of

@@ -9,16 +9,16 @@ import observers
 from agents.conversation.handover import MOST_PAUSED
 from agents.events import CUT, RETRY, Error, Event, ToolStart, TurnEnd
 from agents.events.models import ModelEnd, ModelStart
+from agents.graph import build_graph
 from agents.memory import Memory
 from agents.models import Models
-from agents.speaker import Speakers
 from agents.state import SUPERVISOR
+from agents.state.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.run import config_of
 from app.assistant.turn_player import TurnPlayer
-from app.graph import build_graph
 from app.settings import Settings
 from benchmarks.judge_cases import Case, SwitchCase, Talk, WishCase
 from benchmarks.judge_labels import Labels

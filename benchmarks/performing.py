@@ -11,15 +11,15 @@ from langchain_core.tools import tool
 import observers
 from agents.conversation.prompt import Prompting
 from agents.events import Event, Message, TurnEnd
+from agents.graph import Graph, build_graph
 from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
-from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR
+from agents.state.speaker import Speaker, Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import SUPERVISOR_TOOLS
-from app.graph import Graph, build_graph
 from benchmarks.conversation import ERRANDS, WORK, Step, found, script
 from prompts import languages
 

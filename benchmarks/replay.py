@@ -22,12 +22,12 @@ from typing import Any
 
 import observers
 from agents.events import ToolEnd, TurnEnd
+from agents.graph import build_graph
 from agents.memory import Memory, open_memory
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.graph import build_graph
 from benchmarks.report import Row, arguments, show
 from prompts import languages
 from tests.support.shop.desk import DESK, OPERATOR, desk

@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.composites.bounded import Bounded
-from agents.documents.files import files_in, sections_of
-from agents.documents.index import DocumentIndex
-from agents.documents.indexing import HELP, REMOVED, index_folder
-from agents.documents.markdown import BETWEEN
-from agents.retrievers import Means
-from agents.retrievers.documents import Documents
-from agents.web.fetcher import Fetcher
+from agents.sources.composites.bounded import Bounded
+from agents.sources.documents.files import files_in, sections_of
+from agents.sources.documents.index import DocumentIndex
+from agents.sources.documents.indexing import HELP, REMOVED, index_folder
+from agents.sources.documents.markdown import BETWEEN
+from agents.sources.retrievers import Means
+from agents.sources.retrievers.documents import Documents
+from agents.sources.web.fetcher import Fetcher
 from benchmarks.report import Row, arguments, show
 
 HANDBOOK = Path("/usr/share/doc/debian-handbook/html")

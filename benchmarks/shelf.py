@@ -14,6 +14,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from agents.events import Event, Message, ToolEnd
+from agents.graph import build_graph
 from agents.memory import open_memory
 from agents.models.script import Asked
 from agents.state import SUPERVISOR
@@ -22,7 +23,6 @@ from agents.toolkit.find_tools import FIND
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.graph import build_graph
 from benchmarks.conversation import TURNS
 from benchmarks.counts import Calls
 from benchmarks.performing import OffScript, company

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import observers
 from agents.conversation.free import fits
-from agents.gate import Gate
-from agents.gate.trained import trained_gate
+from agents.conversation.gate import Gate
+from agents.conversation.gate.trained import trained_gate
+from agents.conversation.scene import Scene
 from agents.nodes.route import Watchers, called
-from agents.scene import Scene
 from benchmarks.report import Row as Line
 from benchmarks.report import arguments, show
 from benchmarks.switch_data import SETS, Row, rows

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.scene import Scene
+from agents.conversation.scene import Scene
 
 SETS = ("star_switch", "sgd_switch", "massive_switch")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")

@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from agents.gate import Guess, asks
-from agents.scene import Scene
-from agents.text.phrases import mentions, small_words
-from agents.text.stems import stems, words
+from agents.conversation.gate import Guess, asks
+from agents.conversation.scene import Scene
+from agents.language.text.phrases import mentions, small_words
+from agents.language.text.stems import stems, words
 from prompts import card
 
 LONGEST_ANSWER = 8

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
 
 VERBS = ("count", "move", "paint", "weigh", "sell", "repair")
 THINGS = (

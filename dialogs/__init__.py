@@ -13,8 +13,8 @@ from langchain_core.tools import BaseTool
 
 from agents.discovery import load_each
 from agents.errors import ContractError
-from agents.notes import Forwarding
-from agents.speaker import Resume, Speaker
+from agents.state.message_notes import Forwarding
+from agents.state.speaker import Resume, Speaker
 from prompts import variables
 
 

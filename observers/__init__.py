@@ -4,16 +4,14 @@ The file name is the observer's name; its prompt is `prompts/<lang>/observers/<n
 first that is not "stay" counts.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from agents.conversation.scene import Scene
+from agents.conversation.watcher import Check
 from agents.discovery import load_each
 from agents.errors import ContractError
-from agents.scene import Scene
-from agents.verdict import Verdict
 from prompts import variables
-
-Check = Callable[[Scene], Awaitable[Verdict]]
 
 
 @dataclass(frozen=True, kw_only=True)

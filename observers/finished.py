@@ -1,9 +1,9 @@
 """Sees when a dialog has reached its goal, or the user is done with it."""
 
-from agents.gate import asks
-from agents.scene import Scene
-from agents.text.phrases import takes_leave
-from agents.verdict import STAY, Verdict
+from agents.conversation.gate import asks
+from agents.conversation.scene import Scene
+from agents.language.text.phrases import takes_leave
+from agents.state.verdict import STAY, Verdict
 from observers import Observer
 
 

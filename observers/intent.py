@@ -2,9 +2,9 @@
 
 import json
 
-from agents.scene import Scene
-from agents.text.phrases import mentions
-from agents.verdict import STAY, Verdict
+from agents.conversation.scene import Scene
+from agents.language.text.phrases import mentions
+from agents.state.verdict import STAY, Verdict
 from observers import Observer
 
 

@@ -1,7 +1,7 @@
 """Sees whether the user wants another helper, a tool of the supervisor, or nobody in particular."""
 
-from agents.scene import Scene
-from agents.verdict import STAY, Verdict
+from agents.conversation.scene import Scene
+from agents.state.verdict import STAY, Verdict
 from observers import Observer
 
 

@@ -12,18 +12,17 @@ from typing import Any
 import pytest
 
 import prompts
+from agents.conversation.gate import Gate
 from agents.events import Event
 from agents.events.trace import trace
-from agents.gate import Gate
-from agents.help.chain import HelpChain
-from agents.limits import Limits
 from agents.media import Players
 from agents.memory import Memory, open_memory
 from agents.models import Models
 from agents.models.script import Line, Script
-from agents.replay.recorded_tools import Answer, with_answers, with_strangers
-from agents.retrievers import Retriever
-from agents.speaker import Speakers
+from agents.sources.retrievers import Retriever
+from agents.state.limits import Limits
+from agents.state.speaker import Speakers
+from agents.toolkit.help.chain import HelpChain
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
@@ -31,6 +30,7 @@ from app.composition.help_chain import make_help
 from app.composition.media_players import make_players
 from app.composition.search_sources import open_retrievers
 from app.permissions import NOBODY_MAY, Permissions
+from app.recording.recorded_tools import Answer, with_answers, with_strangers
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer

@@ -5,13 +5,13 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
-from agents.citations import CitedReply
-from agents.context import Context, emitter
 from agents.events import Event, Message
 from agents.events.handover import Observed
 from agents.state import Plain, Said, State
-from agents.talk import TalkUpdate, merge_talks
-from agents.verdict import By, Kind, Vote
+from agents.state.citations import CitedReply
+from agents.state.talk import TalkUpdate, merge_talks
+from agents.state.verdict import By, Kind, Vote
+from agents.toolkit.context import Context, emitter
 
 
 class Update(Plain, total=False):

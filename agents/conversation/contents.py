@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from agents.attachments import Contents, told
-from agents.notes import notes, notes_of
-from agents.person import Heard
+from agents.sources.attachments import Contents, told
+from agents.state.message_notes import notes, notes_of
+from agents.state.person import Heard
 from prompts import phrase
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from agents.conversation.handover import title
-from agents.conversation.scene import described
-from agents.notes import Facts, Helper
-from agents.scene import Scene
-from agents.speaker import Speaker, Speakers
+from agents.conversation.scene import Scene
+from agents.conversation.scenes import described
 from agents.state import State, form_of, messages_of
+from agents.state.message_notes import Facts, Helper
+from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.card_texts import examples_of
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schemas

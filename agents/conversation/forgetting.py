@@ -5,10 +5,10 @@ from typing import get_args
 
 from agents.conversation.changes import Change, say
 from agents.events import Forgetting
-from agents.person import Forgettable
+from agents.language.text.phrases import is_said
+from agents.language.text.vocabulary import listening, vocabulary
 from agents.state import State, holder_of
-from agents.text.phrases import is_said
-from agents.text.vocabulary import listening, vocabulary
+from agents.state.person import Forgettable
 from prompts import phrase, table
 
 WHOLE = ("profile", "me")

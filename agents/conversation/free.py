@@ -5,13 +5,13 @@ from typing import Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
-from agents.gate import asks
-from agents.scene import Scene
-from agents.speaker import Speakers
+from agents.conversation.gate import asks
+from agents.conversation.scene import Scene
+from agents.language.text.phrases import mentions, says
+from agents.language.text.stems import words
+from agents.language.text.vocabulary import listening, vocabulary
 from agents.state import State
-from agents.text.phrases import mentions, says
-from agents.text.stems import words
-from agents.text.vocabulary import listening, vocabulary
+from agents.state.speaker import Speakers
 from prompts import table
 
 NUMBER = re.compile(r"[#№]?\d{1,6}[.)]?|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d([.:]\d{2,4})?")

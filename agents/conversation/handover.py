@@ -11,11 +11,11 @@ from langchain_core.messages.tool import ToolCall
 from agents.conversation.changes import NOTHING, Change, Move, Update, put, say
 from agents.conversation.heard import human
 from agents.events.handover import DialogChanged, Handover
-from agents.notes import notes
-from agents.person import Switch, Wish
-from agents.speaker import Speaker
 from agents.state import SUPERVISOR, State, form_of, talk_of
-from agents.talk import Status, TalkUpdate
+from agents.state.message_notes import notes
+from agents.state.person import Switch, Wish
+from agents.state.speaker import Speaker
+from agents.state.talk import Status, TalkUpdate
 from agents.toolkit.handover_tools import missing
 from prompts import phrase, table
 

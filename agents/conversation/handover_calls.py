@@ -14,11 +14,11 @@ from agents.conversation.handover import LONGEST_BRIEF, MAX_HOPS
 from agents.conversation.screen import show_stored
 from agents.events import Event
 from agents.events.handover import Observed
-from agents.person import Wish
-from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, messages_of
+from agents.state.person import Wish
+from agents.state.speaker import Speaker, Speakers
+from agents.state.verdict import Verdict
 from agents.toolkit.handover_tools import HAND_BACK
-from agents.verdict import Verdict
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)

@@ -2,12 +2,12 @@
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from agents.attachments import SHOWN, words_of
-from agents.notes import notes
-from agents.person import FORWARDED, Heard
-from agents.speaker import Speaker
+from agents.sources.attachments import SHOWN, words_of
 from agents.state import State, talk_of
-from agents.talk import Talk
+from agents.state.message_notes import notes
+from agents.state.person import FORWARDED, Heard
+from agents.state.speaker import Speaker
+from agents.state.talk import Talk
 
 
 def is_foreign(heard: Heard) -> bool:

@@ -8,15 +8,15 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from agents.conversation.changes import NOTHING, Change, Move, Update, say
 from agents.conversation.handover import hold
 from agents.events.handover import DialogChanged
-from agents.history import dangling, mend
 from agents.memory.inbox import TranscriptLine
-from agents.questions.agreement import CONFIRM
-from agents.questions.form_fields import stored_fields
-from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, form_of
-from agents.talk import Pending, TalkUpdate
+from agents.state.history import dangling, mend
+from agents.state.speaker import Speaker, Speakers
+from agents.state.talk import Pending, TalkUpdate
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.handover_tools import revise
+from agents.toolkit.questions.agreement import CONFIRM
+from agents.toolkit.questions.form_fields import stored_fields
 from agents.toolkit.traits import traits_of
 from prompts import phrase
 

@@ -5,9 +5,9 @@ from typing import Literal
 
 from agents.conversation import handover
 from agents.conversation.changes import Move, decision, give_to, put
-from agents.speaker import Speaker, Speakers
+from agents.language.text.phrases import says
 from agents.state import SUPERVISOR, State
-from agents.text.phrases import says
+from agents.state.speaker import Speaker, Speakers
 
 Answer = Literal["yes", "no"]
 

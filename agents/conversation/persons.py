@@ -10,9 +10,9 @@ from typing import Any, cast
 from langchain_core.messages import AnyMessage
 
 from agents.conversation.changes import Update
-from agents.person import Own, Person
 from agents.state import State
-from agents.talk import Talk, TalkUpdate
+from agents.state.person import Own, Person
+from agents.state.talk import Talk, TalkUpdate
 
 LONGEST_NAME = 60
 """Characters of a person's name."""

@@ -10,22 +10,22 @@ from datetime import datetime
 
 from langchain_core.messages import AnyMessage, SystemMessage
 
-from agents.attachments import SHOWN
-from agents.context import Context
 from agents.conversation.contents import with_contents
 from agents.conversation.facts import FactSource
 from agents.conversation.heard import heard_so_far, human
 from agents.conversation.persons import name_of
-from agents.conversation.scene import Scenes, described
+from agents.conversation.scenes import Scenes, described
 from agents.conversation.screen import worded
 from agents.memory.inbox import now_ms
-from agents.notes import notes
-from agents.search import SEARCH
-from agents.search.choice import listed
-from agents.speaker import Speaker, Speakers
+from agents.sources.attachments import SHOWN
+from agents.sources.search import SEARCH
+from agents.sources.search.choice import listed
 from agents.state import State, form_of, messages_of, talk_of
+from agents.state.message_notes import notes
+from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.card_texts import texts_of
+from agents.toolkit.context import Context
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schema, Schemas
 from agents.toolkit.shelf import Shelf, at_hand

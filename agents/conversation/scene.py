@@ -1,79 +1,64 @@
-"""Build what the gate and the observers see of a dialog."""
+"""What the gate and the observers see of a dialog when a user message arrives."""
 
-import re
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from agents.citations import uncited
-from agents.notes import notes_of
-from agents.scene import Scene
-from agents.speaker import Speaker, Speakers
-from agents.state import State, form_of, messages_of
-from agents.toolkit.card_texts import texts_of
-from agents.toolkit.handover_tools import missing
-from agents.toolkit.shelf import at_hand
-from prompts import card
+from langgraph.store.base import BaseStore
 
-BEFORE = 3
-"""Messages before the last reply that are shown."""
-_SLOT = re.compile(r"\{\w+\}")
+from agents.memory.store import namespace_of
+
+Ask = Callable[..., Awaitable[str]]
+Enter = Callable[[str, str, dict[str, object]], Awaitable[None]]
 
 
-class Scenes:
-    """The scenes of all dialogs; what stays the same from turn to turn is built once per dialog and language."""
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """One moment of a dialog: what the user said, what was said before, and which dialogs could take over."""
 
-    def __init__(self, speakers: Speakers) -> None:
-        self.speakers = speakers
-        self._settings: dict[tuple[str, str], Scene] = {}
+    lang: str
+    """The language of the turn, such as "en"."""
+    dialog: str
+    """The dialog's name."""
+    description: str
+    """What the dialog is used for."""
+    text: str
+    """What the user just said."""
+    reply: str | None
+    """What the dialog said last: before the user's message (pre-check) or in answer to it (post-check)."""
+    helpers: Mapping[str, str]
+    """The other dialogs, by name, with what they are used for."""
+    tools: Mapping[str, str]
+    """The supervisor's tools, by name, with what they do."""
+    form: Mapping[str, object]
+    """The values of the dialog's form, by field."""
+    missing: Sequence[str]
+    """The form's fields that have no value yet."""
+    before: Sequence[str] = ()
+    """What was said in the dialog before that reply, oldest first."""
+    paused: Sequence[str] = ()
+    """The dialogs that were interrupted, by name, the latest last."""
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Phrases by which people ask for a dialog or a tool, by its name."""
+    user: str = ""
+    """The user's id."""
+    store: BaseStore | None = None
+    """The user's long-term memory."""
+    ask: Ask = field(default=lambda **_: _no_answer(), repr=False)
+    """Ask the observer's model: its prompt with these variables; returns the reply's text."""
 
-    def of(self, dialog: Speaker, state: State) -> Scene:
-        """Show the present moment of a dialog."""
-        key = (dialog.name, state["lang"])
-        if key not in self._settings:
-            self._settings[key] = self._setting(dialog, state["lang"])
-        form = form_of(state, dialog.name)
-        # What was told in between is no reply: the user still answers what was asked before.
-        spoken = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
-        spoken = [message for message in spoken if "told" not in notes_of(message)]
-        last = next((place for place in range(len(spoken) - 1, -1, -1) if spoken[place].type == "ai"), None)
-        return replace(
-            self._settings[key],
-            text=state["heard"]["text"] or "",
-            reply=None if last is None else uncited(spoken[last].text),
-            before=[uncited(m.text) for m in spoken[:last][-BEFORE:]],
-            paused=[name for name in state.get("paused", []) if name != dialog.name],
-            form=form,
-            missing=missing(dialog.form, form) if dialog.form else [],
-        )
+    enter: Enter = field(default=lambda *_: _nothing(), repr=False)
+    """Enters in the undo log that a fact is about to change: its kind, its key and its new value."""
 
-    def _setting(self, dialog: Speaker, lang: str) -> Scene:
-        """Return a scene in which nothing was said yet."""
-        others = {name: other for name, other in self.speakers.dialogs.items() if name != dialog.name}
-        return Scene(
-            lang=lang,
-            dialog=dialog.name,
-            description=described(dialog, lang),
-            text="",
-            reply=None,
-            helpers={name: described(other, lang) for name, other in others.items()},
-            tools={tool.name: texts_of(tool, lang)[0] for tool in at_hand(self.speakers.supervisor)},
-            form={},
-            missing=[],
-            examples={speaker.name: _examples(speaker, lang) for speaker in self.speakers.dialogs.values()}
-            | {tool.name: texts_of(tool, lang)[1] for tool in at_hand(self.speakers.supervisor)},
-        )
-
-
-def uses(speakers: Speakers, lang: str) -> dict[str, str]:
-    """Return what every dialog is used for, by its name."""
-    return {name: described(dialog, lang) for name, dialog in speakers.dialogs.items()}
+    async def remember(self, kind: str, key: str, value: dict[str, object]) -> None:
+        """Store a fact about the user in long-term memory."""
+        if self.store is not None:
+            await self.enter(kind, key, value)
+            await self.store.aput(namespace_of(self.user, kind), key, value)
 
 
-def _examples(dialog: Speaker, lang: str) -> tuple[str, ...]:
-    """Return how people ask for a dialog, and for what its tools do."""
-    phrases = (*card(dialog.tool, lang)[1], *(phrase for tool in dialog.tools for phrase in texts_of(tool, lang)[1]))
-    return tuple(_SLOT.sub(" ", phrase) for phrase in phrases)
+async def _nothing() -> None:
+    return
 
 
-def described(dialog: Speaker, lang: str) -> str:
-    """Return what a dialog is used for, in `lang` if the card of its tool is translated."""
-    return card(dialog.tool, lang)[0] or dialog.description
+async def _no_answer() -> str:
+    return ""

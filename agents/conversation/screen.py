@@ -5,9 +5,9 @@ from functools import partial
 
 from agents.conversation.changes import Change, Move, say
 from agents.events.views import View, stored_view
-from agents.person import Shown
 from agents.state import State
-from agents.talk import Json
+from agents.state.person import Shown
+from agents.state.talk import Json
 
 VIEWS = 2
 """Views that are remembered."""

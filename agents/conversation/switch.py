@@ -7,10 +7,10 @@ from langchain_core.messages import AIMessage
 from agents.conversation import handover
 from agents.conversation.changes import Change, Move, decision, give_to, put, say
 from agents.conversation.heard import human
-from agents.person import Heard, Switch, Wish
-from agents.speaker import Speaker, Speakers
+from agents.language.text.phrases import is_said, says
 from agents.state import SUPERVISOR, State
-from agents.text.phrases import is_said, says
+from agents.state.person import Heard, Switch, Wish
+from agents.state.speaker import Speaker, Speakers
 from prompts import phrase
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from agents.citations import Citation
+from agents.state.citations import Citation
 
 VERSION = 1
 RETRY = "model_retry"

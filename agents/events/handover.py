@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agents.events import Event
-from agents.verdict import By, Kind
+from agents.state.verdict import By, Kind
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from agents.text.clean import clean
+from agents.language.text.clean import clean
 
 
 def is_web(url: str) -> bool:

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 
 from typing_extensions import TypedDict
 
-from agents.citations import Source
 from agents.events import Event
+from agents.state.citations import Source
 
 Step = Literal["choose", "collect", "check", "rank", "cut", "answer"]
 

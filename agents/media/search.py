@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agents.language.text.vocabulary import Vocabulary, listening, vocabulary
 from agents.media import Title
-from agents.text.vocabulary import Vocabulary, listening, vocabulary
 from prompts import FALLBACK, table
 
 What = Literal["film", "series", "cartoon"]

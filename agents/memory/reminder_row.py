@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
-from agents.schedule import Moment, Repeat
+from agents.language.schedule import Moment, Repeat
 
 Kind = Literal["reminder", "alarm", "timer", "day"]
 """What is told: a text, that it is time to get up, that a length of time is over, or what is on that day."""

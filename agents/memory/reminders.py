@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agents.errors import UsageError
+from agents.language.schedule import Moment
 from agents.memory.connection import Connection, T, Work
 from agents.memory.inbox import clean
 from agents.memory.rare_table import RareTable, Values
 from agents.memory.reminder_row import Kind, Reminder, columns, unix_ms
-from agents.schedule import Moment
 from prompts import languages, phrase
 
 TABLES = (

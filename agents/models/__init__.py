@@ -92,7 +92,7 @@ class Model:
 
     @property
     def wants_facts(self) -> bool:
-        """Whether the model reads a prompt's facts (`agents.notes.Facts`) instead of its prose."""
+        """Whether the model reads a prompt's facts (`agents.state.message_notes.Facts`) instead of its prose."""
         return bool(getattr(self.chat, "wants_facts", False))
 
 

@@ -11,7 +11,7 @@ from agents.models import LONGEST, MOST_CHARACTERS, RETRIED_FOR, Model, Models
 from agents.models.caching import Caching
 from agents.models.parameters import Parameters
 from agents.models.providers import make_chat
-from agents.models.rules import RulesModel
+from agents.models.standin import RulesModel
 
 DEFAULT, FALLBACK = "default", "fallback"
 """Entries of the parameters that belong to no role: those of all roles, and those of the fallback model."""

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from agents.models.context_block import context_block, undelimited
 from agents.models.signed_thoughts import with_thoughts
-from agents.notes import Metadata, notes, notes_of
+from agents.state.message_notes import Metadata, notes, notes_of
 from prompts import FALLBACK, phrase
 
 KEEP_CONTEXT = False

@@ -7,7 +7,7 @@ from langchain_core.messages import AnyMessage
 from langchain_core.messages.content import TextContentBlock
 
 from agents.models.provider_failures import status
-from agents.notes import notes, notes_of
+from agents.state.message_notes import notes, notes_of
 from prompts import FALLBACK, phrase
 
 REFUSED = (400, 413, 415, 422)

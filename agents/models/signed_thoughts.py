@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk
 from typing_extensions import TypedDict
 
-from agents.notes import notes, notes_of
+from agents.state.message_notes import notes, notes_of
 
 SIGNATURES = "__gemini_function_call_thought_signatures__"
 """Where langchain-google-genai keeps the signatures of calls in `additional_kwargs`, by the ids of the calls."""

@@ -13,27 +13,27 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from pydantic import ValidationError
 
-from agents.context import Context
 from agents.conversation.changes import NOTHING, Change, Move, Update, emit, put, say, sequence
 from agents.conversation.free import is_elsewhere
 from agents.conversation.screen import on_screen
 from agents.events import ToolEnd
-from agents.identifiers import Aliases
-from agents.notes import notes
-from agents.person import Heard
-from agents.questions import CHOICE, ask, called, offered, one_line, open_fields, worded
-from agents.questions.agreement import CONFIRM, agreed
-from agents.questions.form_errors import misfits
-from agents.questions.form_fields import FormFields, left_out
-from agents.questions.form_values import complete_form, filled, is_sentence, takes_no
-from agents.questions.interruption import INTERRUPT
-from agents.questions.options import chosen, misses
-from agents.questions.returned import PAGE, returned
-from agents.speaker import Speakers
+from agents.language.identifiers import Aliases
+from agents.language.text.phrases import is_said, says
 from agents.state import State, holder_of
-from agents.talk import Json, Pending
-from agents.text.phrases import is_said, says
+from agents.state.message_notes import notes
+from agents.state.person import Heard
+from agents.state.speaker import Speakers
+from agents.state.talk import Json, Pending
 from agents.toolkit.confirmation import mark_of
+from agents.toolkit.context import Context
+from agents.toolkit.questions import CHOICE, ask, called, offered, one_line, open_fields, worded
+from agents.toolkit.questions.agreement import CONFIRM, agreed
+from agents.toolkit.questions.form_errors import misfits
+from agents.toolkit.questions.form_fields import FormFields, left_out
+from agents.toolkit.questions.form_values import complete_form, filled, is_sentence, takes_no
+from agents.toolkit.questions.interruption import INTERRUPT
+from agents.toolkit.questions.options import chosen, misses
+from agents.toolkit.questions.returned import PAGE, returned
 from agents.toolkit.result import Option, schema_of, taken, written
 from agents.toolkit.traits import Traits, traits_of
 from prompts import phrase

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from agents.citations import CitationReader, CitedText, Source
-from agents.context import HeldText
 from agents.events import RETRY, Error, Event, Token
 from agents.events.models import ModelStart
+from agents.state.citations import CitationReader, CitedText, Source
+from agents.toolkit.context import HeldText
 
 
 class Draft:

@@ -9,18 +9,18 @@ from functools import partial
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agents.context import Context, emitter
 from agents.conversation.changes import Update
 from agents.conversation.prompt import Prompting
+from agents.conversation.scene import Scene
 from agents.events.handover import Observed
 from agents.memory.undo_log import ToolWrite
 from agents.models.reply import Listener, reply
-from agents.notes import notes
-from agents.scene import Scene
-from agents.speaker import Speaker
 from agents.state import State, holder_of
+from agents.state.message_notes import notes
+from agents.state.speaker import Speaker
+from agents.state.verdict import Verdict
+from agents.toolkit.context import Context, emitter
 from agents.toolkit.remembered_facts import FACTS, REMEMBER, fact_of
-from agents.verdict import Verdict
 from prompts import observer_prompt
 
 LOG = logging.getLogger(__name__)

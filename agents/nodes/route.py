@@ -12,24 +12,24 @@ from typing import cast
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from agents.attachments import has_words
-from agents.context import Context
 from agents.conversation import forgetting, handover, offer, switch
 from agents.conversation.changes import Change, Update, decision, emit, give_to, put, sequence
 from agents.conversation.free import fits, named
+from agents.conversation.gate import HIGH, LOW, Gate, Guess
 from agents.conversation.heard import is_foreign
 from agents.conversation.migration import keep_up
 from agents.conversation.persons import turn_to
-from agents.conversation.scene import Scenes
+from agents.conversation.scene import Scene
+from agents.conversation.scenes import Scenes
 from agents.events.handover import Guessed
-from agents.gate import HIGH, LOW, Gate, Guess
+from agents.language.text.phrases import says
 from agents.nodes import ask
-from agents.questions import ANSWERS, is_meant
-from agents.scene import Scene
-from agents.speaker import Speaker
+from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
-from agents.talk import merge_talks, shortened
-from agents.text.phrases import says
+from agents.state.speaker import Speaker
+from agents.state.talk import merge_talks, shortened
+from agents.toolkit.context import Context
+from agents.toolkit.questions import ANSWERS, is_meant
 
 Recognise = Callable[[str], Awaitable[str | None]]
 """Returns the tool that a text clearly asks for, if there is one: a shortcut, or a dialog's entry."""

@@ -6,13 +6,13 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from agents.context import Context
 from agents.conversation import handover
 from agents.conversation.changes import NOTHING, Change, Move, Update, emit, put, say, sequence
-from agents.gate import asks
-from agents.person import Wish
-from agents.speaker import Speaker, Speakers
+from agents.conversation.gate import asks
 from agents.state import SUPERVISOR, State, talk_of
+from agents.state.person import Wish
+from agents.state.speaker import Speaker, Speakers
+from agents.toolkit.context import Context
 from prompts import phrase
 
 

@@ -10,22 +10,22 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMe
 from langchain_core.messages.tool import ToolCall
 from langgraph.runtime import Runtime
 
-from agents.context import Context, ToolState
 from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
 from agents.conversation.heard import human
-from agents.conversation.scene import uses
+from agents.conversation.scenes import uses
 from agents.conversation.screen import show
 from agents.events.views import Notice, View
-from agents.history import set_before
-from agents.identifiers import Aliases
+from agents.language.identifiers import Aliases
+from agents.language.tool_ranker.shortcuts import Shortcuts
 from agents.nodes import ask
 from agents.nodes.tools import changes_of
-from agents.notes import notes
-from agents.speaker import Speaker, Speakers
 from agents.state import State, form_of, holder_of, messages_of
-from agents.talk import TalkUpdate
-from agents.tool_ranker.shortcuts import Shortcuts
+from agents.state.history import set_before
+from agents.state.message_notes import notes
+from agents.state.speaker import Speaker, Speakers
+from agents.state.talk import TalkUpdate
 from agents.toolkit.bound_tools import entry_tools
+from agents.toolkit.context import Context, ToolState
 from agents.toolkit.result import ToolResult
 from agents.toolkit.shelf import card_of
 from agents.toolkit.tool_node import tool_node

@@ -9,8 +9,6 @@ from dataclasses import replace
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 
-from agents.citations import CitedReply, cited
-from agents.context import Context, emitter
 from agents.conversation.changes import NOTHING, Change, Update, emit, say_cited
 from agents.conversation.heard import heard_so_far
 from agents.conversation.prompt import Prompting
@@ -18,7 +16,6 @@ from agents.conversation.screen import show
 from agents.errors import ModelUnavailable
 from agents.events import RETRY, Error
 from agents.events.views import View, stored_view
-from agents.history import cut_harder
 from agents.memory.preferences import intent_of_user, told_of_user
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener
@@ -27,12 +24,15 @@ from agents.models.streamed_reply import CUT
 from agents.nodes.agent import AgentCall
 from agents.nodes.draft import Draft
 from agents.nodes.tools import with_few_calls
-from agents.notes import IN_WORDS, notes
-from agents.speaker import Speaker
 from agents.state import State, messages_of, sources_of, talk_of, with_talk
-from agents.talk import TalkUpdate
+from agents.state.citations import CitedReply, cited
+from agents.state.history import cut_harder
+from agents.state.message_notes import IN_WORDS, notes
+from agents.state.speaker import Speaker
+from agents.state.talk import TalkUpdate
+from agents.state.verdict import STAY, Verdict
+from agents.toolkit.context import Context, emitter
 from agents.toolkit.handover_tools import HAND_BACK
-from agents.verdict import STAY, Verdict
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)

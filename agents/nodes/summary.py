@@ -5,14 +5,14 @@ import logging
 from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agents.context import Context, emitter
 from agents.conversation.changes import Update
 from agents.errors import ModelUnavailable
-from agents.history import GROW, cut
 from agents.models.reply import Listener, reply
-from agents.notes import notes
-from agents.speaker import Speaker
 from agents.state import State, messages_of
+from agents.state.history import GROW, cut
+from agents.state.message_notes import notes
+from agents.state.speaker import Speaker
+from agents.toolkit.context import Context, emitter
 from prompts import phrase, prompt
 
 LONGEST = 2000

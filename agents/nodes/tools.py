@@ -12,25 +12,25 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
-from agents.context import Context, ToolState
 from agents.conversation.changes import Move, Update, emit, put, sequence
 from agents.conversation.handover_calls import HandoverCalls
-from agents.conversation.scene import uses
+from agents.conversation.scenes import uses
 from agents.conversation.screen import show_stored
 from agents.events.views import Notice, View
-from agents.identifiers import Aliases
+from agents.language.identifiers import Aliases
 from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.notes import notes_of
-from agents.questions.agreement import CONFIRM
-from agents.questions.form_fields import stored_fields
-from agents.search.source_book import SourceBook
-from agents.speaker import Speaker, Speakers
+from agents.sources.search.source_book import SourceBook
 from agents.state import State, form_of
-from agents.talk import Json, Pending, TalkUpdate
+from agents.state.message_notes import notes_of
+from agents.state.speaker import Speaker, Speakers
+from agents.state.talk import Json, Pending, TalkUpdate
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.bound_tools import bound_tools
+from agents.toolkit.context import Context, ToolState
 from agents.toolkit.find_tools import meant
+from agents.toolkit.questions.agreement import CONFIRM
+from agents.toolkit.questions.form_fields import stored_fields
 from agents.toolkit.result import Question, ToolResult
 from agents.toolkit.shelf import Shelf
 from agents.toolkit.tool_node import tool_node

@@ -12,19 +12,19 @@ from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
-from agents.context import Context, ToolState, emitter
 from agents.conversation.changes import Change, Update, emit, put, say, sequence
 from agents.conversation.heard import human
-from agents.identifiers import Aliases
+from agents.language.identifiers import Aliases
 from agents.memory.ledger import Busy, Doubtful
 from agents.memory.ledger_table import Write
 from agents.memory.store import namespace_of
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
-from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR, State, form_of, holder_of
-from agents.talk import TalkUpdate
+from agents.state.speaker import Speaker, Speakers
+from agents.state.talk import TalkUpdate
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.confirmation import worded
+from agents.toolkit.context import Context, ToolState, emitter
 from agents.toolkit.remembered_facts import FACTS, REMEMBER
 from agents.toolkit.result import Refused
 from agents.toolkit.runtime import Runtime as RuntimeOfTool

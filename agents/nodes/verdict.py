@@ -6,13 +6,13 @@ from functools import partial
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from agents.context import Context
 from agents.conversation import handover
 from agents.conversation.changes import Move, emit, sequence
 from agents.conversation.handover import MAX_HOPS
-from agents.speaker import Speaker, Speakers
 from agents.state import State, holder_of
-from agents.verdict import Verdict, read_verdict, read_votes, settle
+from agents.state.speaker import Speaker, Speakers
+from agents.state.verdict import Verdict, read_verdict, read_votes, settle
+from agents.toolkit.context import Context
 
 
 @dataclass(frozen=True)

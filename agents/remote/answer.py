@@ -11,11 +11,11 @@ from jmespath.exceptions import JMESPathError
 
 from agents.events.links import is_web
 from agents.events.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, View, read_view
-from agents.questions import one_line
 from agents.remote.http_client import NoAnswer
 from agents.remote.result_spec import Cards, Options, TableView, ViewSpec
 from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import text_in
+from agents.toolkit.questions import one_line
 from agents.toolkit.result import Answer, Option, TooMany, choice, request, result
 from prompts import phrase
 

@@ -6,13 +6,13 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel
 
 from agents.events.views import Notice
-from agents.identifiers.json_schema import Schema
+from agents.language.identifiers.json_schema import Schema
 from agents.remote.answer import find
 from agents.remote.http_client import NoAnswer
 from agents.remote.parameter_spec import form_of
 from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import text_in
-from agents.talk import Json
+from agents.state.talk import Json
 from agents.toolkit.card_texts import Texts, with_texts
 from agents.toolkit.confirmation import is_open
 from agents.toolkit.guard import parameters

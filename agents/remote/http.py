@@ -17,9 +17,9 @@ from agents.remote.http_request import Request, header_value, request_of, truste
 from agents.remote.parameter_spec import arguments
 from agents.remote.secrets import masks
 from agents.remote.yaml_file import Offer, text_in
+from agents.sources.web.ssrf import guarded_client, policy_of
 from agents.toolkit.result import Answer, Failed
 from agents.toolkit.runtime import Runtime
-from agents.web.ssrf import guarded_client, policy_of
 from prompts import FALLBACK
 
 LOG = logging.getLogger(__name__)

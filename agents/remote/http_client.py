@@ -15,7 +15,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exp
 
 from agents.remote.http_file import Service
 from agents.remote.http_request import Request
-from agents.web.body import BodyRefused, read_body
+from agents.sources.web.body import BodyRefused, read_body
 
 BUDGET = 50
 """Seconds for all the tries of a call, pauses included; a call as a whole is cut after `tool_node.TIMEOUT`."""

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_val
 from agents.remote.parameter_spec import FIXED_HEADERS, HttpParameter
 from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import ByLanguage, Env, Part, ToolName, Trusted
-from agents.web.ssrf import policy_of
+from agents.sources.web.ssrf import policy_of
 
 RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
 PLACEHOLDER = re.compile(r"\{(\w+)\}")

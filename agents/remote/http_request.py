@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from agents.remote.http_file import PLACEHOLDER, HttpTool, Service
 from agents.remote.yaml_file import Trusted
-from agents.talk import Json
+from agents.state.talk import Json
 from agents.toolkit.result import Failed, Misused
 from agents.toolkit.runtime import Runtime
 from prompts import phrase

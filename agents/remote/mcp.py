@@ -13,6 +13,7 @@ from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool
 from mcp.types import CallToolResult, Tool
 
 from agents.errors import ConfigError
+from agents.language.text.clean import clean
 from agents.remote.answer import answer_of
 from agents.remote.factory import made, notice, refusal
 from agents.remote.http_client import NoAnswer, is_shallow
@@ -23,8 +24,7 @@ from agents.remote.mcp_session import HeldServer, ServerLost
 from agents.remote.mcp_texts import LONGEST_DESCRIPTION, fingerprint, trimmed
 from agents.remote.secrets import Mask, masks
 from agents.remote.yaml_file import Offer, fault
-from agents.talk import Json
-from agents.text.clean import clean
+from agents.state.talk import Json
 from agents.toolkit.result import LONGEST, Answer, Failed
 from agents.toolkit.runtime import Runtime
 from prompts import FALLBACK

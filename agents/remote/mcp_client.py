@@ -10,7 +10,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from agents.remote.mcp_file import ServerSpec
-from agents.web.ssrf import guarded_client, policy_of
+from agents.sources.web.ssrf import guarded_client, policy_of
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from agents.remote.result_spec import Result
 from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import Env, Part, ToolName
-from agents.web.ssrf import policy_of
+from agents.sources.web.ssrf import policy_of
 
 OWN = "@"
 """What is read of a result unless a file says otherwise: all of it."""

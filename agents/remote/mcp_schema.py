@@ -5,11 +5,11 @@ from typing import Any
 
 from mcp.types import Tool
 
-from agents.identifiers import MARK
-from agents.identifiers.json_schema import Schema
+from agents.language.identifiers import MARK
+from agents.language.identifiers.json_schema import Schema
 from agents.remote.mcp_file import OWN, ServerTool
 from agents.remote.yaml_file import fault
-from agents.talk import Json
+from agents.state.talk import Json
 
 
 def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from mcp.types import Tool
 
-from agents.identifiers.json_schema import Schema
-from agents.text.clean import clean
+from agents.language.identifiers.json_schema import Schema
+from agents.language.text.clean import clean
 
 LONGEST_DESCRIPTION = 1_000
 """Characters of a server's own words on a tool."""

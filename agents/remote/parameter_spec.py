@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model, model_validator
 from pydantic_core import SchemaError
 
-from agents.identifiers import Opaque
+from agents.language.identifiers import Opaque
 from agents.remote.yaml_file import NO_TEXTS, ByLanguage, Part, Trusted
 from agents.toolkit.runtime import Runtime
 

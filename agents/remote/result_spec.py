@@ -7,7 +7,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from pydantic import AfterValidator, Field
 
-from agents.identifiers import MARK
+from agents.language.identifiers import MARK
 from agents.remote.yaml_file import NO_TEXTS, ByLanguage, Part
 
 Template = str

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from langgraph.store.base import BaseStore, Item
 from typing_extensions import TypedDict
 
+from agents.language.schedule import Moment
 from agents.memory.connection import Connection
 from agents.memory.reminders import Reminders
-from agents.schedule import Moment
 from agents.shop.records import Product
 from agents.shop.store import Shop, ShopError
 from prompts import phrase, table

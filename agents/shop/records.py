@@ -4,7 +4,7 @@ from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from agents.identifiers import Opaque
+from agents.language.identifiers import Opaque
 
 UserId = Annotated[str, Opaque("user")]
 OrderId = Annotated[str, Opaque("order")]

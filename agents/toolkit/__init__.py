@@ -34,7 +34,7 @@ Put the tools into `Dialog(tools=...)` or `SUPERVISOR_TOOLS`.
 '''
 
 from agents.events.views import CardList, Document, Entry, Link, Notice, Player, Table
-from agents.identifiers import Opaque
+from agents.language.identifiers import Opaque
 from agents.toolkit.result import Answer, Failed, Misused, Option, Refused, TooMany, choice, request, result
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import Traits, traits

@@ -2,8 +2,8 @@
 
 from langchain_core.tools import tool
 
-from agents.context import Context, emitter
-from agents.help import HelpRequest
+from agents.toolkit.context import Context, emitter
+from agents.toolkit.help import HelpRequest
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from langchain_core.tools import BaseTool
 
-from agents.identifiers import shown
-from agents.identifiers.json_schema import Schema
-from agents.speaker import Speaker, Speakers
-from agents.talk import Json
+from agents.language.identifiers import shown
+from agents.language.identifiers.json_schema import Schema
+from agents.state.speaker import Speaker, Speakers
+from agents.state.talk import Json
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.card_texts import own_texts, texts_of
 from agents.toolkit.guard import parameters

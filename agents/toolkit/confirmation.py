@@ -12,15 +12,15 @@ from typing import cast
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from agents.context import Context, ToolState
-from agents.help import plain
-from agents.identifiers import MARK
-from agents.identifiers.json_schema import Schema, Swap
-from agents.questions.agreement import CONFIRM, yes_or_no
-from agents.talk import Json
+from agents.language.identifiers import MARK
+from agents.language.identifiers.json_schema import Schema, Swap
+from agents.state.talk import Json
 from agents.toolkit.card_texts import own_texts
+from agents.toolkit.context import Context, ToolState
 from agents.toolkit.guard import accepted, parameters
 from agents.toolkit.handover_tools import FILL_FORM
+from agents.toolkit.help import plain
+from agents.toolkit.questions.agreement import CONFIRM, yes_or_no
 from agents.toolkit.result import Option, Question, Refused, in_json
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits_of

@@ -5,7 +5,7 @@ import json
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool, StructuredTool, tool
 
-from agents.talk import Json
+from agents.state.talk import Json
 from agents.toolkit.result import Misused
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.shelf import Shelf, cards_of

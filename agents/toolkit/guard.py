@@ -7,10 +7,10 @@ from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from pydantic import BaseModel, ValidationError
 
-from agents.context import Context, ToolState
-from agents.identifiers import AliasError, Aliases
-from agents.questions import ANSWERS
-from agents.talk import Json
+from agents.language.identifiers import AliasError, Aliases
+from agents.state.talk import Json
+from agents.toolkit.context import Context, ToolState
+from agents.toolkit.questions import ANSWERS
 from agents.toolkit.result import Misused, Refused
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits_of

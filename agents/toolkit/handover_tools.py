@@ -14,8 +14,8 @@ from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from agents.questions.form_fields import size_of
 from agents.toolkit.form_values import FORM, form_changes
+from agents.toolkit.questions.form_fields import size_of
 from agents.toolkit.result import Misused
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import Traits, with_traits

@@ -11,12 +11,12 @@ from typing import cast
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from agents.context import Context, ToolState, emitter
-from agents.help import LONGEST_QUESTION, plain
+from agents.language.text.phrases import mentions, small_words
+from agents.language.text.stems import stems
 from agents.models.reply import Listener, reply
-from agents.notes import notes, notes_of
-from agents.text.phrases import mentions, small_words
-from agents.text.stems import stems
+from agents.state.message_notes import notes, notes_of
+from agents.toolkit.context import Context, ToolState, emitter
+from agents.toolkit.help import LONGEST_QUESTION, plain
 from prompts import phrase, prompt
 
 FEW_WORDS = 3

@@ -17,8 +17,8 @@ from langchain_core.runnables.config import RunnableConfig, var_child_runnable_c
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, Send
 
-from agents.questions.agreement import agreed, yes_or_no
-from agents.questions.interruption import INTERRUPT
+from agents.toolkit.questions.agreement import agreed, yes_or_no
+from agents.toolkit.questions.interruption import INTERRUPT
 from agents.toolkit.result import Option, Question, ToolResult, in_json, plain
 
 LONGEST_PROMPT = 1_000

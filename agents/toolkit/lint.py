@@ -12,7 +12,7 @@ from pathlib import Path
 from langchain_core.tools import BaseTool
 
 from agents.events.views import KINDS
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
 from agents.toolkit.card import owned_tools, slots
 from agents.toolkit.card_texts import own_texts
 from agents.toolkit.find_tools import FINDING

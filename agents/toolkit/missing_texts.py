@@ -6,7 +6,7 @@ examples is found by a language model, but not by the model without a key (`loca
 
 from collections.abc import Iterator, Sequence
 
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
 from agents.toolkit.card_texts import own_texts, texts_of
 from agents.toolkit.lint import named
 from prompts import FALLBACK, card_file, carded, translated

@@ -10,7 +10,7 @@ from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from agents.context import Context, ToolState
+from agents.toolkit.context import Context, ToolState
 from agents.toolkit.find_tools import meant
 from agents.toolkit.result import Refused
 from agents.toolkit.traits import traits_of

@@ -14,12 +14,12 @@ from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from agents.context import ToolState, emitter
 from agents.events import ToolEnd, ToolStart
-from agents.help import plain
-from agents.notes import notes, notes_of
-from agents.talk import Json
+from agents.state.message_notes import notes, notes_of
+from agents.state.talk import Json
 from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.context import ToolState, emitter
+from agents.toolkit.help import plain
 from agents.toolkit.help_query import help_query
 from agents.toolkit.repeats import this_turn
 from agents.toolkit.result import ToolResult, written

@@ -14,8 +14,8 @@ from pydantic_core import to_jsonable_python
 
 from agents.events.links import is_web
 from agents.events.views import MOST_ENTRIES, View
-from agents.identifiers.json_schema import Schema
-from agents.questions.returned import wanted
+from agents.language.identifiers.json_schema import Schema
+from agents.toolkit.questions.returned import wanted
 
 LONGEST = 8_000
 """Characters of an object that the model is shown."""

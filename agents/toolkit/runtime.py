@@ -7,7 +7,7 @@ from langgraph.prebuilt import ToolRuntime
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from agents.context import Context, ToolState
+from agents.toolkit.context import Context, ToolState
 
 
 class _PassedOn(InjectedToolArg):

@@ -5,8 +5,8 @@ from inspect import cleandoc
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from agents.identifiers import shown
-from agents.talk import Json
+from agents.language.identifiers import shown
+from agents.state.talk import Json
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.result import schema_of
 from agents.toolkit.signature import notation

@@ -13,11 +13,11 @@ from typing import Literal
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
-from agents.notes import notes, notes_of
-from agents.speaker import Speaker, Speakers
+from agents.language.tool_ranker.ranker import ToolRanker
+from agents.language.tool_ranker.tool_entry import Card
 from agents.state import State
-from agents.tool_ranker.ranker import ToolRanker
-from agents.tool_ranker.tool_entry import Card
+from agents.state.message_notes import notes, notes_of
+from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.guard import parameters
 from agents.toolkit.signature import signature

@@ -16,17 +16,17 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 from langgraph.types import Command
 
-from agents.context import Context, emitter
 from agents.errors import ContractError
 from agents.events import PrivateMessage, ToolEnd, ToolStart
 from agents.events.views import MOST_ENTRIES, Notice
-from agents.identifiers import Aliases
-from agents.questions.agreement import CONFIRM
-from agents.speaker import Speaker
+from agents.language.identifiers import Aliases
+from agents.state.speaker import Speaker
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.confirmation import question_before
+from agents.toolkit.context import Context, emitter
 from agents.toolkit.guard import guarded
 from agents.toolkit.interrupts import answering, asked_by, handed_off
+from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.repeats import refuse_repeated
 from agents.toolkit.rescue import Rescue, Trouble, call_facts, trouble
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written

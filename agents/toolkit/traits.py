@@ -13,10 +13,10 @@ from typing import Any, Literal, Protocol, TypeVar, get_args
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from pydantic import BaseModel
 
-from agents.context import Context
 from agents.errors import ContractError
-from agents.identifiers.json_schema import Schema
-from agents.talk import Json
+from agents.language.identifiers.json_schema import Schema
+from agents.state.talk import Json
+from agents.toolkit.context import Context
 from agents.toolkit.runtime import Runtime
 
 Kind = Literal["general", "selector", "breaker"]

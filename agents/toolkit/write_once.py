@@ -12,11 +12,11 @@ from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
-from agents.context import Context
 from agents.events.views import stored_view
 from agents.memory.ledger import Busy, Doubtful
 from agents.memory.ledger_table import How, Write
-from agents.talk import Json
+from agents.state.talk import Json
+from agents.toolkit.context import Context
 from agents.toolkit.guard import accepted, check_state
 from agents.toolkit.result import Refused, ToolResult
 from agents.toolkit.runtime import Runtime

@@ -6,8 +6,8 @@ from langchain_core.tools import tool
 from pydantic import Field
 
 from agents.agenda import TODAY, agenda_of
-from agents.schedule.period import period
-from agents.text.vocabulary import listening
+from agents.language.schedule.period import period
+from agents.language.text.vocabulary import listening
 from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.tools.kept_reminders import reminders_of
 from prompts import phrase

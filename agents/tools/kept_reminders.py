@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 from langgraph.types import interrupt
 
+from agents.language.schedule import Moment
+from agents.language.schedule.problem import problem
+from agents.language.schedule.wording import worded, worded_instant
 from agents.memory.preferences import zone_of_user
 from agents.memory.reminder_row import Reminder, columns
 from agents.memory.reminders import Reminders
-from agents.schedule import Moment
-from agents.schedule.problem import problem
-from agents.schedule.wording import worded, worded_instant
 from agents.toolkit import Refused, Runtime
 from agents.toolkit.undo import begun, entered
 from prompts import phrase

@@ -8,9 +8,9 @@ from langchain_core.tools import tool
 from pydantic import Field
 
 from agents.agenda import agenda_of
-from agents.schedule.period import day_of
-from agents.schedule.plan import Item, items
-from agents.schedule.wording import worded_instant
+from agents.language.schedule.period import day_of
+from agents.language.schedule.plan import Item, items
+from agents.language.schedule.wording import worded_instant
 from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.tools.kept_reminders import REMINDERS, present, reminders_of, zone_of
 from agents.tools.reminders import stored

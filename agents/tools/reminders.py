@@ -11,14 +11,14 @@ from langchain_core.tools import tool
 from pydantic import Field
 
 from agents.errors import UsageError
+from agents.language.schedule import Moment
+from agents.language.schedule.parser import moment
+from agents.language.schedule.recurrence import daily
+from agents.language.schedule.reschedule import is_shift, moved, names_no_day
+from agents.language.text.vocabulary import listening
 from agents.memory.reminder_row import Kind, Reminder
 from agents.memory.reminders import MOST
-from agents.schedule import Moment
-from agents.schedule.parser import moment
-from agents.schedule.recurrence import daily
-from agents.schedule.reschedule import is_shift, moved, names_no_day
-from agents.talk import Json
-from agents.text.vocabulary import listening
+from agents.state.talk import Json
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result, traits
 from agents.toolkit.undo import entered
 from agents.tools.kept_reminders import (

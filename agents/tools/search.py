@@ -5,14 +5,14 @@ from typing import Annotated
 from langchain_core.tools import tool
 from pydantic import Field
 
-from agents.context import Context, emitter
 from agents.events.search import SearchStep, Step
-from agents.search import NothingFound, SearchRequest
-from agents.search.answer import SearchPayload, documents_of, images_event, payload, sources_event
-from agents.search.steps import Stopwatch
-from agents.search.steps import search as searched
-from agents.text.clean import clean
+from agents.language.text.clean import clean
+from agents.sources.search import NothingFound, SearchRequest
+from agents.sources.search.answer import SearchPayload, documents_of, images_event, payload, sources_event
+from agents.sources.search.steps import Stopwatch
+from agents.sources.search.steps import search as searched
 from agents.toolkit import Answer, Refused, Runtime, result, traits
+from agents.toolkit.context import Context, emitter
 
 MOST_QUERIES, MOST_DOCUMENTS = 10, 10
 Query = Annotated[str, Field(min_length=1, max_length=200)]

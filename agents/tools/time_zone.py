@@ -4,13 +4,13 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from langchain_core.tools import tool
 
+from agents.language.schedule.reschedule import rezoned
+from agents.language.schedule.wording import clock
+from agents.language.text.vocabulary import listening, vocabulary
 from agents.memory.preferences import Preferences
-from agents.schedule.reschedule import rezoned
-from agents.schedule.wording import clock
-from agents.text.vocabulary import listening, vocabulary
 from agents.toolkit import Runtime, traits
+from agents.toolkit.supervisor.user_settings import SETTINGS, enter_setting
 from agents.tools.kept_reminders import REMINDERS, listed, move, present
-from agents.tools.user_settings import SETTINGS, enter_setting
 from prompts import phrase, table
 
 

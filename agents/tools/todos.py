@@ -14,7 +14,7 @@ from pydantic import Field
 
 from agents.agenda import MOST_TODOS
 from agents.memory.store import namespace_of
-from agents.talk import Json
+from agents.state.talk import Json
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result, traits
 from agents.toolkit.traits import Confirm
 from agents.toolkit.undo import begun, entered

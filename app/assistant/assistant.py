@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import replace
 
 from agents.agenda import today_of
-from agents.attachments import Contents
 from agents.conversation.forgetting import worded
 from agents.conversation.persons import seen_by
 from agents.conversation.prompt import Prompting
@@ -19,8 +18,9 @@ from agents.memory.people import TO, UNASKED
 from agents.memory.preferences import Preferences
 from agents.memory.typed_file import TypedFile
 from agents.models import Models
-from agents.speaker import Silence, Speakers
+from agents.sources.attachments import Contents
 from agents.state import SUPERVISOR
+from agents.state.speaker import Silence, Speakers
 from app.assistant.closing import TERMINAL
 from app.assistant.forgetter import Forgetter
 from app.assistant.reminder_clock import Deliver, ringing

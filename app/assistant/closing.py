@@ -12,14 +12,14 @@ from agents.conversation.heard import heard_message
 from agents.conversation.persons import turn_to
 from agents.errors import ModelUnavailable
 from agents.events import Error, Message
-from agents.history import mend
+from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine, now_ms
 from agents.memory.people import TO
 from agents.state import SUPERVISOR, State
-from agents.talk import merge_talks
+from agents.state.history import mend
+from agents.state.talk import merge_talks
 from app.assistant.run import Run
-from app.graph import Graph
 from prompts import phrase
 
 FAILURE = "llm failure"

@@ -8,12 +8,12 @@ from pathlib import PurePath
 
 from langchain_core.messages.content import ImageContentBlock
 
-from agents.attachments import Contents, marks
-from agents.attachments.pictures import MOST, picture
-from agents.attachments.transcriber import NotHeard, Transcriber
-from agents.documents.attached_text import text_of
-from agents.documents.files import Unreadable
-from agents.person import ASR, Quoted
+from agents.sources.attachments import Contents, marks
+from agents.sources.attachments.pictures import MOST, picture
+from agents.sources.attachments.transcriber import NotHeard, Transcriber
+from agents.sources.documents.attached_text import text_of
+from agents.sources.documents.files import Unreadable
+from agents.state.person import ASR, Quoted
 from app.assistant.assistant import Assistant
 from app.assistant.turn import Turn
 from prompts import phrase

@@ -8,14 +8,14 @@ from langgraph.types import Overwrite
 from agents.conversation.changes import Update
 from agents.conversation.persons import others_in, without, without_forms
 from agents.errors import UsageError
+from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.people import TOLD
 from agents.memory.typed_file import TypedFile
-from agents.speaker import Speakers
 from agents.state import State
+from agents.state.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn_input import REMEMBERED
-from app.graph import Graph
 
 SETTINGS = ("zone", "language")
 

@@ -2,7 +2,7 @@
 
 from agents.events.handover import Guessed, Observed
 from agents.memory.gate_log import Logged, Outcome
-from agents.verdict import Kind
+from agents.state.verdict import Kind
 
 LEFT: tuple[Kind, ...] = ("switch", "supervisor")
 """The verdicts by which a message leaves the dialog. One that finishes it is not for another dialog."""

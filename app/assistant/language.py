@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from agents.language.text.stems import letters_of
 from agents.memory.inbox import InboxEntry
-from agents.questions import ANSWERS
-from agents.text.stems import letters_of
+from agents.toolkit.questions import ANSWERS
 
 SURE = 4
 """Letters of an alphabet that make a message one of its language."""

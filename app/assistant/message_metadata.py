@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from agents.context import Context
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.people import TOLD, lines_of
-from agents.notes import Metadata, StoppedAnswer
+from agents.state.message_notes import Metadata, StoppedAnswer
+from agents.toolkit.context import Context
 
 LONGEST = 2000
 """Characters of a stopped answer that are told."""

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from functools import partial
 
 from agents.agenda import today_of
+from agents.language.schedule.wording import worded_instant
 from agents.memory import Memory
 from agents.memory.reminder_row import Reminder
-from agents.schedule.wording import worded_instant
 from app.tasks import cancel, running
 from prompts import phrase
 

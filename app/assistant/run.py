@@ -8,19 +8,19 @@ from typing import Literal, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
-from agents.citations import Citation, shifted
-from agents.context import Context, nothing
 from agents.conversation.changes import Update
 from agents.events import RETRY, Error, Event, Message, Token, ToolStart
 from agents.events.handover import Guessed, Observed
 from agents.events.models import ModelStart, Replied
 from agents.events.search import Images, ShownImage
 from agents.events.views import Notice
+from agents.graph import Graph
 from agents.memory.inbox import now_ms
-from agents.replay.record import Recording
 from agents.state import State
+from agents.state.citations import Citation, shifted
+from agents.toolkit.context import Context, nothing
 from app.assistant.guess_outcome import GuessOutcome
-from app.graph import Graph
+from app.recording.record import Recording
 from app.tasks import cancel
 from prompts import FALLBACK, phrase
 

@@ -7,8 +7,8 @@ from agents.conversation.changes import Update
 from agents.conversation.persons import name_of
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.people import TO, UNASKED, writers_of
-from agents.person import Person
 from agents.state import SUPERVISOR, State
+from agents.state.person import Person
 
 MOST = 10
 """Lines that a speaker is told."""

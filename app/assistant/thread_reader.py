@@ -6,12 +6,12 @@ from agents.conversation.persons import name_of, seen_by
 from agents.events import Interrupt
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine
 from agents.memory.people import lines_of
-from agents.questions import ask, fits
-from agents.replay.record import Record, read_record
 from agents.state import State
+from agents.toolkit.questions import ask, fits
 from app.assistant.closing import FAILURE
 from app.assistant.stored_state import sound_state
 from app.assistant.turn_player import TurnPlayer
+from app.recording.record import Record, read_record
 
 
 class ThreadReader:

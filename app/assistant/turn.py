@@ -5,9 +5,9 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agents.attachments import Contents
 from agents.memory.inbox import InboxEntry
-from agents.person import Quoted
+from agents.sources.attachments import Contents
+from agents.state.person import Quoted
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,13 @@ from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.conversation.migration import from_transcript
 from agents.conversation.persons import BLANK
-from agents.history import dangling, set_before
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.people import TOLD
-from agents.notes import notes
-from agents.person import Heard
 from agents.state import SUPERVISOR, State
-from agents.talk import TalkUpdate
+from agents.state.history import dangling, set_before
+from agents.state.message_notes import notes
+from agents.state.person import Heard
+from agents.state.talk import TalkUpdate
 from app.assistant.said_aloud import shared_update
 
 LOG = logging.getLogger(__name__)

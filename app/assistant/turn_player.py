@@ -9,30 +9,30 @@ from typing import cast
 
 from langgraph.types import StateSnapshot
 
-from agents.attachments import Contents
-from agents.context import Context, make_context
 from agents.conversation.changes import Update
 from agents.conversation.persons import others_in, seen_by
 from agents.events import REBUILT, Error, Event, Message, TurnEnd, TurnStart
 from agents.events.search import Images
-from agents.help.chain import HelpChain
-from agents.limits import Limits
+from agents.graph import Graph
 from agents.media import Players
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences
 from agents.models import Models
-from agents.questions import ask, worded
-from agents.retrievers import Retriever
+from agents.sources.attachments import Contents
+from agents.sources.retrievers import Retriever
 from agents.state import State
-from agents.verdict import Ballot, Verdict, read_votes
+from agents.state.limits import Limits
+from agents.state.verdict import Ballot, Verdict, read_votes
+from agents.toolkit.context import Context, make_context
+from agents.toolkit.help.chain import HelpChain
+from agents.toolkit.questions import ask, worded
 from app.assistant.closing import Closing
 from app.assistant.language import Languages
 from app.assistant.message_metadata import metadata_of
 from app.assistant.run import Run, Stamp, config_of
 from app.assistant.stored_state import mended_state
 from app.assistant.turn_input import REMEMBERED, update_for
-from app.graph import Graph
 from app.permissions import NOBODY_MAY, Permissions
 from prompts import phrase
 

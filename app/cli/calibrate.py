@@ -3,8 +3,8 @@
 from argparse import Namespace
 from dataclasses import asdict
 
-from agents.gate.calibration import calibrate as fit
-from agents.gate.trained import weights
+from agents.conversation.gate.calibration import calibrate as fit
+from agents.conversation.gate.trained import weights
 from agents.memory import open_memory
 from app.cli.stdout import print_result
 from app.composition.gate_thresholds import drop_thresholds, load_thresholds, store_thresholds

@@ -31,9 +31,9 @@ from app.cli import (
     tools,
 )
 from app.cli.stdout import results_alone
+from app.doors.visit import INTERRUPTED, TROUBLE
 from app.settings import Settings, read_settings
 from app.signals import cancelled_by
-from app.visit import INTERRUPTED, TROUBLE
 from prompts import PromptError, languages
 
 TERMINATED = 143
@@ -287,11 +287,11 @@ def _language(text: str) -> str:
 
 async def _telegram(options: Namespace, settings: Settings) -> int:
     # Its library takes half a second to import, which no other command should wait for.
-    return int(await import_module("app.telegram.service").serve(options, settings))
+    return int(await import_module("app.doors.telegram.service").serve(options, settings))
 
 
 async def _pair(options: Namespace, settings: Settings) -> int:
-    return int(await import_module("app.telegram.pairing").pair(options, settings))
+    return int(await import_module("app.doors.telegram.pairing").pair(options, settings))
 
 
 async def _until_terminated(options: Namespace) -> int:

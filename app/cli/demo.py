@@ -14,14 +14,14 @@ from rich.text import Text
 from agents.events import Event, Message
 from app.cli.talk import RULES, WIDE
 from app.composition import open_assistant
+from app.doors.terminal.door import TerminalDoor
+from app.doors.terminal.screens import LiveMarkdown
+from app.doors.terminal.trace_tree import TraceTree
+from app.doors.terminal.tty import pressed_keys
+from app.doors.visit import INTERRUPTED, WAITING, Screen, Visit
 from app.logs import log_on_stderr
 from app.sentences import say
 from app.settings import Settings
-from app.terminal.door import TerminalDoor
-from app.terminal.screens import LiveMarkdown
-from app.terminal.trace_tree import TraceTree
-from app.terminal.tty import pressed_keys
-from app.visit import INTERRUPTED, WAITING, Screen, Visit
 from prompts import table
 
 THREAD = "demo"

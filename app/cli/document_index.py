@@ -12,12 +12,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from agents.documents.index import DocumentIndex
-from agents.documents.indexing import Tell, index_folder, index_help
-from agents.documents.indexing import remove as remove_folder
 from agents.errors import UsageError
+from agents.language.text.clean import clean
 from agents.memory import database_path
-from agents.text.clean import clean
+from agents.sources.documents.index import DocumentIndex
+from agents.sources.documents.indexing import Tell, index_folder, index_help
+from agents.sources.documents.indexing import remove as remove_folder
 from app.cli.stdout import print_result
 from app.composition.search_sources import index_file
 from app.sentences import say

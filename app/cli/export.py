@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from agents.errors import UsageError
+from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from agents.memory.people import writers_of
-from agents.replay.record import Record
-from agents.text.clean import clean, safe_json
 from app.calendar_file import calendar
 from app.cli.replay import rehearse
 from app.cli.stdout import stdout
 from app.cli.trace_test import trace_test
 from app.composition import open_assistant
 from app.listing import markdown_lines
+from app.recording.record import Record
 from app.sentences import say
 from app.settings import Settings
 from app.short_term_memory import contents

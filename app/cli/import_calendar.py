@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agents.errors import UsageError
+from agents.language.schedule.wording import worded
 from agents.memory import Memory
 from agents.memory.preferences import zone_of_user
 from agents.memory.reminder_row import Reminder
 from agents.memory.undo_log import ToolWrite
-from agents.schedule.wording import worded
 from agents.tools.kept_reminders import REMINDERS
 from agents.tools.reminders import add_reminder
 from app.calendar_file import OURS, Found, entries, uid_of

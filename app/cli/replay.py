@@ -8,22 +8,22 @@ from pathlib import Path
 
 from agents.errors import ModelUnavailable, Trouble
 from agents.events.views import Notice
+from agents.graph import build_graph
 from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
-from agents.replay.record import Record
-from agents.replay.recorded_tools import Answer, with_answers, with_strangers
-from agents.replay.steps import Answered, Failed, Lost, Replied, Step, Viewed
-from agents.speaker import Speakers
 from agents.state import SUPERVISOR
-from agents.talk import Json
+from agents.state.speaker import Speakers
+from agents.state.talk import Json
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
-from app.graph import build_graph
 from app.logs import silence
+from app.recording.record import Record
+from app.recording.recorded_tools import Answer, with_answers, with_strangers
+from app.recording.steps import Answered, Failed, Lost, Replied, Step, Viewed
 from prompts import FALLBACK, languages
 
 THREAD = "rehearsal"

@@ -12,22 +12,22 @@ from importlib import import_module
 from pathlib import Path
 
 from agents.errors import ConfigError, UsageError
+from agents.language.text.clean import clean
 from agents.memory import Memory
 from agents.memory.reminder_row import Reminder
-from agents.text.clean import clean
 from app.assistant import Assistant
 from app.assistant.reminder_clock import Deliver, Ring, Unreachable, ringing
 from app.calendar_file import calendar
 from app.cli.talk import RULES
 from app.composition import open_assistant
 from app.desktop_notifications import Desktop, NoDesktop
+from app.doors.visit import TROUBLE
 from app.files import replace_file
 from app.logs import log_on_stderr
 from app.sentences import say
 from app.settings import Settings
 from app.signals import cancelled_by
 from app.tasks import running
-from app.visit import TROUBLE
 
 LOG = logging.getLogger(__name__)
 APP = "Dialog Supervisor"
@@ -71,7 +71,7 @@ async def _ring(assistant: Assistant, options: Namespace, settings: Settings, to
         begin = partial(ringing, assistant.memory, user=options.user)
         if token:
             # Its library takes half a second to import, which other commands should not wait for.
-            telegram = import_module("app.telegram.reminders")
+            telegram = import_module("app.doors.telegram.reminders")
             opened = telegram.open_sender(assistant, token, settings.telegram_api_url, lang)
             sender = await stack.enter_async_context(opened)
             await stack.enter_async_context(begin(sender.in_its_chat, threads=sender.threads))

@@ -12,14 +12,14 @@ from pathlib import Path
 from prompt_toolkit import PromptSession
 
 from agents.errors import ConfigError, UsageError
+from agents.language.text.clean import clean
 from agents.models.providers import KEY_OF
-from agents.text.clean import clean
 from app.cli.model_servers import PLACES, models_of, servers_here, verdict
 from app.cli.ring_unit import can_ring, set_up_ring
+from app.doors.visit import FAILED, TROUBLE
 from app.env_file import read_env, write_env
 from app.sentences import say
 from app.settings import Settings
-from app.visit import FAILED, TROUBLE
 
 FILE = Path(".env")
 OPENAI = "openai"
@@ -98,7 +98,7 @@ async def _set_up_telegram(settings: Settings, ask: Ask, words: Say) -> None:
     """Ask for a bot's token until one works or none is given; show the link that lets the operator in."""
     while token := (await ask(words("ask_telegram"), True)).strip():
         # Its library takes half a second to import.
-        pairing = import_module("app.telegram.pairing")
+        pairing = import_module("app.doors.telegram.pairing")
         try:
             link = await pairing.new_link(settings, token)
         except ConfigError as refused:

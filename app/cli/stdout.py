@@ -7,7 +7,7 @@ from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from typing import TextIO
 
-from agents.text.clean import safe_json
+from agents.language.text.clean import safe_json
 
 _RESULTS: ContextVar[TextIO | None] = ContextVar("results", default=None)
 

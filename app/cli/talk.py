@@ -11,27 +11,27 @@ from rich.console import Console
 from rich.text import Text
 
 from agents.errors import UsageError
-from agents.text.clean import clean
+from agents.language.text.clean import clean
 from app.assistant import Assistant
 from app.assistant.closing import TERMINAL
 from app.assistant.silence_clock import asking_after
 from app.cli.stdout import stdout
 from app.composition import open_assistant
 from app.composition.file_reader import make_file_reader
+from app.doors.slash_commands.attached import file_at
+from app.doors.terminal.attached_files import with_files
+from app.doors.terminal.chunks import Chunks
+from app.doors.terminal.door import TerminalDoor
+from app.doors.terminal.repl import Repl
+from app.doors.terminal.screens import JsonLines, LiveMarkdown, PlainText
+from app.doors.terminal.trace_tree import TraceTree
+from app.doors.terminal.tty import incoming_lines
+from app.doors.terminal.typed_history import Typed
+from app.doors.visit import FAILED, INTERRUPTED, WAITING, Screen, Visit
 from app.listing import answers
 from app.logs import log_on_stderr
 from app.sentences import say
 from app.settings import Settings
-from app.slash_commands.attached import file_at
-from app.terminal.attached_files import with_files
-from app.terminal.chunks import Chunks
-from app.terminal.door import TerminalDoor
-from app.terminal.repl import Repl
-from app.terminal.screens import JsonLines, LiveMarkdown, PlainText
-from app.terminal.trace_tree import TraceTree
-from app.terminal.tty import incoming_lines
-from app.terminal.typed_history import Typed
-from app.visit import FAILED, INTERRUPTED, WAITING, Screen, Visit
 
 RULES = "local:rules"
 CHUNKS = "chunks"

@@ -8,8 +8,8 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, ValidationError
 
 from agents.errors import UsageError
-from agents.identifiers import MARK
-from agents.identifiers.json_schema import resolved
+from agents.language.identifiers import MARK
+from agents.language.identifiers.json_schema import resolved
 from agents.toolkit.guard import parameters
 
 

@@ -11,18 +11,18 @@ from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.graph import START, StateGraph
 
-from agents.context import Context, make_context
 from agents.events import Event, Interrupt, ToolEnd
 from agents.events.views import Notice, View, read_view
-from agents.identifiers import Aliases, NumberedIds
+from agents.language.identifiers import Aliases, NumberedIds
 from agents.memory import Memory, open_memory
 from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of
 from agents.nodes.tools import ToolCalls
-from agents.person import Heard
-from agents.speaker import Speaker, Speakers
 from agents.state import State
-from agents.talk import Json, Pending
+from agents.state.person import Heard
+from agents.state.speaker import Speaker, Speakers
+from agents.state.talk import Json, Pending
+from agents.toolkit.context import Context, make_context
 from agents.toolkit.guard import parameters
 from agents.toolkit.shelf import shelves
 from app.assistant.closing import TERMINAL

@@ -8,21 +8,21 @@ from contextlib import asynccontextmanager
 from langchain_core.tools import BaseTool
 
 from agents.errors import ConfigError, UsageError
-from agents.questions import worded
-from agents.speaker import Speaker, Speakers
-from agents.text.clean import clean
+from agents.language.text.clean import clean
+from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.card import HAND_OVER, ToolCard, cards, owned_tools, slots
+from agents.toolkit.questions import worded
 from app.cli.card_file import CardFile, changed, edited
 from app.cli.stdout import print_result
 from app.cli.tool_arguments import typed
 from app.cli.tool_trial import Finding, Trial, tried
 from app.composition import check_tools, discover
 from app.composition.remote_tools import with_remote_tools
+from app.doors.visit import FAILED
 from app.listing import card_lines, tool_lines
 from app.logs import log_on_stderr
 from app.sentences import say
 from app.settings import Settings
-from app.visit import FAILED
 from prompts import card_file, languages
 
 Owned = Mapping[str, Sequence[tuple[Speaker, BaseTool]]]

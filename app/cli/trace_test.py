@@ -1,4 +1,4 @@
-"""Write a conversation that can be played again as a trace test, in the style of `tests/traces/`."""
+"""Write a conversation that can be played again as a trace test, in the style of `tests/engine/traces/`."""
 
 import keyword
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from itertools import groupby
 
 from agents.errors import UsageError
 from agents.models.script import Call, Line
-from agents.replay.record import Record
 from app.cli.replay import Play, Unavailable
+from app.recording.record import Record
 
 WIDTH = 120
 INDENT = " " * 4

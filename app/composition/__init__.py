@@ -6,15 +6,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import dialogs
 import observers
+from agents.conversation.gate.trained import trained_gate
 from agents.errors import ConfigError, ContractError
-from agents.gate.trained import trained_gate
+from agents.graph import build_graph
 from agents.memory import open_memory
-from agents.speaker import Speaker, Speakers
 from agents.state import SUPERVISOR
+from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.lint import faults
-from agents.tools.abilities import abilities
-from agents.tools.clock import current_time
-from agents.tools.language import change_language
+from agents.toolkit.supervisor.abilities import abilities
+from agents.toolkit.supervisor.clock import current_time
+from agents.toolkit.supervisor.language import change_language
 from app.assistant import Assistant
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
@@ -24,7 +25,6 @@ from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
 from app.composition.search_sources import check_search, open_retrievers
 from app.composition.server_changes import note_changes
-from app.graph import build_graph
 from app.permissions import Permissions
 from app.settings import Settings
 from prompts import languages

@@ -1,6 +1,6 @@
 """What reads the files beside messages, from the settings."""
 
-from agents.attachments.transcriber import Transcriber
+from agents.sources.attachments.transcriber import Transcriber
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.settings import Settings

@@ -4,8 +4,8 @@ import logging
 
 from langgraph.store.base import BaseStore
 
-from agents.gate.calibration import Calibration
-from agents.gate.trained import Thresholds, weights
+from agents.conversation.gate.calibration import Calibration
+from agents.conversation.gate.trained import Thresholds, weights
 
 KEY = ("application", "gate"), "thresholds"
 LOG = logging.getLogger(__name__)

@@ -5,14 +5,14 @@ import secrets
 from langgraph.store.base import BaseStore
 
 from agents.errors import ConfigError
-from agents.help import Link
-from agents.help.chain import HelpChain
-from agents.help.model import OtherModel
-from agents.help.pages import Pages
-from agents.help.person import Person
-from agents.help.webhook import Webhook
 from agents.memory.notes import Notes
 from agents.models.factory import Endpoint, make_model
+from agents.toolkit.help import Link
+from agents.toolkit.help.chain import HelpChain
+from agents.toolkit.help.model import OtherModel
+from agents.toolkit.help.pages import Pages
+from agents.toolkit.help.person import Person
+from agents.toolkit.help.webhook import Webhook
 from app.settings import HelpLink, Settings
 
 SALT = ("application", "help")

@@ -12,8 +12,8 @@ from agents.media.kodi.rpc import KodiRpc
 from agents.media.library import Holding, Library
 from agents.media.viewers import OWNER
 from agents.memory import Memory
-from agents.web.fetcher import Fetcher
-from agents.web.ssrf import policy_of
+from agents.sources.web.fetcher import Fetcher
+from agents.sources.web.ssrf import policy_of
 from app.settings import Settings
 
 

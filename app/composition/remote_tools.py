@@ -15,7 +15,7 @@ from agents.remote.http import http_tools, open_connections
 from agents.remote.http_file import HttpFile
 from agents.remote.mcp_file import McpFile
 from agents.remote.yaml_file import Offer, fault, read_files, secrets_of
-from agents.speaker import Speaker, Speakers
+from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.card_texts import from_source
 from agents.toolkit.find_tools import FINDING

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from agents import retrievers
 from agents.errors import ConfigError, ContractError
-from agents.speaker import Speaker, Speakers
+from agents.sources import retrievers
+from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.lint import faults
 from agents.toolkit.missing_texts import warnings

@@ -4,18 +4,18 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agents import retrievers
-from agents.composites.bounded import Bounded
-from agents.composites.first_of import FirstOf
-from agents.composites.plan import Plan
-from agents.composites.together import Together
-from agents.documents.index import DocumentIndex
 from agents.errors import ConfigError
 from agents.memory import Memory
 from agents.memory.search_cache import SearchCache
-from agents.retrievers import Means, Retriever, Source
-from agents.web.fetcher import Fetcher
-from agents.web.ssrf import policy_of
+from agents.sources import retrievers
+from agents.sources.composites.bounded import Bounded
+from agents.sources.composites.first_of import FirstOf
+from agents.sources.composites.plan import Plan
+from agents.sources.composites.together import Together
+from agents.sources.documents.index import DocumentIndex
+from agents.sources.retrievers import Means, Retriever, Source
+from agents.sources.web.fetcher import Fetcher
+from agents.sources.web.ssrf import policy_of
 from app.settings import Settings
 
 LOCAL = "documents"
@@ -28,7 +28,7 @@ async def open_retrievers(settings: Settings, memory: Memory) -> AsyncIterator[M
 
     Raises:
         ConfigError: a source does not exist, or lacks a setting.
-        ContractError, PromptError: a file of `agents/retrievers/` breaks a rule.
+        ContractError, PromptError: a file of `agents/sources/retrievers/` breaks a rule.
     """
     check_search(settings)
     sources = retrievers.discover()

@@ -2,7 +2,7 @@
 
 from langgraph.store.base import BaseStore
 
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
 from agents.toolkit.card_texts import own_texts
 
 SEEN = ("application", "mcp")

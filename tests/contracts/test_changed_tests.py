@@ -5,15 +5,15 @@ from tests.support.changed_tests import matching_tests
 
 def test_a_test_file_matches_itself() -> None:
     """Who changes a test runs it."""
-    assert "tests/traces/test_switch.py" in matching_tests(["tests/traces/test_switch.py"])
+    assert "tests/engine/traces/test_switch.py" in matching_tests(["tests/engine/traces/test_switch.py"])
 
 
 def test_a_module_matches_the_tests_that_import_it() -> None:
     """A changed module runs the tests that import it, and not those that import a longer name."""
     selected = matching_tests(["agents/memory/__init__.py"])
 
-    assert "tests/traces/test_many_tools.py" in selected
-    assert "tests/unit/schedule/test_parse.py" not in selected
+    assert "tests/engine/traces/test_many_tools.py" in selected
+    assert "tests/engine/unit/schedule/test_parse.py" not in selected
 
 
 def test_a_prompt_matches_the_tests_of_prompts() -> None:

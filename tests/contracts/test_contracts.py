@@ -7,8 +7,8 @@ import pytest
 
 from agents.models import Model, Models
 from agents.models.script import Script
-from agents.speaker import Speakers
 from agents.state import SUPERVISOR
+from agents.state.speaker import Speakers
 from app.composition import SUPERVISOR_TOOLS, discover
 from tests.support.places import ROOT
 

@@ -15,7 +15,7 @@ import dialogs
 import observers
 import prompts
 from agents.errors import ContractError
-from agents.tools.clock import current_time
+from agents.toolkit.supervisor.clock import current_time
 from app.cli import command_line
 from app.composition import discover
 from app.composition.report import report
@@ -159,7 +159,7 @@ def test_an_observer_without_a_prompt_is_found_at_the_start(plant: Plant) -> Non
     """The same for observers."""
     plant(
         observers,
-        "from agents.verdict import STAY\nfrom observers import Observer\n"
+        "from agents.state.verdict import STAY\nfrom observers import Observer\n"
         "async def check(scene):\n    return STAY\nobserver = Observer(pre_check=check)",
     )
     with pytest.raises(PromptError, match=r"prompts/en/observers/broken\.md is missing"):

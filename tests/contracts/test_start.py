@@ -14,8 +14,7 @@ LATE = ("openai", "langchain_openai", "telegram", "mcp")
 @pytest.mark.slow
 def test_a_start_without_a_provider_loads_no_client() -> None:
     """The terminal with `local:rules` is ready sooner without them."""
-    code = (
-        f"import sys, app.composition, app.terminal.door; sys.exit(' '.join(set({LATE!r}) & sys.modules.keys()) or 0)"
-    )
+    imports = "import sys, app.composition, app.doors.terminal.door"
+    code = f"{imports}; sys.exit(' '.join(set({LATE!r}) & sys.modules.keys()) or 0)"
     process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (process.returncode, process.stderr) == (0, "")

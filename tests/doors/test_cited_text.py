@@ -5,11 +5,11 @@ from io import StringIO
 from rich.console import Console
 from telegram import MessageEntity
 
-from agents.citations import Source, cited
 from agents.events import Message
+from agents.state.citations import Source, cited
 from app.cited_text import listed, with_list
-from app.telegram.delivery.pages import Page, pages, utf16_length
-from app.terminal.screens import LiveMarkdown, PlainText
+from app.doors.telegram.delivery.pages import Page, pages, utf16_length
+from app.doors.terminal.screens import LiveMarkdown, PlainText
 
 SOURCES: list[Source] = [
     {"title": "Help › *Reminders*", "url": "help/reminders.md"},

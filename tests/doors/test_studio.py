@@ -20,7 +20,7 @@ from langgraph_sdk.runtime import _ExecutionRuntime, _ReadRuntime
 
 from agents.errors import ConfigError, UsageError
 from agents.memory import open_memory
-from app.studio import ChatGraph
+from app.doors.studio import ChatGraph
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
 from tests.support.remote_files import library

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agents.conversation.prompt import Prompting
-from agents.history import GROW
 from agents.models.script import Asked
+from agents.state.history import GROW
 from app.composition import discover
 from benchmarks.conversation import TURNS, mean_length, script
 from benchmarks.counts import OBSERVER, Calls, count, made_of, summary

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.identifiers import MARK, Aliases
+from agents.language.identifiers import MARK, Aliases
 from benchmarks import aliases, shelf
 from benchmarks.pieces import least_tokens
 from benchmarks.report import Row

@@ -4,11 +4,11 @@ import copy
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
-from agents.gate import Gate
+from agents.conversation.gate import Gate
+from agents.graph import Graph, build_graph
 from agents.memory import Memory
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
 from app.composition import discover
-from app.graph import Graph, build_graph
 from observers import Observer
 
 

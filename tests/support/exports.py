@@ -5,8 +5,8 @@ from argparse import Namespace
 import pytest
 
 from agents.models.script import Call
-from agents.replay.record import Record
 from app.cli.export import export
+from app.recording.record import Record
 from app.settings import Settings
 from tests.conftest import Chat
 

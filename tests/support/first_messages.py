@@ -10,8 +10,8 @@ from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
 
+from app.doors.telegram.service import serve
 from app.settings import Settings
-from app.telegram.service import serve
 from tests.support.places import ROOT
 from tests.support.telegram_people import ANN
 from tests.support.telegram_server import TOKEN, BotApi

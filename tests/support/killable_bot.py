@@ -24,13 +24,13 @@ from agents.memory.store import namespace_of
 from agents.models import Models
 from agents.models.script import Line
 from app.assistant import Turn
+from app.doors.telegram import service
+from app.doors.telegram.bot import ServiceBot
+from app.doors.telegram.delivery import draft, flood_control
+from app.doors.telegram.updates import incoming
 from app.logs import log_on_stderr
 from app.settings import Settings
 from app.signals import cancelled_by
-from app.telegram import service
-from app.telegram.bot import ServiceBot
-from app.telegram.delivery import draft, flood_control
-from app.telegram.updates import incoming
 from tests.support.busy_chats import LONG, PEOPLE
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, stage

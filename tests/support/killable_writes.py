@@ -21,7 +21,7 @@ from langchain_core.tools import tool
 
 from agents.memory import open_memory
 from agents.models.script import Asked, Call, Line, Script
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
 from agents.toolkit import Runtime, traits
 from app.assistant import Turn
 from app.composition import discover

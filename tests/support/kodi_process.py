@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from agents.media.kodi.library import number_in
 from agents.media.kodi.rpc import KodiRpc
-from agents.web.fetcher import Fetcher
+from agents.sources.web.fetcher import Fetcher
 from tests.support.media_folder import MINUTE, make_folder
 from tests.support.player_behaviours import eventually
 from tests.support.remote_files import free_port

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agents.web.fetcher import Fetcher
+from agents.sources.web.fetcher import Fetcher
 from tests.support.http_service import Answer, Asked, Service
 from tests.support.media_folder import EPISODES, FILMS, MINUTE, SERIES, YEAR
 

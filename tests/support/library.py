@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agents.retrievers import Document, Image, Results, SearchFailed
-from agents.text.stems import stems
+from agents.language.text.stems import stems
+from agents.sources.retrievers import Document, Image, Results, SearchFailed
 
 
 @dataclass

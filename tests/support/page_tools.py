@@ -6,7 +6,7 @@ from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
 from agents.models.script import Call, Line
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, request
 from agents.toolkit.traits import traits
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from agents.language.schedule.parser import moment
 from agents.memory import Memory, open_memory
 from agents.memory.reminder_row import Reminder
-from agents.schedule.parser import moment
 from app.assistant.reminder_clock import Clock, Ring
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from agents.language.schedule import Moment
 from agents.memory import open_memory
-from agents.schedule import Moment
 from app.cli.ring import ring
 from app.settings import Settings
 

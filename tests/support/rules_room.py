@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
-from agents.models.rules import RulesModel
+from agents.models.standin import RulesModel
 from tests.support.rules_tools import SHARED, Things, tools_of
 
 FIELDS = ["experience", "skills", "interests", "work"]

@@ -9,12 +9,12 @@ from typing import Any, Literal, cast
 from langchain_core.messages import BaseMessage
 
 from agents.events import Event, Message
-from agents.history import dangling
 from agents.memory import inbox, open_memory
 from agents.models import Models
 from agents.models.script import Asked, Call, Line, Script
-from agents.speaker import Speakers
 from agents.state import State
+from agents.state.history import dangling
+from agents.state.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.run import config_of

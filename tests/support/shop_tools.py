@@ -8,9 +8,9 @@ from langchain_core.tools import BaseTool, tool
 from pydantic import BaseModel, Field
 
 from agents.events.views import CardList, Entry, Notice
-from agents.identifiers import Opaque
+from agents.language.identifiers import Opaque
 from agents.models.script import Call, Line
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, Option, Refused, choice, request, result
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits

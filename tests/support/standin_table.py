@@ -16,17 +16,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agents.events import Message
+from agents.graph import build_graph
+from agents.language.schedule import Moment
 from agents.memory import open_memory
 from agents.memory.store import namespace_of
 from agents.models import Model, Models
-from agents.models.rules import RulesModel
-from agents.schedule import Moment
+from agents.models.standin import RulesModel
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from app.composition.help_chain import make_help
-from app.graph import build_graph
 from app.settings import Settings
 
 TABLES = Path(__file__).parents[1] / "standin"

@@ -12,8 +12,8 @@ from telegram.error import RetryAfter
 
 from agents.events import Event, Token
 from app.assistant import Assistant
-from app.telegram.delivery.sender import Sender
-from app.telegram.door import TelegramDoor
+from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.door import TelegramDoor
 from tests.support.fake_assistant import StandIn
 from tests.support.simulated_time import now
 from tests.support.telegram_flood import Flood

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage
 
 from agents.models.script import Call, Line, Script
-from app.telegram.door import TelegramDoor
+from app.doors.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import Gate
 from tests.support.user_words import user_words
 

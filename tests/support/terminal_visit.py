@@ -6,10 +6,10 @@ from prompt_toolkit.output import Output
 from rich.console import Console
 
 from app.assistant import Assistant
-from app.terminal.door import TerminalDoor
-from app.terminal.repl import Repl
-from app.terminal.screens import LiveMarkdown
-from app.visit import Screen, Visit
+from app.doors.terminal.door import TerminalDoor
+from app.doors.terminal.repl import Repl
+from app.doors.terminal.screens import LiveMarkdown
+from app.doors.visit import Screen, Visit
 
 
 def visit_to(assistant: Assistant, thread: str, *screens: Screen) -> Visit:

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 
 from agents.events.views import Link
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, result
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits

@@ -7,9 +7,9 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from agents.language.text.clean import clean
 from agents.media import Title
 from agents.media.ages import age_of
-from agents.text.clean import clean
 
 LOG = logging.getLogger(__name__)
 LIKED = 8

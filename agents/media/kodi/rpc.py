@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from agents.media import Code, PlayerError
-from agents.web.fetcher import Fetcher, NotFetched
+from agents.sources.web.fetcher import Fetcher, NotFetched
 
 METHOD_NOT_FOUND = -32601
 Params = Mapping[str, object]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeVar
 from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
-from agents.identifiers.spelled_out import spelled
+from agents.language.identifiers.spelled_out import spelled
 from agents.shop.operations import refundable
 from agents.shop.records import Item, ItemId, Order, OrderId, PaymentMethod, Variant
 from agents.shop.store import Shop, ShopError

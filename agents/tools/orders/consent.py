@@ -16,7 +16,7 @@ from agents.shop.operations import (
 )
 from agents.shop.records import Address, Order
 from agents.shop.store import Shop
-from agents.talk import Json
+from agents.state.talk import Json
 from agents.toolkit import Refused, Runtime
 from agents.toolkit.traits import Wording
 from agents.tools.orders.access import own_customer, read

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from agents.identifiers import MARK
+from agents.language.identifiers import MARK
 from agents.shop.records import Order, Product, User, Variant
 
 Schema = dict[str, Any]

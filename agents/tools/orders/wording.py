@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from agents.events.views import CardList, Entry
+from agents.language.text.vocabulary import listening, vocabulary
 from agents.shop.records import Address, Item, Order, PaymentMethod, Product, User, Variant
-from agents.text.vocabulary import listening, vocabulary
 from prompts import phrase, table
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from agents.identifiers import MARK, Opaque
+from agents.language.identifiers import MARK, Opaque
 
 Schema = dict[str, Any]
 TitleId = Annotated[str, Opaque("title")]

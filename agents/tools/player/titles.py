@@ -6,11 +6,11 @@ from datetime import datetime, time, timedelta
 
 from langchain_core.messages import ToolMessage
 
+from agents.language.text.vocabulary import listening, vocabulary
 from agents.media import Player, Title
 from agents.media.search import called, names_of, said
-from agents.questions.options import chosen
-from agents.text.vocabulary import listening, vocabulary
 from agents.toolkit import Refused, Runtime
+from agents.toolkit.questions.options import chosen
 from agents.tools.kept_reminders import live_of, present, zone_of
 from agents.tools.player.wording import name_of
 from prompts import phrase

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agents.citations import Source
 from agents.errors import ConfigError, UsageError
 from agents.events import Error, Event, Message
 from agents.events.search import Sources
 from agents.events.views import Notice
+from agents.state.citations import Source
 from app.assistant import Turn
 from app.cli import command_line
 from tests.doors.cli.conftest import Captured, Stage

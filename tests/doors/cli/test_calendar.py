@@ -11,9 +11,9 @@ import pytest
 from ical.calendar import Calendar as Timetable
 from ical.calendar_stream import IcsCalendarStream
 
+from agents.language.schedule.parser import moment
 from agents.memory import open_memory
 from agents.memory.reminder_row import Reminder
-from agents.schedule.parser import moment
 from app.calendar_file import entries
 from app.cli import command_line
 from tests.support.notification_server import notification_server, session_bus

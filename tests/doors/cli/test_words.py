@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from app import slash_commands
 from app.assistant import Assistant, Turn
 from app.cli import command_line, demo
+from app.doors import slash_commands
+from app.doors.terminal.door import TerminalDoor
+from app.doors.terminal.tty import pressed_keys
+from app.doors.visit import Visit
 from app.listing import state_of_talk
-from app.terminal.door import TerminalDoor
-from app.terminal.tty import pressed_keys
-from app.visit import Visit
 from tests.doors.cli.conftest import Captured, Feed
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_people import Echo

@@ -11,12 +11,12 @@ import pytest
 from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.models.script import Script
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
+from app.doors.telegram import service
+from app.doors.telegram.bot import ServiceBot
+from app.doors.telegram.door import TelegramDoor
+from app.doors.telegram.updates import incoming
 from app.settings import Settings
-from app.telegram import service
-from app.telegram.bot import ServiceBot
-from app.telegram.door import TelegramDoor
-from app.telegram.updates import incoming
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.shop_tools import with_shop
 from tests.support.telegram_people import Open

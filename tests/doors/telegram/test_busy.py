@@ -8,8 +8,8 @@ from langchain_core.messages import ToolMessage
 
 from agents.memory.preferences import Preferences
 from agents.models.script import Call, Script
-from app.telegram.delivery.pages import pages
-from app.telegram.updates import incoming
+from app.doors.telegram.delivery.pages import pages
+from app.doors.telegram.updates import incoming
 from tests.support.scripted_assistant import ROLES, script_lines
 from tests.support.telegram_people import ANN, BOB, GROUP, PLAN, Echo, Holding, Open, labels
 from tests.support.telegram_server import BotApi
@@ -163,7 +163,7 @@ async def test_parts_outlive_a_restart(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Parts that were put together before the process ended are answered together, once."""
-    monkeypatch.setattr("app.telegram.service.PATIENCE", 0.05)
+    monkeypatch.setattr("app.doors.telegram.service.PATIENCE", 0.05)
     script.gates["supervisor"] = Holding(0)
     script.add(supervisor=["never finished"])
     async with door():

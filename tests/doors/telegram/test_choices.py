@@ -8,10 +8,10 @@ import pytest
 from langchain_core.tools import tool
 
 from agents.models.script import Call, Script
-from agents.speaker import Speakers
+from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, Option, choice
 from agents.toolkit.traits import traits
-from app.telegram import service
+from app.doors.telegram import service
 from tests.support.scripted_assistant import script_lines
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_people import ANN, BOB, GROUP, Open, labels

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.models.script import Script
-from app.telegram import service
+from app.doors.telegram import service
 from tests.support.scripted_assistant import ROLES, Gate, todos
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, labels, until_stored
 from tests.support.telegram_server import BotApi

@@ -4,11 +4,11 @@ import pytest
 
 from agents.events.views import Document
 from agents.memory.inbox_updates import StoredUpdate
-from app.telegram.delivery.documents import send_document
-from app.telegram.delivery.receipts import Receipts
-from app.telegram.place import Place
-from app.telegram.updates import answers
-from app.telegram.updates.answers import Answer, give
+from app.doors.telegram.delivery.documents import send_document
+from app.doors.telegram.delivery.receipts import Receipts
+from app.doors.telegram.place import Place
+from app.doors.telegram.updates import answers
+from app.doors.telegram.updates.answers import Answer, give
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_http import Upload
 from tests.support.telegram_people import ANN, Echo, Open

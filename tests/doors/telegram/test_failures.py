@@ -7,7 +7,7 @@ import pytest
 
 from agents.errors import ConfigError, ModelUnavailable
 from agents.models.script import Script
-from app.telegram.delivery import retries
+from app.doors.telegram.delivery import retries
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, Echo, Open
 from tests.support.telegram_server import TOKEN, BotApi, refusal

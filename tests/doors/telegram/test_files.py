@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from agents.attachments.pictures import picture
 from agents.models.script import Script
-from app.telegram import service
-from app.telegram.updates import incoming
+from agents.sources.attachments.pictures import picture
+from app.doors.telegram import service
+from app.doors.telegram.updates import incoming
 from tests.support.http_service import Answer, Service
 from tests.support.pdf_file import pdf
 from tests.support.scripted_assistant import Gate

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from app.telegram.delivery.flood_control import BOT, BOT_RESERVE
-from app.telegram.delivery.pages import Page
-from app.telegram.delivery.sender import Sender
-from app.telegram.place import Place
+from app.doors.telegram.delivery.flood_control import BOT, BOT_RESERVE
+from app.doors.telegram.delivery.pages import Page
+from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.place import Place
 from tests.support.simulated_time import now, simulated
 from tests.support.telegram_flood import Flood
 from tests.support.telegram_pacing import PacedBot

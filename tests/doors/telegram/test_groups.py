@@ -6,10 +6,10 @@ import pytest
 
 from agents.memory.store import namespace_of
 from agents.models import Model, Models
-from agents.models.rules import RulesModel
 from agents.models.script import Call, Script
+from agents.models.standin import RulesModel
 from app.assistant.reminder_clock import Ring
-from app.telegram.door import TelegramDoor
+from app.doors.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import ROLES, todos
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open

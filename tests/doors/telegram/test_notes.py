@@ -10,9 +10,9 @@ import pytest
 from agents.models.script import Call, Script
 from app.cli import command_line
 from app.composition.help_chain import model_link
+from app.doors.telegram import operator_notes, service
+from app.doors.telegram.bot import ServiceBot
 from app.settings import Settings
-from app.telegram import operator_notes, service
-from app.telegram.bot import ServiceBot
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import TOKEN, BotApi, refusal
 

@@ -12,8 +12,8 @@ import pytest
 from agents.errors import ConfigError
 from agents.models.script import Script
 from app.assistant import Assistant
+from app.doors.telegram import service
 from app.settings import Settings
-from app.telegram import service
 from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.telegram_people import ANN, BOB, Echo, Open
 from tests.support.telegram_server import TOKEN, BotApi

@@ -4,9 +4,9 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from agents.language.schedule import Moment
 from agents.memory.store import namespace_of
-from agents.schedule import Moment
-from app.telegram.door import TelegramDoor
+from app.doors.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, GROUP, Echo, Open, labels
 from tests.support.telegram_server import BotApi

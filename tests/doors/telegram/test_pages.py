@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.telegram.delivery.pages import LIMIT, Page, pages
+from app.doors.telegram.delivery.pages import LIMIT, Page, pages
 from tests.support.telegram_limits import request_faults
 
 Shown = list[tuple[str, str]]

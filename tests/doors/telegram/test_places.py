@@ -6,8 +6,8 @@ import pytest
 
 from agents.models.script import Script
 from app.assistant.reminder_clock import Ring
-from app.telegram import service
-from app.telegram.place import Place, ThreadNames
+from app.doors.telegram import service
+from app.doors.telegram.place import Place, ThreadNames
 from tests.support.scripted_assistant import ROLES, Gate
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Holding, Open, until_stored
 from tests.support.telegram_server import BotApi
@@ -176,7 +176,7 @@ async def test_a_page_that_grew_is_left_as_it_is(
 ) -> None:
     """The next process shows nothing in the first page of an answer, which had grown, and goes on behind it."""
     monkeypatch.setattr(service, "PATIENCE", 0.05)
-    monkeypatch.setattr("app.telegram.delivery.draft.GROWS_AFTER", 0.0)
+    monkeypatch.setattr("app.doors.telegram.delivery.draft.GROWS_AFTER", 0.0)
     script.gates["supervisor"] = gate = Holding(1)
     script.add(supervisor=["\n\n".join(f"Part {number} " + "word " * 700 for number in range(2))])
     async with door() as one:
@@ -205,7 +205,7 @@ async def test_a_growing_answer_is_replaced_after_a_restart(
 ) -> None:
     """What a group saw of an answer when the process ended becomes the answer; nothing stands there twice."""
     monkeypatch.setattr(service, "PATIENCE", 0.05)
-    monkeypatch.setattr("app.telegram.delivery.draft.GROWS_AFTER", 0.0)
+    monkeypatch.setattr("app.doors.telegram.delivery.draft.GROWS_AFTER", 0.0)
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
     async with door():

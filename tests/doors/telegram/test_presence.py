@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agents.schedule import Moment
+from agents.language.schedule import Moment
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
 from tests.support.telegram_server import BotApi

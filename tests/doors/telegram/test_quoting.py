@@ -95,7 +95,7 @@ async def test_what_is_referred_to_outlives_a_restart(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A message that waited when the process ended is answered with what it refers to."""
-    monkeypatch.setattr("app.telegram.service.PATIENCE", 0.05)
+    monkeypatch.setattr("app.doors.telegram.service.PATIENCE", 0.05)
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
     async with door():

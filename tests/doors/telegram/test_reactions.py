@@ -3,7 +3,7 @@
 import asyncio
 
 from agents.models.script import Script
-from app.telegram.door import TelegramDoor
+from app.doors.telegram.door import TelegramDoor
 from tests.support.telegram_people import ANN, BOB, GROUP, Open, labels
 from tests.support.telegram_server import BotApi
 

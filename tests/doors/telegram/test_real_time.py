@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from agents.models.script import Script
-from app.telegram.updates import incoming
+from app.doors.telegram.updates import incoming
 from tests.support.scripted_assistant import ROLES, Gate
 from tests.support.telegram_flood import Flood
 from tests.support.telegram_people import ANN, Open

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from agents.models.script import Line, Script
+from app.doors.telegram import service
+from app.doors.telegram.bot import ServiceBot
+from app.doors.telegram.place import Place
+from app.doors.telegram.updates.answers import Answer, give
 from app.settings import Settings
 from app.tasks import cancel
-from app.telegram import service
-from app.telegram.bot import ServiceBot
-from app.telegram.place import Place
-from app.telegram.updates.answers import Answer, give
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
 from tests.support.telegram_people import ANN, PLAN, Echo, Holding, Open, until_closed, until_stored
 from tests.support.telegram_server import TOKEN, BotApi

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agents.memory import open_memory
-from app.telegram.presence import Presence
+from app.doors.telegram.presence import Presence
 from tests.support.ringing import remind, ring_service, told, until
 from tests.support.telegram_people import ANN, BOB
 from tests.support.telegram_server import BOT, TOKEN, BotApi

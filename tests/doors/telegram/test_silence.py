@@ -7,10 +7,10 @@ import pytest
 
 from agents.memory.people import SILENCE
 from agents.models.script import Script
-from agents.speaker import Silence, Speakers
+from agents.state.speaker import Silence, Speakers
 from app.assistant import silence_clock
+from app.doors.telegram.door import TelegramDoor
 from app.short_term_memory import contents
-from app.telegram.door import TelegramDoor
 from tests.support.telegram_people import ANN, BOB, GROUP, Open
 from tests.support.telegram_server import BotApi
 

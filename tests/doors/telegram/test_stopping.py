@@ -50,7 +50,7 @@ async def test_a_group_has_a_button_that_stops(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a group the message that grows has the button, and it obeys only who asked."""
-    monkeypatch.setattr("app.telegram.delivery.draft.GROWS_AFTER", 0.05)
+    monkeypatch.setattr("app.doors.telegram.delivery.draft.GROWS_AFTER", 0.05)
     script.gates["supervisor"] = gate = Holding(1)
     script.add(supervisor=["One two three"])
     async with door():

@@ -9,7 +9,7 @@ from agents.events import Error, Event, Message, Token, ToolEnd, ToolStart
 from agents.events.models import ModelStart
 from agents.models.script import Script
 from app.assistant import Turn
-from app.telegram.place import Place
+from app.doors.telegram.place import Place
 from tests.support.scripted_assistant import Gate
 from tests.support.simulated_time import now, simulated
 from tests.support.telegram_pacing import FRAMES, PacedBot, paced_door
@@ -153,8 +153,8 @@ async def test_a_chat_without_drafts_gets_a_growing_message(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A Bot API server that knows no drafts gets edits, with a button that stops; the answer takes their place."""
-    monkeypatch.setattr("app.telegram.delivery.draft.GROWS_AFTER", 0.05)
-    monkeypatch.setattr("app.telegram.delivery.draft.GROWS_EVERY", 0.05)
+    monkeypatch.setattr("app.doors.telegram.delivery.draft.GROWS_AFTER", 0.05)
+    monkeypatch.setattr("app.doors.telegram.delivery.draft.GROWS_EVERY", 0.05)
     world.fail("sendMessageDraft", refusal(404, "Not Found"))
     script.gates["planner"] = gate = Gate(2)
     script.add(supervisor=[PLAN], planner=["What shall I **put** down?"])
@@ -178,8 +178,8 @@ async def test_a_slow_answer_can_be_begun_anew(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The button below the word that it takes longer stops the answer, and asks again; one answer is left."""
-    monkeypatch.setattr("app.telegram.delivery.progress.SLOW_AFTER", 0.1)
-    monkeypatch.setattr("app.telegram.delivery.draft.DRAFT_LASTS", 0.05)
+    monkeypatch.setattr("app.doors.telegram.delivery.progress.SLOW_AFTER", 0.1)
+    monkeypatch.setattr("app.doors.telegram.delivery.draft.DRAFT_LASTS", 0.05)
     script.delays["supervisor"] = 60
     script.add(supervisor=["never finished", "Here I am."])
     async with door() as one:

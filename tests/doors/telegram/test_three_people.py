@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from agents.models import Model, Models
-from agents.models.rules import RulesModel
 from agents.models.script import Call, Script
-from app.telegram.door import TelegramDoor
+from agents.models.standin import RulesModel
+from app.doors.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import ROLES, todos
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open

@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from agents.language.schedule import Moment
 from agents.memory import Memory
 from agents.models.script import Call, Script
-from agents.schedule import Moment
 from app.assistant.reminder_clock import Ring
-from app.telegram.delivery import requests
+from app.doors.telegram.delivery import requests
 from tests.support.scripted_assistant import ROLES, script_lines, stage
 from tests.support.telegram_people import ANN, BOB, PLAN, Echo, Open
 from tests.support.telegram_server import BotApi, refusal

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from agents.models.script import Call
 from agents.tools import todos
+from app.doors.terminal.screens import JsonLines, LiveMarkdown, PlainText
 from app.short_term_memory import contents
-from app.terminal.screens import JsonLines, LiveMarkdown, PlainText
 from tests.conftest import Chat
 from tests.support.ringing import until
 from tests.support.telegram_people import PLAN, Holding

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from agents.events import Interrupt
 from agents.events.views import CardList, Document, Entry, Link, Notice, Player, Table, View
-from app.telegram.delivery.pages import pages
-from app.terminal.views import asked, drawn, markdown
+from app.doors.telegram.delivery.pages import pages
+from app.doors.terminal.views import asked, drawn, markdown
 
 EVIL = "\x1b[2J\x9b31m\x07[red]x[/red]"
 

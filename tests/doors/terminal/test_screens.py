@@ -11,9 +11,9 @@ from rich.console import Console
 
 from agents.events import Error, Event, Message, Token, TurnStart
 from agents.events.models import ModelThinking
-from app.terminal import screens
-from app.terminal.screens import LiveMarkdown
-from app.terminal.tty import Canvas
+from app.doors.terminal import screens
+from app.doors.terminal.screens import LiveMarkdown
+from app.doors.terminal.tty import Canvas
 from tests.support.fake_assistant import says
 
 

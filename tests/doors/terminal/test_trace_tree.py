@@ -11,7 +11,7 @@ from agents.events import Error, Event, Message, Token, ToolEnd, ToolStart, Turn
 from agents.events.handover import Handover, Observed
 from agents.events.models import ModelEnd, ModelStart, ModelThinking
 from agents.events.search import SearchStep, Sources
-from app.terminal.trace_tree import TraceTree
+from app.doors.terminal.trace_tree import TraceTree
 
 
 def tree(events: Sequence[Event], *, closed: bool = False) -> str:

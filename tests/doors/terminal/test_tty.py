@@ -7,11 +7,11 @@ import os
 import pytest
 
 from agents.events import TurnStart
-from agents.text.clean import clean
+from agents.language.text.clean import clean
+from app.doors.slash_commands import COMMANDS
+from app.doors.terminal.tty import incoming_lines
 from app.logs import log_on_stderr
 from app.sentences import say
-from app.slash_commands import COMMANDS
-from app.terminal.tty import incoming_lines
 from prompts import PromptError, table
 
 

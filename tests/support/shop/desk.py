@@ -7,8 +7,8 @@ from typing import Any, cast, get_type_hints
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, ConfigDict, create_model
 
-from agents.identifiers import MARK
-from agents.speaker import Speakers
+from agents.language.identifiers import MARK
+from agents.state.speaker import Speakers
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of, with_traits
 from agents.tools.orders.access import SERVE

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.events import ToolEnd
-from agents.identifiers import Aliases
+from agents.language.identifiers import Aliases
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
 from benchmarks.aliases import identifiers

@@ -8,8 +8,8 @@ import pytest
 from agents.errors import ModelUnavailable, UsageError
 from agents.events import Error, Token
 from agents.models.script import Call
-from agents.retrievers import Image
-from agents.speaker import Speakers
+from agents.sources.retrievers import Image
+from agents.state.speaker import Speakers
 from app.assistant import Turn
 from app.cli.replay import rehearse
 from app.cli.trace_test import trace_test

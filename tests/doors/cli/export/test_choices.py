@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.models.script import Call
-from agents.questions import CHOICE
+from agents.toolkit.questions import CHOICE
 from app.assistant import Turn
 from app.composition import discover
 from tests.conftest import Chat

@@ -31,9 +31,9 @@ def copy(tmp_path: Path) -> Path:
     """Return a copy of the application with its tests' foundation, and nothing else."""
     for package in (*PACKAGES, "benchmarks"):
         shutil.copytree(ROOT / package, tmp_path / package)
-    (tmp_path / "tests/traces").mkdir(parents=True)
+    (tmp_path / "tests/engine/traces").mkdir(parents=True)
     shutil.copytree(ROOT / "tests/support", tmp_path / "tests/support")
-    for name in ("pyproject.toml", "tests/__init__.py", "tests/conftest.py", "tests/traces/__init__.py"):
+    for name in ("pyproject.toml", "tests/__init__.py", "tests/conftest.py", "tests/engine/traces/__init__.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -85,7 +85,7 @@ def test_a_conversation_with_reminders_becomes_a_test(
 ) -> None:
     """It passes on any day and in any place, though each reminder had a date, and the dialogs changed hands."""
     source = talk(tmp_path_factory.mktemp("held") / "held.db", *REMINDED[lang], lang=lang)
-    (copy / "tests/traces/test_exported.py").write_text(source, "utf-8")
+    (copy / "tests/engine/traces/test_exported.py").write_text(source, "utf-8")
     assert source.count("planner.add_reminder(") == 3
     assert "planner.change_reminder(" in source
     assert "supervisor -> profile\n" in source
@@ -100,14 +100,14 @@ def test_a_conversation_with_reminders_becomes_a_test(
 def test_a_real_conversation_becomes_a_test(copy: Path, tmp_path_factory: pytest.TempPathFactory, lang: str) -> None:
     """Exported as it was held without a key, it passes in a clean copy; it fails once the graph behaves otherwise."""
     source = talk(tmp_path_factory.mktemp("held") / "held.db", *TALK[lang], lang=lang)
-    (copy / "tests/traces/test_exported.py").write_text(source, "utf-8")
+    (copy / "tests/engine/traces/test_exported.py").write_text(source, "utf-8")
 
     for said in TALK[lang]:
         assert said in source.replace("\\", "")
     assert "supervisor -> profile\n" in source
     assert "planner.add_todos(" in source
     for command in (["check"], ["format", "--check"]):
-        subprocess.run([sys.executable, "-m", "ruff", *command, "-q", "tests/traces"], cwd=copy, check=True)
+        subprocess.run([sys.executable, "-m", "ruff", *command, "-q", "tests/engine/traces"], cwd=copy, check=True)
     assert passes(copy)
 
     dialog = copy / "dialogs/profile.py"

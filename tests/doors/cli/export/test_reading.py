@@ -7,7 +7,7 @@ import pytest
 
 from agents.errors import UsageError
 from agents.models.script import Call
-from agents.replay.record import LARGEST
+from app.recording.record import LARGEST
 from tests.conftest import Chat
 from tests.support.exports import MEET, Captured, exported, turns
 

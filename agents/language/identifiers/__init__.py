@@ -1,0 +1,164 @@
+"""Small numbers for opaque identifiers: the model reads and writes `2` where a tool means `7f9c…`.
+
+A field or parameter that holds such an identifier says so in its type, `Annotated[str, Opaque("order")]`, or in its
+JSON schema, `"x-opaque": "order"`. Numbers count up within a thread, whatever the kind, and are never given twice.
+In arguments an identifier that the user spelled out is itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, cast
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from agents.language.identifiers.json_schema import Schema, Swap, name_rule
+from agents.language.identifiers.spelled_out import spelled
+
+MARK = "x-opaque"
+MOST = 500
+"""Identifiers of a kind that a thread remembers; the oldest become stale."""
+NAMING = ("label", "name", "title", "text", "subject")
+"""The fields by which an object is called, the first one that it has."""
+LONGEST_LABEL = 100
+"""Characters of such a name that are kept."""
+NUMBER = {"type": "integer"}
+ARGUMENT = {"anyOf": [NUMBER, {"type": "string"}]}
+"""What the model may give for an identifier: its number, or itself as the user spelled it out."""
+KEPT = ("description", "title", "default")
+NumberedIds = dict[str, dict[str, str]]
+"""By kind, the identifiers by their number."""
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Marks a string as an identifier of a kind, which the model only sees as a number."""
+
+    kind: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler(source)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(schema), MARK: self.kind}
+
+
+class AliasError(LookupError):
+    """An argument names no identifier of the thread; `numbers` are those of its kind that the model may use."""
+
+    def __init__(self, kind: str, argument: object, numbers: list[str]) -> None:
+        super().__init__(f"{kind} {argument!r}")
+        self.kind, self.argument, self.numbers = kind, argument, numbers
+
+
+class Aliases:
+    """The numbers of one thread. `by_kind` also holds the numbers that were added in this turn."""
+
+    def __init__(
+        self, by_kind: Mapping[str, Mapping[str, str]] | None = None, labels: Mapping[str, str] | None = None
+    ) -> None:
+        self.by_kind: NumberedIds = {kind: dict(numbers) for kind, numbers in (by_kind or {}).items()}
+        self.labels: dict[str, str] = dict(labels or {})
+        """What the identifiers are called; the first name that was heard stays."""
+
+    def hide(self, data: object, schema: Schema) -> object:
+        """Return data with a number in place of every identifier that the schema marks."""
+        hidden: object = Swap(schema, MARK, self._number)(data)
+        self._read_labels(data, {identifier for numbers in self.by_kind.values() for identifier in numbers.values()})
+        return hidden
+
+    def restore(self, data: object, schema: Schema, user_texts: Sequence[str] = ()) -> Any:
+        """Return data with the identifier in place of every number where the schema marks one.
+
+        An identifier itself is accepted only if it stands in one of the `user_texts`.
+
+        Raises:
+            AliasError: it does not; or a number was never given in this thread, is too old, or names two members of
+                an object.
+        """
+        spoken = cache(partial(spelled, user_texts))
+        try:
+            return Swap(schema, MARK, lambda kind, argument: self._identifier(kind, argument, spoken))(data)
+        except KeyError as twice:
+            kind, name = twice.args
+            raise AliasError(kind, name, list(self.by_kind.get(kind, {}))) from None
+
+    def _read_labels(self, data: object, identifiers: set[str]) -> None:
+        """Note what the objects that hold an identifier call it; drop the labels of those that are too old."""
+        if not identifiers:
+            return
+        if isinstance(data, Mapping):
+            label = next((data[name] for name in NAMING if isinstance(data.get(name), str)), None)
+            for value in data.values():
+                if label and isinstance(value, str) and value in identifiers and value != label:
+                    self.labels.setdefault(value, label[:LONGEST_LABEL])
+                self._read_labels(value, identifiers)
+        for entry in data if isinstance(data, list) else ():
+            self._read_labels(entry, identifiers)
+        self.labels = {identifier: label for identifier, label in self.labels.items() if identifier in identifiers}
+
+    def _number(self, kind: str, identifier: object) -> object:
+        if not isinstance(identifier, str):
+            return identifier
+        numbers = self.by_kind.setdefault(kind, {})
+        number = next((number for number, known_id in numbers.items() if known_id == identifier), None)
+        if number is None:
+            # One row of numbers for all kinds, so that one of the wrong kind is noticed.
+            number = str(1 + self._highest())
+            numbers[number] = identifier
+            while len(numbers) > MOST:
+                del numbers[next(iter(numbers))]
+        return int(number)
+
+    def _identifier(self, kind: str, argument: object, spoken: Callable[[], frozenset[str]]) -> str:
+        numbers = self.by_kind.get(kind, {})
+        text = str(int(argument) if isinstance(argument, float) and argument.is_integer() else argument).strip()
+        if (identifier := numbers.get(text.lstrip("#№"))) is not None:
+            return identifier
+        if isinstance(argument, str | int | float) and not self._was_given(text) and text in spoken():
+            return text
+        raise AliasError(kind, argument, list(numbers))
+
+    def _was_given(self, text: str) -> bool:
+        """Tell whether a text is a number that stood for something once."""
+        number, highest = text.lstrip("#№"), self._highest()
+        return number.isdecimal() and len(number) <= len(str(highest)) and int(number) <= highest
+
+    def _highest(self) -> int:
+        return max((int(next(reversed(numbers))) for numbers in self.by_kind.values() if numbers), default=0)
+
+
+def shown(schema: Schema, *, is_argument: bool = False) -> dict[str, Any]:
+    """Return a schema as the model shall see it: a number where an identifier is meant.
+
+    `is_argument`: the schema is of arguments, where the model may also repeat an identifier that the user wrote.
+    """
+    return cast(dict[str, Any], _Masked(schema, ARGUMENT if is_argument else NUMBER)(schema))
+
+
+@dataclass(frozen=True)
+class _Masked:
+    """Puts a type in place of every mark."""
+
+    root: Schema
+    put: Schema
+
+    def __call__(self, node: object) -> Any:
+        if not isinstance(node, Mapping):
+            return [self(value) for value in node] if isinstance(node, list) else node
+        if MARK in node:
+            return {**{name: value for name, value in node.items() if name in KEPT}, **self.put}
+        masked = {name: self(value) for name, value in node.items()}
+        if isinstance(branches := masked.get("anyOf"), list):
+            # A choice within a choice says no more than one of all, in more characters.
+            masked["anyOf"] = [
+                inner for branch in branches for inner in (branch["anyOf"] if branch == ARGUMENT else [branch])
+            ]
+        if MARK in name_rule(node, self.root):
+            # As a name a number is a text, and fits no pattern of identifiers.
+            masked["propertyNames"] = self.put if self.put == ARGUMENT else {"pattern": r"^\d+$"}
+            if patterns := masked.pop("patternProperties", None):
+                masked["additionalProperties"] = {"anyOf": [*patterns.values()]}
+        return masked

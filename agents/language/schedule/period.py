@@ -1,0 +1,79 @@
+"""What a person asks to see of their plans: a day, a week, what is next, what is overdue, how long is left."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from agents.language.schedule import STEPS, Moment, on_the_clock
+from agents.language.schedule.days import KINDS as DAYS
+from agents.language.schedule.days import days_of
+from agents.language.schedule.grammar import read
+from prompts import table
+
+Sort = Literal["days", "next", "overdue", "left", "count"]
+MOST_TIMES = 50
+"""Occurrences of one repetition that are looked for in a period."""
+
+
+@dataclass(frozen=True)
+class Period:
+    """What is asked for; `start` and `end` bound days, the end excluded."""
+
+    sort: Sort
+    start: datetime
+    end: datetime
+
+    @property
+    def is_day(self) -> bool:
+        """Whether it is a single day."""
+        return self.end - self.start < timedelta(hours=36)
+
+    def times(self, moment: Moment) -> Iterator[datetime]:
+        """Yield the instants of a moment in the period; of what repeats within the day only the first of each day."""
+        at: datetime | None = moment.at
+        is_quick = moment.repeat is not None and moment.repeat.parts["FREQ"] in STEPS
+        for _ in range(MOST_TIMES):
+            if at is None or at >= self.end:
+                return
+            if at >= self.start:
+                yield at
+            after = max(at, self.start - timedelta(seconds=1))
+            if is_quick and at >= self.start:
+                after = _midnight(at, 1) - timedelta(seconds=1)
+            at = moment.following(after) if moment.repeat else None
+
+
+def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None:
+    """Return what a text asks to see ("Friday", "this week", "next", "how long is left"); None if it names nothing."""
+    now = now.astimezone(zone)
+    plain = " ".join(text.lower().replace("ё", "е").split()).strip(" ,.;:!?")
+    for sort, phrases in table("schedule", lang)["views"].items():
+        if plain in phrases:
+            return Period(sort, _midnight(now, 0), _midnight(now, 1))
+    reading = read(plain, lang)
+    if reading is None or reading.rest or len(reading.pieces) != 1:
+        return None
+    [(kind, values)] = reading.pieces.items()
+    if kind in ("this", "next") and values.get("unit") == "week":
+        sunday = 7 - now.weekday()
+        first, last = (0, sunday) if kind == "this" else (sunday, sunday + 7)
+        return Period("days", _midnight(now, first), _midnight(now, last))
+    if kind not in DAYS or kind == "next":
+        return None
+    try:
+        ahead = next(((day - now.date()).days for day in days_of(kind, values, now.date())), None)
+    except (ValueError, OverflowError):
+        return None
+    return None if ahead is None else Period("days", _midnight(now, ahead), _midnight(now, ahead + 1))
+
+
+def day_of(at: datetime) -> Period:
+    """Return the day in which an instant lies."""
+    return Period("days", _midnight(at, 0), _midnight(at, 1))
+
+
+def _midnight(now: datetime, days: int) -> datetime:
+    assert isinstance(now.tzinfo, ZoneInfo)
+    return on_the_clock(datetime.combine(now.date() + timedelta(days=days), time()), now.tzinfo)

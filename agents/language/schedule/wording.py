@@ -1,0 +1,134 @@
+"""Moments in the words of a language, for people and models: "tomorrow at 6 pm", "in 12 minutes", "every Monday"."""
+
+from datetime import datetime, timedelta
+from math import ceil
+from string import Template
+from typing import Any
+
+from agents.language.schedule import Moment, Repeat
+from agents.language.schedule.recurrence import WEEKDAYS
+from prompts import table
+
+PERIODS = {
+    "SECONDLY": "seconds",
+    "MINUTELY": "minutes",
+    "HOURLY": "hours",
+    "DAILY": "days",
+    "WEEKLY": "weeks",
+    "MONTHLY": "months",
+    "YEARLY": "years",
+}
+ELAPSED = ("seconds", "minutes", "hours")
+HOUR = 3600
+SECONDS_COUNT = 120
+"""Seconds from which on a length of time, and the time at its end, are told without seconds."""
+NEAR = 6
+"""Days to come that are called by their weekday alone."""
+LENGTHS = (("days_of", 86_400), ("hours_of", HOUR), ("minutes_of", 60), ("seconds_of", 1))
+
+
+def worded(moment: Moment, lang: str, now: datetime | None = None) -> str:
+    """Return when a moment is, and how it repeats; without `now` with its date."""
+    if moment.repeat is None:
+        return worded_instant(moment.at, lang, now)
+    key, rule = _rule(moment.repeat, lang)
+    if key in ("days", "weeks", "workdays"):
+        return _repeats("at", lang, rule=rule, time=clock(moment.at, lang))
+    return _repeats("next", lang, rule=rule, when=worded_instant(moment.at, lang, now))
+
+
+def worded_instant(at: datetime, lang: str, now: datetime | None = None) -> str:
+    """Return an instant as people say it `now`: within the hour, by its day, or with its date."""
+    if now is not None and 0 < (left := ceil((at - now).total_seconds())) < HOUR:
+        return _say("soon", lang, span=length(left, lang), time=clock(at, lang, seconds=left < SECONDS_COUNT))
+    return _say("day_clock", lang, day=_day(at, lang, now), time=clock(at, lang))
+
+
+def length(seconds: int, lang: str) -> str:
+    """Return a length of time in its two largest units: "1 hour 20 minutes"; from two minutes on without seconds."""
+    if SECONDS_COUNT <= seconds < HOUR:
+        seconds = -(-seconds // 60) * 60
+    parts: list[str] = []
+    for key, unit in LENGTHS:
+        count, rest = divmod(seconds, unit)
+        if count and len(parts) < 2:
+            parts.append(f"{count} {counted(table('schedule', lang)['wording'][key], count)}")
+            seconds = rest
+    return " ".join(parts) or f"0 {counted(table('schedule', lang)['wording']['seconds_of'], 0)}"
+
+
+def counted(forms: list[str], count: int) -> str:
+    """Return the form of a noun beside a number: of two forms as in English, of three as in Slavic languages."""
+    if len(forms) < 3:
+        return forms[0] if count == 1 else forms[-1]
+    if count % 100 in range(11, 15) or count % 10 in (0, *range(5, 10)):
+        return forms[2]
+    return forms[0] if count % 10 == 1 else forms[1]
+
+
+def heading(at: datetime, lang: str, now: datetime) -> str:
+    """Return the name of a day: "Today, Friday, 20 November"."""
+    words = table("schedule", lang)["wording"]
+    named = _say("heading", lang, weekday=words["headings"][at.weekday()], **_date(at, lang))
+    near = (at.date() - now.astimezone(at.tzinfo).date()).days
+    return f"{words['days'][near + 1].capitalize()}, {named}" if -1 <= near <= 1 else named.capitalize()
+
+
+def clock(at: datetime, lang: str, *, seconds: bool = False) -> str:
+    """Return the time of day as a language tells it: "6 pm", "6:30 pm", "noon", "18:00"; seconds only on wish."""
+    words = table("schedule", lang)["wording"]
+    second = f":{at:%S}" if seconds and at.second else ""
+    if not second and at.minute == 0 and at.hour in (0, 12):
+        return str(words["midnight" if at.hour == 0 else "noon"])
+    if not words["am"]:
+        return f"{at.hour}:{at:%M}{second}"
+    minute = f":{at:%M}" if at.minute or second else ""
+    return f"{at.hour % 12 or 12}{minute}{second} {words['am' if at.hour < 12 else 'pm']}"
+
+
+def _day(at: datetime, lang: str, now: datetime | None) -> str:
+    words = table("schedule", lang)["wording"]
+    if now is not None:
+        ahead = (at.date() - now.astimezone(at.tzinfo).date()) // timedelta(days=1)
+        if -1 <= ahead <= 1:
+            return str(words["days"][ahead + 1])
+        if 1 < ahead <= NEAR:
+            return str(words["weekdays"][at.weekday()])
+    is_far = now is not None and at.year != now.astimezone(at.tzinfo).year
+    weekday = words["weekdays"][at.weekday()]
+    return _say("date_year" if is_far else "date", lang, weekday=weekday, **_date(at, lang))
+
+
+def _date(at: datetime, lang: str) -> dict[str, Any]:
+    return {"day": at.day, "month": table("schedule", lang)["wording"]["months"][at.month - 1], "year": at.year}
+
+
+def _rule(repeat: Repeat, lang: str) -> tuple[str, str]:
+    """Return what kind of rule it is, and its words."""
+    parts, words = repeat.parts, table("schedule", lang)
+    key, count = PERIODS[parts["FREQ"]], parts.get("INTERVAL", "1")
+    days = parts.get("BYDAY", "")
+    place = days[: -len("MO")] if key == "months" else ""
+    if place:
+        days, key = days.removeprefix(place), "months_weekday"
+    elif parts.get("BYMONTHDAY") == "-1":
+        key = "months_last"
+    elif key in ELAPSED:
+        key = key.removesuffix("s") if count == "1" and key != "seconds" else key
+    elif count != "1":
+        key = f"some_{key}"
+    elif days == ",".join(WEEKDAYS[:5]):
+        key = "workdays"
+    names = [words["repeats"]["weekdays"][WEEKDAYS.index(day)] for day in days.split(",") if day]
+    listed = words["repeats"]["joined"].join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    day = parts.get("BYMONTHDAY", "").rpartition(",")[2]
+    month = words["wording"]["months"][int(parts.get("BYMONTH") or 1) - 1]
+    return key, _repeats(key, lang, count=count, days=listed, place=place, day=day, month=month)
+
+
+def _say(key: str, lang: str, **variables: object) -> str:
+    return Template(table("schedule", lang)["wording"][key]).substitute(variables)
+
+
+def _repeats(key: str, lang: str, **variables: object) -> str:
+    return Template(table("schedule", lang)["repeats"][key]).substitute(variables)

@@ -1,0 +1,137 @@
+"""The words of a language: cues, fillers and numbers, and the language of a text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from agents.language.text.stems import alphabets, letters_of, stem, tokens, words
+from prompts import FALLBACK, has_table, language, table
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A stem and where its word stands in the plain text."""
+
+    stem: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The word lists of one language."""
+
+    lang: str
+
+    @cached_property
+    def table(self) -> Mapping[str, Any]:
+        """Return the word lists as they are written."""
+        return table("words", self.lang)
+
+    @cached_property
+    def fillers(self) -> frozenset[str]:
+        """Return the stems that say nothing."""
+        return frozenset(stem for entry in self.table["fillers"] for stem in self.stems(entry))
+
+    @cached_property
+    def stop(self) -> frozenset[str]:
+        """Return the stems that are too common to tell one wish from another."""
+        listed = frozenset(stem for entry in self.table["stop"] for stem in self.stems(entry))
+        return listed | self.fillers
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """Return numbers by the stem of their word; -1 is the last."""
+        return {self.stems(word)[0]: number for word, number in self.table["numbers"].items()}
+
+    @cached_property
+    def openings(self) -> tuple[tuple[str, ...], ...]:
+        """Return the polite beginnings of a wish, the longest first."""
+        beginnings = {tuple(self.stems(entry)) for entry in self.table["openings"]}
+        return tuple(sorted(beginnings, key=len, reverse=True))
+
+    def units(self, text: str) -> list[Unit]:
+        """Return the stems of a plain text with their places; contracted words are written out."""
+        units = []
+        for token in tokens(text):
+            spelled = self.table["contractions"].get(token.word, token.word)
+            units += [Unit(stem(word, self.lang), token.start, token.end) for word in spelled.split()]
+        return units
+
+    def stems(self, text: str) -> list[str]:
+        """Return the stems of a text, contracted words written out."""
+        return [stem(word, self.lang) for word in self.spelled(text)]
+
+    def spelled(self, text: str) -> list[str]:
+        """Return the words of a text, contracted words written out."""
+        contractions = self.table["contractions"]
+        return [part for word in words(text) for part in contractions.get(word, word).split()]
+
+    def key(self, text: str) -> tuple[str, ...]:
+        """Return what is compared of a phrase: its stems without fillers, unless it has nothing else."""
+        stems = self.stems(text)
+        return tuple(stem for stem in stems if stem not in self.fillers) or tuple(stems)
+
+    def phrases(self, name: str) -> list[str]:
+        """Return a list of phrases by its name, "yes" or "switch.phrases"; empty where there is none."""
+        entry: Any = self.table
+        for part in name.split("."):
+            entry = entry.get(part, {})
+        return list(entry)
+
+    def listed(self, *names: str) -> frozenset[str]:
+        """Return the stems of all phrases of these lists."""
+        return frozenset().union(*(_listed(self, name) for name in names))
+
+    def means(self, text: str, *names: str) -> bool:
+        """Whether the whole text is one of the phrases of these lists."""
+        exact = tuple(self.stems(text))
+        short = self.key(text)
+        return any(keys and (exact in keys or short in keys) for keys in (_phrase_keys(self, name) for name in names))
+
+    def asks(self, text: str) -> bool:
+        """Whether the text is put as a question."""
+        stems = tuple(self.stems(text))
+        starts = (tuple(self.stems(entry)) for entry in self.table["question"])
+        return text.rstrip().endswith("?") or any(stems[: len(start)] == start for start in starts)
+
+
+@cache
+def vocabulary(lang: str) -> Vocabulary:
+    """Return the word lists of a language, those of the fallback language where it has none."""
+    return Vocabulary(lang)
+
+
+@cache
+def _phrase_keys(words: Vocabulary, name: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(key for phrase in words.phrases(name) for key in (tuple(words.stems(phrase)), words.key(phrase)))
+
+
+@cache
+def _listed(words: Vocabulary, name: str) -> frozenset[str]:
+    return frozenset(stem for phrase in words.phrases(name) for stem in words.stems(phrase))
+
+
+def listening(text: str, lang: str) -> str:
+    """Return the language to read a text in: the conversation's, unless the letters are plainly of another one.
+
+    Names in the letters of the fallback stand in texts of every language; they decide only where they stand alone.
+    A language without words of its own is read as the fallback.
+    """
+    heard = _by_letters(text, lang) if lang in alphabets() else lang
+    return heard if has_table("words", heard) else FALLBACK
+
+
+def _by_letters(text: str, lang: str) -> str:
+    counts = {other: letters_of(text, other) for other in alphabets() if not _share_script(other, lang)}
+    rival = max(counts, key=counts.__getitem__, default=lang)
+    own = letters_of(text, lang)
+    if own and not _share_script(lang, FALLBACK):
+        return lang
+    return rival if counts.get(rival, 0) > own else lang
+
+
+@cache
+def _share_script(lang: str, other: str) -> bool:
+    return lang == other or letters_of(language(lang).letters[:1], other) > 0

@@ -1,0 +1,117 @@
+"""A softmax regression over sparse vectors: the mean of each class and a constant, corrected by gradient steps."""
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import repeat
+from operator import add, mul
+
+from agents.language.tool_ranker.features import Vector
+
+CONSTANT = 0.3
+"""A feature that every vector has: by it a class of very different examples can win what fits nowhere else."""
+SHARPNESS = 5.0
+"""The factor of the means before the first step."""
+STEP = 2.0
+NEAR, FAR = 10, 10
+"""Numbers of classes to compare with the right one: those with the most similar means, and random others."""
+TELLING = 15
+"""A feature that more classes have is not used to find the near ones."""
+EPOCHS = 2
+VISITS = 4_000
+"""Examples looked at while training, in all epochs; of more examples, a part corrects the means of all."""
+NEGLIGIBLE = 0.01
+"""A class that an example moves by less is left as it is."""
+
+_NOUGHT = repeat(0.0)
+Row = dict[str, float]
+"""The weights of one class by feature."""
+
+
+class Linear:
+    """Scores classes, numbered from zero, in log-odds; the same examples always make the same model.
+
+    A step over all classes would be the exact gradient, and slow. The near ones and a few of the far ones, each of
+    which stands for many, estimate it (sampled softmax: Bengio and Senécal, "Adaptive importance sampling", 2008).
+    """
+
+    def __init__(self, classes: int, examples: Sequence[tuple[Vector, int]]) -> None:
+        rows = _means(classes, examples)
+        telling = {name: weights for name, weights in _by_feature(rows).items() if len(weights) <= TELLING}
+        for row in rows:
+            row.update({name: weight * SHARPNESS for name, weight in row.items()})
+        chance = random.Random(len(examples))
+        order = list(range(len(examples)))
+        nearest: dict[int, list[int]] = {}
+        for _ in range(EPOCHS):
+            chance.shuffle(order)
+            for place in order[: VISITS // EPOCHS]:
+                vector, right = examples[place]
+                if place not in nearest:
+                    nearest[place] = _nearest(telling, vector, right)
+                near = [right, *nearest[place]]
+                others = [number for number in range(classes) if number not in near]
+                far = chance.sample(others, min(FAR, len(others)))
+                _learn(rows, vector, near, far, math.log(len(others) / len(far)) if far else 0.0)
+        self._classes = classes
+        # A request asks for few features of all classes, a step of the training for all features of few classes.
+        self._weights = _by_feature(rows)
+
+    def scores(self, vector: Vector) -> list[float]:
+        """Return the log-odds of each class, up to a constant: above zero for what is like an example of it."""
+        sums = [0.0] * self._classes
+        for name, value in (*vector.items(), ("", CONSTANT)):
+            for number, weight in self._weights.get(name, {}).items():
+                sums[number] += value * weight
+        return sums
+
+
+def _learn(rows: Sequence[Row], vector: Vector, near: Sequence[int], far: Sequence[int], many: float) -> None:
+    """Take a gradient step for the first of the near classes; each far one stands for exp(`many`) classes."""
+    # Training is nearly all spent here: chains of maps run without a step of the interpreter for each feature.
+    names, values = (*vector, ""), (*vector.values(), CONSTANT)
+    numbers = (*near, *far)
+    weights = [[*map(rows[number].get, names, _NOUGHT)] for number in numbers]
+    odds = [sum(map(mul, values, row)) for row in weights]
+    odds[len(near) :] = [value + many for value in odds[len(near) :]]
+    highest = max(odds)
+    shares = [math.exp(value - highest) for value in odds]
+    total = sum(shares)
+    for place, number in enumerate(numbers):
+        gap = (place == 0) - shares[place] / total
+        if abs(gap) >= NEGLIGIBLE:
+            moved = map(add, weights[place], map(mul, values, repeat(STEP * gap)))
+            rows[number].update(zip(names, moved, strict=False))
+
+
+def _means(classes: int, examples: Sequence[tuple[Vector, int]]) -> list[Row]:
+    """Return for each class the mean of its examples, brought to length one."""
+    rows: list[Row] = [{} for _ in range(classes)]
+    for vector, number in examples:
+        row = rows[number]
+        for name, value in vector.items():
+            row[name] = row.get(name, 0.0) + value
+    for row in rows:
+        length = math.sqrt(sum(value * value for value in row.values()))
+        row.update({name: value / length for name, value in row.items()})
+    return rows
+
+
+def _by_feature(rows: Sequence[Row]) -> dict[str, dict[int, float]]:
+    """Return for each feature the classes that have it, and its weight in them."""
+    weights: defaultdict[str, dict[int, float]] = defaultdict(dict)
+    for number, row in enumerate(rows):
+        for name, weight in row.items():
+            weights[name][number] = weight
+    return dict(weights)
+
+
+def _nearest(telling: Mapping[str, Mapping[int, float]], vector: Vector, right: int) -> list[int]:
+    """Return the classes other than the right one that have most in common with an example."""
+    sums: defaultdict[int, float] = defaultdict(float)
+    for name, value in vector.items():
+        for number, weight in telling.get(name, {}).items():
+            sums[number] += value * weight
+    sums.pop(right, None)
+    return sorted(sums, key=lambda number: -sums[number])[:NEAR]

@@ -1,0 +1,169 @@
+"""What the rules read of a prompt: the scene it names, the tools, and where the conversation stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from agents.language.text.vocabulary import listening
+from agents.models.standin.pattern import Match
+from agents.models.standin.phrasebook import Phrasebook, Source, phrasebook
+from agents.models.standin.sentences import RulesVocabulary, sentence, vocabulary
+from agents.models.standin.types import HAND_BACK, SUPERVISOR, Helper, Result, results, text_of
+from agents.models.standin.values import Parameter, parameters
+from agents.models.standin.wishes import wishes
+
+SERVED = "served"
+"""The note of an answer that a tool gave without its speaker: the tool's name."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """One prompt, read."""
+
+    scene: Mapping[str, Any]
+    messages: Sequence[BaseMessage]
+    """The conversation; of system messages only the notes of a change of hands."""
+    tools: Mapping[str, Mapping[str, Parameter]]
+    """The bound tools and their parameters."""
+
+    @property
+    def role(self) -> str:
+        """Return whose part is played: the supervisor's, a dialog's or an observer's."""
+        return str(self.scene.get("role") or SUPERVISOR)
+
+    @property
+    def lang(self) -> str:
+        """Return the language to answer in."""
+        return str(self.scene.get("lang") or "en")
+
+    @property
+    def greeting(self) -> str:
+        """Return a greeting, by name if that is known."""
+        name = str(self.scene.get("name") or "")
+        return sentence("greeting_by_name", self.lang, name=name) if name else sentence("greeting", self.lang)
+
+    @property
+    def helpers(self) -> list[Helper]:
+        """Return the dialogs, by their entry tools."""
+        return [Helper(tool, **entry) for tool, entry in (self.scene.get("helpers") or {}).items()]
+
+    @property
+    def own(self) -> Helper | None:
+        """Return the dialog whose part is played."""
+        role = self.scene.get("dialog") if self.role == "observer" else self.role
+        return next((helper for helper in self.helpers if helper.dialog == role), None)
+
+    @cached_property
+    def heard(self) -> str:
+        """Return what to act on: what a change of hands was for, else the user's last words."""
+        # Words that were heard before the note belong to what the speaker did before it.
+        last_words = "" if self._noted > self._spoken else self.said
+        return str(self.brief or self.scene.get("text") or last_words)
+
+    @cached_property
+    def said(self) -> str:
+        """Return the user's last words; empty if there are none."""
+        return text_of(self.messages[self._spoken - 1]) if self._spoken else ""
+
+    @cached_property
+    def brief(self) -> str:
+        """Return what the conversation changed hands for, if it just did."""
+        note = self.messages[self._noted - 1].additional_kwargs if self._noted else {}
+        return str(self.scene.get("brief") or note.get("brief") or "")
+
+    @property
+    def begun(self) -> bool:
+        """Whether a dialog has just taken over."""
+        return bool(self.brief or self._noted or self.scene.get("opening")) and self.role != SUPERVISOR
+
+    @property
+    def undone(self) -> bool:
+        """Whether the user took a switch back, so that the message is meant for this dialog after all."""
+        return bool(self.scene.get("undone"))
+
+    @cached_property
+    def words(self) -> RulesVocabulary:
+        """Return the word lists for what was heard."""
+        return vocabulary(listening(self.heard, self.lang))
+
+    @property
+    def before(self) -> Sequence[BaseMessage]:
+        """Return the conversation up to the user's last words."""
+        return self.messages[: max(self._spoken - 1, 0)]
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """Return what was done since the user spoke or the speaker got the word back."""
+        made = results(self.messages[max(self._spoken, self._noted) :])
+        ends = [place for place, result in enumerate(made, 1) if result.call.name == HAND_BACK]
+        return made[max(ends, default=0) :]
+
+    @property
+    def last_reply(self) -> AIMessage | None:
+        """Return the assistant's last words before the user's; a shortcut in between leaves what was asked open."""
+        served = False
+        for message in reversed(self.before):
+            if isinstance(message, HumanMessage):
+                served = False
+            elif isinstance(message, AIMessage):
+                served = served or SERVED in message.additional_kwargs
+                if not served:
+                    return message
+        return None
+
+    def note(self, name: str) -> Any:
+        """Return a note left with the last reply ("asks", "offer")."""
+        return self.last_reply.additional_kwargs.get(name) if self.last_reply else None
+
+    def wishes(self, fields: frozenset[str] = frozenset()) -> tuple[Match, ...]:
+        """Return what was wished for; `fields` are those of a form that a short sentence may be about."""
+        book = self._book()
+        return wishes(self.heard, self.words, lambda text: book.find(text, fields))
+
+    def find(self, text: str) -> Match | None:
+        """Return the wish that a whole text is."""
+        return self._book().find(text)
+
+    def _book(self) -> Phrasebook:
+        """Return the phrases of everything in reach; the speaker's own ones have no owner."""
+        own = self.own
+        sources = tuple(Source(name) for name in self.tools if name not in self.scene.get("helpers", {}))
+        if own:
+            # The own entry phrases too ("help me plan my day"): said inside, they ask for nothing more.
+            sources += own.sources("")
+        if not self.undone:
+            sources += tuple(
+                source for helper in self.helpers if helper != own for source in helper.sources(helper.tool)
+            )
+            names = {source.tool for source in sources}
+            sources += tuple(Source(name, name) for name in self.scene.get("tools", ()) if name not in names)
+        examples = self.scene.get("examples") or {}
+        with_examples = (replace(source, examples=tuple(examples.get(source.tool, ()))) for source in sources)
+        return phrasebook(tuple(dict.fromkeys(with_examples)), self.words.lang)
+
+    @cached_property
+    def _spoken(self) -> int:
+        """Return the place behind the user's last words; 0 if the user has said nothing."""
+        return self._last(HumanMessage)
+
+    @cached_property
+    def _noted(self) -> int:
+        """Return the place behind the note of a change of hands in this turn; 0 if there was none."""
+        place = self._last(SystemMessage)
+        return place if place >= self._spoken - 1 else 0
+
+    def _last(self, kind: type[BaseMessage]) -> int:
+        return max((place for place, message in enumerate(self.messages, 1) if isinstance(message, kind)), default=0)
+
+
+def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]) -> Situation:
+    """Read a prompt; without a scene it is a plain conversation with a supervisor that has these tools."""
+    scenes = [m.additional_kwargs["scene"] for m in messages if "scene" in m.additional_kwargs]
+    inner = messages[1:] if messages and isinstance(messages[0], SystemMessage) else messages
+    spoken = [message for message in inner if not {"scene", "cards", "told"} & message.additional_kwargs.keys()]
+    scene = scenes[-1] if scenes else {}
+    offered = [*tools, *scene.get("shelf", ())]
+    return Situation(scene, spoken, {tool["function"]["name"]: parameters(tool["function"]) for tool in offered})

@@ -1,0 +1,51 @@
+"""Files and places beside a user's message: what is kept of them, and what a model is shown in their turn alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.messages.content import ImageContentBlock
+
+from agents.state.person import Heard, Quoted
+from prompts import phrase
+
+SHOWN = ("photo", "file")
+"""The kinds of files whose contents a model is shown."""
+MARKED = (*SHOWN, "location", "contact")
+"""The kinds that leave a mark in the history, such as "[photo]"."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the files of a message hold. It is read anew for its turn, and is no part of what is remembered."""
+
+    pictures: Sequence[ImageContentBlock] = field(default=(), repr=False)
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The texts of files, by `Quoted.file`."""
+
+
+def marks(quoted: Sequence[Quoted], lang: str) -> str:
+    """Return what a history keeps of the files and places beside a message: "[photo]"; empty without any."""
+    marked = [part for part in quoted if part["kind"] in MARKED]
+    return " ".join(phrase(f"mark_{part['kind']}", lang, by=part["by"]).replace(" ]", "]") for part in marked)
+
+
+def words_of(heard: Heard, lang: str) -> str:
+    """Return a message as a history keeps it: the user's words, below the marks of what was beside them."""
+    text, beside = heard["text"] or "", marks(heard.get("quoted", []), lang)
+    return "\n".join(dict.fromkeys(filter(None, (beside, text))))
+
+
+def has_words(heard: Heard, lang: str) -> bool:
+    """Tell whether the user said something, and did not only send files."""
+    return (heard["text"] or "") != marks(heard.get("quoted", []), lang)
+
+
+def told(quoted: Sequence[Quoted], contents: Contents, lang: str) -> list[str]:
+    """Return what a model is told of the files beside a message: their texts, and what it cannot see."""
+    parts = []
+    for part in quoted:
+        if part["kind"] == "file" and (text := contents.texts.get(part.get("file", ""))):
+            parts.append(phrase("attached_file", lang, by=part["by"], text=text))
+        elif part["kind"] == "file" or (part["kind"] == "photo" and not contents.pictures):
+            parts.append(phrase("attached_unseen", lang, by=part["by"] or part["kind"]))
+    return parts

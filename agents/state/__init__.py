@@ -1,0 +1,117 @@
+"""What is remembered of a conversation: plain data and LangChain messages only, so that it can be read strictly."""
+
+from collections.abc import Sequence
+from typing import Annotated, NotRequired, TypeVar
+
+from langchain_core.messages import AnyMessage
+from langgraph.managed import RemainingSteps
+from typing_extensions import TypedDict
+
+from agents.state.citations import Citation, Source
+from agents.state.person import Heard, Own, Person
+from agents.state.talk import Json, Pending, Talk, merge_talks
+from agents.state.verdict import StoredVerdict, Vote
+
+Item = TypeVar("Item")
+SUPERVISOR = "supervisor"
+
+
+class Said(TypedDict):
+    """One message to the user in the current turn."""
+
+    speaker: str
+    """The supervisor or a dialog, by name."""
+    text: str
+    citations: NotRequired[list[Citation]]
+    """The numbers of sources in the text, if there are any."""
+
+
+def append(items: list[Item], added: list[Item] | None) -> list[Item]:
+    """Append within a turn; a node that begins the list anew writes LangGraph's `Overwrite`.
+
+    Writes of older versions, which a crash may have left unapplied, say it with a None in front of the items.
+    """
+    if added is None or added[:1] == [None]:
+        return (added or [])[1:]
+    return [*items, *added]
+
+
+class Plain(Own, total=False):
+    """The keys of the state that an update simply replaces."""
+
+    heard: Heard
+    """The user message of the current turn."""
+    lang: str
+    """The language of the turn, such as "en"."""
+    turn: int
+    """The number of the turn in the thread, from 1."""
+    writer: str
+    """The user whose own keys and `talks` stand in the state; everybody else's are in `persons`."""
+    persons: dict[str, Person]
+    """The people of a thread that several write in, by user id; a thread of one person has none."""
+    beside: list[str]
+    """What others said here last, as the speakers are told; only where several write."""
+    listener: str | None
+    """The speaker that hears the message next; None when the turn is over."""
+    asked: list[str]
+    """Observers whose vote the current message waits for."""
+    undone: bool
+    """Whether the user has just taken a switch back: the message is for the dialog, whatever it says."""
+    drafting: bool
+    """Whether the dialog drafts its answer while the observers vote."""
+    verdict: StoredVerdict | None
+    """What the votes came to, or what a dialog decided when it gave the conversation back."""
+    hops: int
+    """Hand-overs to dialogs in this turn; their number is limited."""
+    undoing: str | None
+    """The message whose writes the user takes back; empty: the last one that wrote."""
+    agreed: Pending | None
+    """The call that the user has just said yes to; it runs next."""
+    view: Json | None
+    """The view of the last tool of this turn, as `View.body` writes it; it is shown in place of the reply."""
+    shortcut: str | None
+    """The tool that serves this message without a model."""
+
+
+class State(Plain, total=False):
+    """A conversation, as the checkpointer keeps it."""
+
+    talks: Annotated[dict[str, Talk], merge_talks]
+    """What each speaker remembers, by name."""
+    votes: Annotated[list[Vote], append]
+    """The observers' votes on the current message or answer."""
+    said: Annotated[list[Said], append]
+    """What was said to the user in this turn."""
+    remaining_steps: RemainingSteps
+    """Supersteps that the turn may still take; known while it runs, kept nowhere."""
+
+
+def holder_of(state: State) -> str:
+    """Return the speaker that holds the conversation: the dialog, or the supervisor."""
+    return state.get("dialog") or SUPERVISOR
+
+
+def talk_of(state: State, name: str) -> Talk:
+    """Return what a speaker remembers; an empty talk if it has not spoken yet."""
+    return state.get("talks", {}).get(name, {})
+
+
+def messages_of(state: State, name: str) -> list[AnyMessage]:
+    """Return a speaker's history."""
+    return talk_of(state, name).get("messages", [])
+
+
+def form_of(state: State, name: str) -> Json:
+    """Return the values of a dialog's form."""
+    return talk_of(state, name).get("form") or {}
+
+
+def sources_of(state: State) -> Sequence[Source]:
+    """Return the sources that an answer may cite; the place of each is its number."""
+    stored = state.get("sources")
+    return [Source(title=source["title"], url=source["url"]) for source in stored["sources"]] if stored else []
+
+
+def with_talk(state: State, name: str, talk: Talk) -> State:
+    """Return the state with another talk of a speaker."""
+    return {**state, "talks": {**state.get("talks", {}), name: talk}}

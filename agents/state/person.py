@@ -1,0 +1,154 @@
+"""What a thread remembers of one person: what they said last, where their dialogs stand, what they were asked."""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from agents.language.identifiers import NumberedIds
+from agents.state.citations import Source
+from agents.state.message_notes import Metadata
+from agents.state.talk import Pending, Talk
+
+Forgettable = Literal["profile", "me", "name", "home", "experience", "skills", "interests", "work", "zone", "language"]
+"""What a user can have forgotten in words: the profile, all that is known of them, or one thing."""
+ASR = "asr"
+"""The source of a message that the user spoke; its text is what a transcriber heard."""
+FORWARDED = "forwarded"
+"""The source of a message that the user passes on and somebody else wrote."""
+
+
+QuotedKind = Literal[
+    "answer",
+    "answer_to_own",
+    "answer_to_assistant",
+    "forward",
+    "forward_beside",
+    "caption",
+    "photo",
+    "file",
+    "voice",
+    "location",
+    "contact",
+]
+
+
+class Quoted(TypedDict):
+    """What a message refers to: another message, or a file or a place beside it."""
+
+    kind: QuotedKind
+    by: str
+    """Who wrote it, as the door says, or what a file or a place is called; empty if that is no question."""
+    text: str
+    """Its words, or what kind of media it is."""
+    foreign: bool
+    """Whether somebody else wrote the words."""
+    file: NotRequired[str]
+    """By what its door finds the file again."""
+
+
+class Heard(TypedDict):
+    """The user message of the current turn."""
+
+    id: str
+    """The message's id; a message that comes again has the same one."""
+    text: str | None
+    """What the user wrote; None when the assistant speaks first."""
+    source: str
+    """Where it comes from: "message", "asr" (spoken), "choice" (a button or a client's answer), "page", "command",
+    "forwarded"."""
+    user: NotRequired[str]
+    """The id of the user who wrote it; older threads do not have it."""
+    quoted: NotRequired[list[Quoted]]
+    """What the message refers to."""
+    metadata: NotRequired[Metadata]
+    """What a model is told of it in custom forwarding; only where some speaker's is."""
+
+
+class Wish(TypedDict):
+    """A hand-over that waits until the present dialog is done."""
+
+    dialog: str
+    """The dialog that takes over then."""
+    brief: str
+    """What the user wants of it."""
+    foreign: NotRequired[bool]
+    """Whether the model had read text from outside when it asked for this."""
+    left: NotRequired[bool]
+    """Whether the user changed the subject since: the wish is offered, and begins only if the user agrees."""
+
+
+class Switch(TypedDict):
+    """The last change of hands, so that the user can take it back in the next message."""
+
+    dialog: str
+    """The dialog that lost the conversation."""
+    heard: Heard
+    """The message that caused the switch."""
+
+
+class Shown(TypedDict):
+    """A view as the user saw it."""
+
+    title: str
+    lines: list[str]
+    """Its lines, each with the number by which the user can call it."""
+
+
+class NumberedSource(Source):
+    """A document that the model was given; its place in the list is its number."""
+
+    mark: str
+    """A short mark of the passage, by which it keeps its number when it is found again."""
+
+
+class FoundSources(TypedDict):
+    """The sources of the last turn that searched."""
+
+    turn: int
+    sources: list[NumberedSource]
+
+
+class Own(TypedDict, total=False):
+    """The keys of the state that belong to one person, beside their `talks`."""
+
+    is_active: bool
+    """True: the supervisor speaks. False: `dialog` holds the conversation. Written together with `dialog`."""
+    dialog: str | None
+    """The dialog that holds the conversation; None when the supervisor does."""
+    paused: list[str]
+    """Dialogs that were interrupted, the latest last."""
+    offer: str | None
+    """The dialog that the user was just offered: a paused one to go on with, or that of a wish that was left."""
+    wishes: list[Wish]
+    """Hand-overs that wait for their turn, the next one first."""
+    switched: Switch | None
+    """The last change of hands, as long as the user can take it back."""
+    pending: list[Pending]
+    """Tool calls that wait for the user; the first one is on the screen."""
+    screen: list[Shown]
+    """What the user saw last, the latest view last."""
+    aliases: NumberedIds
+    """The identifiers that small numbers stand for in what models read."""
+    labels: dict[str, str]
+    """What identifiers are called, as far as results have told."""
+    sources: FoundSources | None
+    """What the last searches found; answers may cite it until the next turn that searches."""
+    wrote: int
+    """The last turn in which a tool wrote something."""
+    foreign: bool
+    """Whether text from outside was read since the user last spoke; an answer to a tool's question is no such word."""
+    declined: list[str]
+    """The marks of the calls that the user has said no to since they last spoke."""
+    forgetting: Forgettable | None
+    """What the user was just asked to confirm that it is deleted."""
+
+
+class Person(Own, total=False):
+    """One of several people in a thread; while they speak, their own keys stand in the state itself."""
+
+    name: str
+    """What the others call them; a door says so, and the people choose it themselves."""
+    lang: str
+    """The language of their last turn."""
+    talks: dict[str, Talk]
+    """What each speaker remembers of them, by the speaker's name."""

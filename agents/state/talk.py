@@ -1,0 +1,102 @@
+"""What a speaker remembers, and its tool calls that wait for the user."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired, cast
+
+from langchain_core.messages import AnyMessage
+from typing_extensions import TypedDict
+
+from agents.state.history import GROW, cut
+
+Status = Literal["new", "running", "paused", "finished"]
+Json = dict[str, Any]
+"""A JSON object whose keys its writer knows: a form's values, a view's fields, the arguments of a call."""
+
+
+class Talk(TypedDict, total=False):
+    """What one speaker remembers."""
+
+    messages: list[AnyMessage]
+    """The speaker's own history: the user's messages, its replies, tool results and notes."""
+    summary: str
+    """A summary of the messages that were cut; only speakers with `history="summarise"` have one."""
+    form: Json
+    """The values that a dialog's form holds so far, by field."""
+    status: Status
+    """Where the dialog stands; the supervisor has none."""
+    version: int
+    """The dialog's `version` when this talk was last used."""
+    offered: bool
+    """Whether the user was already asked if this paused dialog goes on."""
+
+
+class Fields(TypedDict):
+    """The fields of a form that a tool asks the user for."""
+
+    fields: list[str]
+    """Their names."""
+    optional: list[str]
+    """Those of them that may be left out."""
+    aliases: dict[str, str]
+    """Other names of fields, each with the field's own."""
+
+
+class Pending(Fields):
+    """A tool call that waits for the user: a `Question` as plain data."""
+
+    call: str
+    """The id of the tool call."""
+    speaker: str
+    """The speaker that made the call."""
+    tool: str
+    """The tool's name."""
+    args: Json
+    """The arguments of the call."""
+    kind: str
+    """The kind of question, as in the event `interrupt`."""
+    prompt: str
+    """The question in words."""
+    options: list[Json]
+    """The options to choose from: `label`, `value`, `detail` and `id` each; empty when the user fills in fields."""
+    url: str
+    """A page that the user opens first; empty without one."""
+    back: NotRequired[str]
+    """The declared return address of that page; empty or missing where the user says "done"."""
+    web_app: NotRequired[bool]
+    """Whether that page is a Telegram web app."""
+    filled: Json
+    """The values that the user has given so far, by field."""
+    skipped: list[str]
+    """The fields that the user has left out."""
+    answers: list[str]
+    """What the user has answered so far to the interrupts of the tool."""
+
+
+class TalkUpdate(Talk, total=False):
+    """A change to a talk: the keys of a Talk that change, and messages to append."""
+
+    add: list[AnyMessage]
+    """Messages to append to `messages`."""
+
+
+def shortened(talks: Mapping[str, Talk]) -> dict[str, TalkUpdate]:
+    """Return the changes that cut long histories. A speaker that sums up cuts its own."""
+    return {
+        name: {"messages": cut(talk["messages"])}
+        for name, talk in talks.items()
+        if "summary" not in talk and len(talk.get("messages", [])) > GROW
+    }
+
+
+def merge_talks(talks: Mapping[str, Talk], updates: Mapping[str, TalkUpdate]) -> dict[str, Talk]:
+    """Apply changes per speaker; a history that a single turn has made very long is cut at once."""
+    merged = dict(talks)
+    for name, update in updates.items():
+        added = update.get("add", [])
+        changed = cast(Talk, {**merged.get(name, {}), **update})
+        cast(dict[str, object], changed).pop("add", None)
+        messages = [*changed.get("messages", []), *added]
+        # Usually a history is cut between two turns, so that each prompt of a turn extends the one before.
+        changed["messages"] = cut(messages) if len(messages) > 2 * GROW else messages
+        merged[name] = changed
+    return merged

@@ -1,0 +1,140 @@
+"""Which of the options on the screen the user means: "2", "the second one", "the cheap one", a label, a tap.
+
+Only what plainly is an answer counts; every other word in the message makes it something else.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from agents.language.schedule.lexicon import words as moment_words
+from agents.language.text.stems import plain
+from agents.language.text.vocabulary import Vocabulary, listening, vocabulary
+from agents.state.talk import Json
+from prompts import table
+
+_NUMBER = re.compile(r"(?:[#№]|no\.?\s|nr\.?\s)?\s*(\d{1,3})[.)!]?", re.IGNORECASE)
+_NEGATIVE = re.compile(r"[-−]\s?\d+")
+_ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|-[а-я]{1,2})?")
+OptionRow = Mapping[str, Any]
+
+
+def chosen(text: str, options: Sequence[OptionRow], lang: str) -> int | None:
+    """Return the place of the one option that the text names; None if it names none, or more than one."""
+    text = text.strip()
+    words = vocabulary(listening(text, lang))
+    exact, loose = (_by_id, _by_label, _by_figure), (_by_number, _by_fact, _by_words)
+    for find in exact if _is_about(text, words) or _NEGATIVE.fullmatch(text) else (*exact, *loose):
+        if (place := find(text, options, words)) is not None:
+            return place
+    return None
+
+
+def misses(text: str, options: Sequence[OptionRow], lang: str) -> bool:
+    """Tell whether a text that chooses nothing says only a number, and one that no option has."""
+    text = text.strip()
+    words = vocabulary(listening(text, lang))
+    if _NEGATIVE.fullmatch(text):
+        return True
+    if figure := _NUMBER.fullmatch(text):
+        return _at(int(figure[1]), options) is None
+    number = None if _is_about(text, words) else _number(text, words)
+    return number is not None and _at(number, options) is None
+
+
+def naming(place: int, options: Sequence[OptionRow], lang: str) -> str:
+    """Return what a user would say for an option and `chosen` takes for it: its label, else its id or number."""
+    option = options[place]
+    words = (option["label"], option["id"], str(place + 1))
+    return str(next((word for word in words if chosen(word, options, lang) == place), words[1]))
+
+
+def _by_id(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
+    return _only(place for place, option in enumerate(options) if option["id"] and option["id"] == text)
+
+
+def _by_label(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
+    # What has no letters, an emoji, has no key: only the very same is meant.
+    key = words.key(text)
+    labels = ((place, option["label"].strip()) for place, option in enumerate(options))
+    return _only(place for place, label in labels if text and (label == text or (key and words.key(label) == key)))
+
+
+def _by_figure(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
+    """Find "2", "2.", "#2", "No. 2"."""
+    return _at(int(figure[1]), options) if (figure := _NUMBER.fullmatch(text)) else None
+
+
+def _by_number(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
+    """Find "number 2", "the second one", "number seventeen", "the last one"."""
+    return _at(number, options) if (number := _number(text, words)) is not None else None
+
+
+def _by_fact(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
+    """Find "the cheap one": the option whose fact is the least or the most, if it is one alone."""
+    stems = _content(text, words)
+    for meaning in table("words", words.lang).get("superlatives", {}).values():
+        fitting = {stem for phrase in meaning["phrases"] for stem in words.stems(phrase)}
+        facts = {
+            place: _facts(option)[meaning["fact"]] for place, option in enumerate(options) if _has(option, meaning)
+        }
+        alike = len({isinstance(fact, str) for fact in facts.values()}) == 1
+        if stems and stems <= fitting and len(facts) == len(options) and alike:
+            pick: Callable[..., Any] = max if meaning["most"] else min
+            best = pick(facts.values())
+            return _only(place for place, fact in facts.items() if fact == best)
+    return None
+
+
+def _by_words(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
+    """Find "the blue one": the one option that has every word that matters."""
+    stems = _content(text, words) - words.stop
+    return _only(place for place, option in enumerate(options) if stems and stems <= _held(option, words))
+
+
+def _held(option: OptionRow, words: Vocabulary) -> set[str]:
+    facts = " ".join(str(fact) for fact in _facts(option).values())
+    return set(words.stems(f"{option['label']} {option.get('detail', '')} {facts}"))
+
+
+def _facts(option: OptionRow) -> Json:
+    """Return what an option is told by; a door, which has the options of an event, knows nothing of it."""
+    facts: Json = option.get("facts", {})
+    return facts
+
+
+def _has(option: OptionRow, meaning: Mapping[str, object]) -> bool:
+    return meaning["fact"] in _facts(option)
+
+
+def _content(text: str, words: Vocabulary) -> set[str]:
+    """Return the stems that say which one is meant; "one" does in "number one", but not in "that one"."""
+    stems = set(words.stems(text))
+    small = words.fillers | {stem for phrase in words.phrases("choosing") for stem in words.stems(phrase)}
+    pointing = {stem for phrase in words.phrases("pointing") for stem in words.stems(phrase)} - set(words.numbers)
+    return (stems - small) or (set() if stems & pointing else stems & set(words.numbers))
+
+
+def _is_about(text: str, words: Vocabulary) -> bool:
+    """Tell whether a text asks about the options, tells of one or rules one out, rather than choose."""
+    beside = {"".join(words.stems(entry)) for name in ("negation", "statements") for entry in words.phrases(name)}
+    return text.endswith(("?", "？")) or words.asks(text) or bool(beside & set(words.stems(text)))
+
+
+def _number(text: str, words: Vocabulary) -> int | None:
+    """Return the one number that a text says, and nothing else that matters; -1 is the last."""
+    figured = moment_words(words.lang).figured(plain(text).casefold().replace("ё", "е"))
+    stems = _content(figured, words)
+    numbers = [int(figure[1]) if (figure := _ORDINAL.fullmatch(stem)) else words.numbers.get(stem) for stem in stems]
+    return numbers[0] if len(numbers) == 1 else None
+
+
+def _at(number: int, options: Sequence[OptionRow]) -> int | None:
+    if number == -1:
+        return len(options) - 1
+    return number - 1 if 1 <= number <= len(options) else None
+
+
+def _only(places: Iterable[int]) -> int | None:
+    several = list(places)
+    return several[0] if len(several) == 1 else None

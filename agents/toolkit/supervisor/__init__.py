@@ -1,0 +1,1 @@
+"""The tools that the supervisor has in every application."""

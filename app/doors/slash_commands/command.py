@@ -1,0 +1,60 @@
+"""What a slash command is: its name, where it is offered, what it does, and what may be offered behind it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from app.doors.visit import Visit
+from app.sentences import say
+
+Handler = Callable[[Visit, str, str], Awaitable[str]]
+"""Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
+Choices = Callable[[Visit], Awaitable[Mapping[str, str]]]
+"""Returns what may stand behind a command's name, each with a word about it."""
+Picks = Callable[[Visit, str, str], Awaitable[Mapping[str, str]]]
+"""Takes the same as a handler; returns the commands that may follow the answer, each with the label of its button."""
+Scope = Literal["private", "group", "group_admin", "operator"]
+"""Whose menu shows a command: in private chats, in groups, of a group's administrators, of the bot's."""
+
+
+async def anything(visit: Visit) -> Mapping[str, str]:
+    """Offer no choices: anything may stand behind the command."""
+    return {}
+
+
+async def no_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
+    """Offer nothing behind the answer."""
+    return {}
+
+
+def concerns_one(argument: str) -> bool:
+    """Tell that a command concerns nobody but who sends it."""
+    return False
+
+
+@dataclass(frozen=True)
+class Command:
+    """One slash command."""
+
+    name: str
+    run: Handler
+    doors: tuple[str, ...] = ("repl", "telegram")
+    """Where it is offered."""
+    scopes: tuple[Scope, ...] = ("private", "group")
+    """In which menus it stands, where a door has several."""
+    is_at_once: bool = False
+    """Whether it is answered while a turn runs, which it neither changes nor waits for."""
+    concerns_all: Callable[[str], bool] = concerns_one
+    """Tells of an argument whether it concerns all who are in a group, and takes one of the group's administrators."""
+    yes: str = ""
+    """The argument without which it only asks whether it should; a door may offer a button for it."""
+    arguments: tuple[str, ...] = ("",)
+    """The arguments that it takes, if it asks."""
+    picks: Picks = no_picks
+    """What a door may offer as buttons below the answer."""
+    choices: Choices = anything
+    """What may stand behind its name; a door may complete it."""
+
+    def description(self, lang: str) -> str:
+        """Return one line on what the command does."""
+        return say(f"command.{self.name}", lang)

@@ -1,0 +1,121 @@
+"""The commands on what is kept of a person: show it, hand it out, say how long it stays, delete it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import accumulate
+
+from agents.errors import UsageError
+from app.doors.visit import Visit
+from app.listing import history_lines, state_of_talk
+from app.personal_data import as_json, as_markdown, personal_data
+from app.sentences import say
+from prompts import phrase
+
+YES = "yes"
+FORGETS = ("", "profile", "me", "all")
+JSON = "json"
+LINES, CHARACTERS, LINE = 20, 3000, 700
+"""The most lines and characters of a page of the history, and of a line on it."""
+
+
+async def state(visit: Visit, argument: str, lang: str) -> str:
+    """Tell where the conversation stands."""
+    facts = await visit.state()
+    return "\n".join(state_of_talk(facts, lang)) if facts else say("reply.nothing_yet", lang)
+
+
+async def history(visit: Visit, argument: str, lang: str) -> str:
+    """Show the talk; where little fits on a screen, a page of it, counted from the end."""
+    lines = await visit.assistant.history(visit.thread, visit.owner)
+    if not lines:
+        return say("reply.nothing_yet", lang)
+    shown = history_lines(lines, lang)
+    if not visit.door.has_pages:
+        return "\n".join(shown)
+    pages = _pages(shown)
+    number = min(_number(argument), len(pages))
+    head = [say("history.page", lang, page=number, pages=len(pages))] if len(pages) > 1 else []
+    return "\n".join([*head, *pages[number - 1]])
+
+
+async def history_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
+    """Offer the page before and the whole as a document."""
+    pages = _pages(history_lines(await visit.assistant.history(visit.thread, visit.owner), lang))
+    number = min(_number(argument), len(pages))
+    newer = {f"/history {number - 1}": say("history.newer", lang)} if number > 1 else {}
+    older = {f"/history {number + 1}": say("history.older", lang)} if number < len(pages) else {}
+    return {**older, **newer, "/export": say("history.export", lang)} if older or newer else {}
+
+
+async def export(visit: Visit, argument: str, lang: str) -> str:
+    """Hand out all that is kept of a person, as a document to read or (`json`) to process."""
+    if argument not in ("", JSON):
+        return say("reply.export_what", lang)
+    now = datetime.now(UTC)
+    data = await personal_data(visit.assistant, visit.owner)
+    content = as_json(data) if argument else as_markdown(data, lang, now)
+    return await visit.door.hand(f"export-{now:%Y-%m-%d}.{JSON if argument else 'md'}", content, lang)
+
+
+async def privacy(visit: Visit, argument: str, lang: str) -> str:
+    """Say what is kept, for how long, and how to delete it."""
+    return say("reply.privacy", lang).strip()
+
+
+async def forget(visit: Visit, argument: str, lang: str) -> str:
+    """Delete what is kept, after a yes."""
+    *words, last = argument.lower().split() or [""]
+    what = " ".join([*words, *([last] if last != YES else [])])
+    if what not in FORGETS:
+        return say("reply.forget_what", lang)
+    is_shared = await visit.assistant.forgetting.is_shared(visit.thread, visit.owner)
+    scope = what or ("part" if is_shared else "thread")
+    if last != YES:
+        command = " ".join(["/forget", *what.split(), YES])
+        return f"{phrase(f'forget_{scope}', lang)} {say('reply.forget_yes', lang, command=command)}"
+    visit.speaker = visit.question = None
+    try:
+        was_known = await _forgotten(visit, scope)
+    except UsageError:
+        # All rows are gone; only their bytes wait for another reader of the file to close it.
+        was_known = True
+    return phrase(f"forgotten_{scope}", lang) if was_known else say("reply.nothing_yet", lang)
+
+
+def concerns_all(argument: str) -> bool:
+    """Tell whether what is to be forgotten is what everybody said."""
+    return argument.lower().split()[:1] == ["all"]
+
+
+async def anything_kept(visit: Visit) -> Mapping[str, str]:
+    """Return what can be forgotten beside this conversation."""
+    return dict.fromkeys(filter(None, FORGETS), "")
+
+
+async def _forgotten(visit: Visit, scope: str) -> bool:
+    """Delete what the user has confirmed; False if there was nothing of it."""
+    if scope == "thread":
+        return await visit.assistant.forget(visit.thread)
+    if scope == "all":
+        # Whoever wrote here keeps what is theirs, also if they were the only one.
+        return await visit.assistant.forgetting.thread(visit.thread, keeps_people=True)
+    if scope == "part":
+        return await visit.assistant.forgetting.part(visit.thread, visit.owner)
+    await visit.assistant.forgetting.forget(visit.owner, scope)
+    return True
+
+
+def _pages(lines: Sequence[str]) -> list[list[str]]:
+    """Return a talk in pages, the newest first; long lines are cut."""
+    pages: list[list[str]] = []
+    page = [line if len(line) <= LINE else f"{line[: LINE - 1]}…" for line in lines]
+    while page:
+        lengths = accumulate(len(line) for line in reversed(page[-LINES:]))
+        count = max(1, sum(length <= CHARACTERS for length in lengths))
+        pages.append(page[-count:])
+        page = page[:-count]
+    return pages
+
+
+def _number(argument: str) -> int:
+    return max(1, int(argument[:6])) if argument.isdecimal() else 1

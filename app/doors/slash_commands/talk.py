@@ -1,0 +1,117 @@
+"""The commands of the talk itself: begin, stop, go on, try again, take back, change the conversation."""
+
+import json
+from collections.abc import Mapping
+
+from agents.state.person import ASR
+from agents.toolkit.supervisor.abilities import ability
+from app.doors.visit import Visit
+from app.listing import columns, first_line, moment, own_thread_lines
+from app.sentences import say
+
+UNDO = "undo"
+"""The message that takes back what was written last, in every language."""
+MOST_PICKS = 10
+"""Conversations with a button of their own."""
+
+
+async def start(visit: Visit, argument: str, lang: str) -> str:
+    """Speak first, or show the day in a conversation that goes on."""
+    if await visit.state():
+        today = "" if visit.is_shared else await visit.assistant.today(visit.owner, lang, if_any=True)
+        return "\n\n".join(filter(None, [today, say("reply.started_before", lang)]))
+    await visit.play(visit.turn(None))
+    return ""
+
+
+async def stop(visit: Visit, argument: str, lang: str) -> str:
+    """Stop the answer that is being made."""
+    return "" if await visit.stop() else say("reply.nothing_to_stop", lang)
+
+
+async def dialogs(visit: Visit, argument: str, lang: str) -> str:
+    """Tell what can be done in each dialog."""
+    dialogs = await any_dialog(visit, lang)
+    if visit.door.has_pages:
+        return "\n".join(f"/go {name} – {able}" for name, able in dialogs.items())
+    return "\n".join(columns(dialogs.items()))
+
+
+async def any_dialog(visit: Visit, lang: str | None = None) -> Mapping[str, str]:
+    """Return the dialogs, with what can be done in them in the user's language."""
+    lang = lang or visit.lang
+    if lang is None:
+        return visit.assistant.dialogs
+    return {name: ability(name, use, lang).rstrip(";") for name, use in visit.assistant.dialogs.items()}
+
+
+async def go(visit: Visit, argument: str, lang: str) -> str:
+    """Go to a dialog, or let the assistant go on."""
+    if argument and argument not in visit.assistant.dialogs:
+        return say("reply.no_dialog", lang, name=argument, known=", ".join(visit.assistant.dialogs))
+    # A message that is a dialog's name, and no more, leads there; the one in charge simply goes on.
+    text = argument if argument and argument != visit.speaker else None
+    await visit.play(visit.turn(text, source="command"))
+    return ""
+
+
+async def today(visit: Visit, argument: str, lang: str) -> str:
+    """Tell what is on today."""
+    if visit.is_shared or await visit.assistant.forgetting.is_shared(visit.thread, visit.owner):
+        return say("reply.today_private", lang)
+    return await visit.assistant.today(visit.owner, lang)
+
+
+async def undo(visit: Visit, argument: str, lang: str) -> str:
+    """Take back what was written last."""
+    await visit.play(visit.turn(UNDO, source="command"))
+    return ""
+
+
+async def retry(visit: Visit, argument: str, lang: str) -> str:
+    """Answer the last message anew; one that failed goes on where it failed."""
+    last = await visit.assistant.last_message(visit.thread, visit.owner)
+    if last is None or (last.source == "command" and last.text and last.status != "failed"):
+        return say("reply.nothing_to_retry", lang)
+    quoted = json.loads(last.quoted or "[]")
+    if last.status == "failed":
+        # Under its own id it goes on where it failed, and does nothing twice.
+        turn = visit.turn(last.text, source=last.source, id=last.message_id, quoted=quoted)
+    else:
+        spoken_or_typed = last.source if last.source == ASR else "message"
+        turn = visit.turn(last.text, source=spoken_or_typed if last.text else "command", quoted=quoted)
+    await visit.play(turn)
+    return ""
+
+
+async def new(visit: Visit, argument: str, lang: str) -> str:
+    """Begin another conversation, or go to one that there is."""
+    # The person stays who they are: what is known of them goes with them into the other thread.
+    visit.user = visit.owner
+    visit.thread = await visit.door.begin(visit, argument)
+    if not await visit.state():
+        await visit.play(visit.turn(None))
+    return visit.door.here(visit.thread, lang)
+
+
+async def threads(visit: Visit, argument: str, lang: str) -> str:
+    """Tell one's conversations by their first line and the time of the last."""
+    infos = await visit.assistant.threads(visit.owner)
+    named = {info.thread: visit.door.named(info.thread) for info in infos}
+    # What somebody has said elsewhere is not for those who read along here.
+    shown = [info for info in infos if named[info.thread] or not visit.is_shared]
+    lines = own_thread_lines(shown, [named[info.thread] or say("elsewhere", lang) for info in shown])
+    return "\n".join(lines) if lines else say("no_threads", lang)
+
+
+async def thread_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
+    """Offer to go to one's other conversations of this place."""
+    infos = [info for info in await visit.assistant.threads(visit.owner) if info.thread != visit.thread]
+    names = {info: visit.door.named(info.thread) for info in infos}
+    return {f"/new {name}": first_line(info) for info, name in list(names.items())[:MOST_PICKS] if name}
+
+
+async def any_thread(visit: Visit) -> Mapping[str, str]:
+    """Return one's conversations, with their first lines."""
+    infos = await visit.assistant.threads(visit.owner)
+    return {info.thread: f"{moment(info.active_ms)}  {first_line(info)}" for info in infos}

@@ -1,0 +1,83 @@
+"""Who may talk to the bot: those of the setting, and those who were let in by a link."""
+
+import hashlib
+import secrets
+import time
+from typing import Literal
+
+from agents.memory.locks import ThreadLocks
+from agents.memory.store import Store
+from app.doors.telegram.place import DOOR
+
+PEOPLE = (DOOR, "people")
+CODES = (DOOR, "codes")
+LASTS = 3600
+"""Seconds for which a link lets somebody in."""
+
+Welcome = Literal["let_in", "let_in_admin"]
+
+
+class Access:
+    """The people whom the bot answers, and the links that let further ones in."""
+
+    def __init__(self, store: Store, locks: ThreadLocks, allowed: frozenset[int] | Literal["*"]) -> None:
+        self._store, self._locks, self._allowed = store, locks, allowed
+        self._people: dict[int, bool] = {}
+        """Those who were let in by a link, and whether they are administrators."""
+
+    async def read(self) -> None:
+        """Recall who was let in."""
+        items = await self._store.asearch(PEOPLE, limit=10_000)
+        self._people = {int(item.key): bool(item.value["is_admin"]) for item in items}
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody can talk to the bot yet."""
+        return not self._allowed and not self._people
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody is answered."""
+        return self._allowed == "*"
+
+    def admits(self, user: int) -> bool:
+        """Tell whether somebody is answered."""
+        return self._allowed == "*" or user in self._allowed or user in self._people
+
+    def is_admin(self, user: int) -> bool:
+        """Tell whether somebody is told how the bot is doing."""
+        return self._people.get(user, False)
+
+    @property
+    def administrators(self) -> list[int]:
+        """The people who are told how the bot is doing."""
+        return [user for user, is_admin in self._people.items() if is_admin]
+
+    async def link(self, bot: str) -> str:
+        """Return a new link to a bot that lets one person in, within an hour."""
+        code = secrets.token_urlsafe(24)
+        await self._store.aput(CODES, _digest(code), {"until": time.time() + LASTS})
+        return f"https://t.me/{bot}?start={code}"
+
+    async def enter(self, user: int, code: str) -> Welcome | None:
+        """Let somebody in who opened a link, and forget the link; None if it is none, or no longer.
+
+        The first one becomes an administrator.
+        """
+        async with self._locks.hold(f"{DOOR} access"):
+            item = await self._store.aget(CODES, _digest(code))
+            if item is None:
+                return None
+            await self._store.adelete(CODES, item.key)
+            if item.value["until"] < time.time():
+                return None
+            await self.read()
+            is_admin = self._people.get(user, not any(self._people.values()))
+            await self._store.aput(PEOPLE, str(user), {"is_admin": is_admin})
+            self._people[user] = is_admin
+            return "let_in_admin" if is_admin else "let_in"
+
+
+def _digest(code: str) -> str:
+    # Whoever reads the database must not be able to use a link.
+    return hashlib.sha256(code.encode()).hexdigest()

@@ -1,0 +1,149 @@
+"""Questions as buttons: one for each option or link, and the answer that a tap on it stands for."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup, KeyboardButton, ReplyKeyboardMarkup, WebAppInfo
+
+from agents.events import Interrupt
+from agents.events.links import is_web
+from agents.language.text.clean import clean
+from agents.toolkit.questions import mark
+from agents.toolkit.questions.agreement import CONFIRM
+from agents.toolkit.questions.options import naming
+from prompts import sentence
+
+SIGN = "="
+OF = " @"
+"""What stands in a button's data between a command and the user whose it is."""
+RETRY_COMMAND = "/retry"
+LONGEST_LABEL = 40
+"""Characters of a label on a button; a longer one is cut, the message has all of it."""
+MOST_LABELS = 10
+"""Options that are shown at once; more of them are shown in pages."""
+IN_A_PAGE = 8
+CANCEL, OTHER, PAGE = "x", "o", "p"
+"""What a button sends in place of an option's place: leave the question, answer in words, show a page (with number)."""
+DATA = re.compile(rf"{SIGN}([^:]*):(\d{{1,3}}|{PAGE}\d{{1,3}}|{OTHER}|{CANCEL}):([^:]*)")
+GoesOn = Literal["continue", "retry"]
+
+
+@dataclass(frozen=True)
+class Tap:
+    """What a button sends back: the mark of its question, what was tapped, and whose the question is."""
+
+    mark: str
+    choice: str
+    """The place of an option, or `CANCEL`, `OTHER`, `PAGE` with a number."""
+    asked: str
+
+    def __str__(self) -> str:
+        return f"{SIGN}{self.mark}:{self.choice}:{self.asked}"
+
+    @classmethod
+    def read(cls, data: str) -> Self | None:
+        """Return the tap that a button's data stands for; None if it is no button of a question."""
+        parts = DATA.fullmatch(data)
+        return cls(*parts.groups()) if parts else None
+
+    @property
+    def page(self) -> int | None:
+        """The page of options to be shown, from 0; None if an answer was tapped."""
+        return int(self.choice.removeprefix(PAGE)) if self.choice.startswith(PAGE) else None
+
+    def says(self, question: Interrupt, lang: str) -> str | None:
+        """Return what the user says by it; None if the question has no such button."""
+        if self.choice == CANCEL:
+            return sentence("telegram", "never_mind", lang)
+        if not self.choice.isdecimal():
+            return None
+        if question.options:
+            place = int(self.choice)
+            return naming(place, question.options, lang) if place < len(question.options) else None
+        return sentence("telegram", "done", lang) if _is_done_said(question) else None
+
+
+def keyboard(question: Interrupt, asked: str, lang: str, page: int = 0) -> InlineKeyboardMarkup | None:
+    """Return the buttons of a question to a user, of many options those of a page; a form has none."""
+
+    def button(label: str, choice: object) -> InlineKeyboardButton:
+        return InlineKeyboardButton(label, callback_data=str(Tap(mark(question.id), str(choice), asked)))
+
+    other, cancel = (
+        button(sentence("telegram", key, lang), sign) for key, sign in (("other", OTHER), ("leave", CANCEL))
+    )
+    if question.options and question.kind == CONFIRM:
+        # Yes and no stand side by side, and need no numbers.
+        return InlineKeyboardMarkup(
+            [[button(option["label"].capitalize(), place) for place, option in enumerate(question.options)]]
+        )
+    if question.options:
+        shown, turns = _shown(len(question.options), page)
+        rows = [[button(_label(question.options[place], place + 1), place)] for place in shown]
+        turning = [button(label, f"{PAGE}{number}") for label, number in turns]
+        return InlineKeyboardMarkup([*rows, *([turning] if turning else []), [other, cancel]])
+    if question.url:
+        done = [button(sentence("telegram", "done", lang), 0)] if _is_done_said(question) else []
+        return InlineKeyboardMarkup([*link_buttons(question.url, lang), [*done, cancel]])
+    return None
+
+
+def web_app_keyboard(question: Interrupt, lang: str) -> ReplyKeyboardMarkup:
+    """Return the button that opens a web app; only one below a private chat lets a web app send its value."""
+    button = KeyboardButton(_open_label(question.url, lang), web_app=WebAppInfo(question.url))
+    return ReplyKeyboardMarkup([[button]], resize_keyboard=True, one_time_keyboard=True)
+
+
+def go_on_buttons(owner: str, lang: str, *names: GoesOn) -> InlineKeyboardMarkup:
+    """Return buttons below what came to no good end: to continue it, to try again."""
+    commands = {"continue": "/go", "retry": RETRY_COMMAND}
+    row = [
+        InlineKeyboardButton(sentence("telegram", name, lang), callback_data=f"{commands[name]}{OF}{owner}")
+        for name in names
+    ]
+    return InlineKeyboardMarkup([row])
+
+
+def link_buttons(url: str, lang: str) -> list[list[InlineKeyboardButton]]:
+    """Return a row with a button that opens a page and says whose it is; none for what is no page."""
+    if not is_web(url):
+        return []
+    return [[InlineKeyboardButton(_open_label(url, lang), url=url)]]
+
+
+def without_links(markup: InlineKeyboardMarkup | ReplyKeyboardMarkup) -> InlineKeyboardMarkup | None:
+    """Return the buttons that send something back."""
+    if isinstance(markup, ReplyKeyboardMarkup):
+        return None
+    rows = [[button for button in row if button.callback_data] for row in markup.inline_keyboard]
+    return InlineKeyboardMarkup([row for row in rows if row]) if any(rows) else None
+
+
+def _is_done_said(question: Interrupt) -> bool:
+    """Tell whether "done" answers the question of a page: it hands back no value, and there is nothing to fill in."""
+    return not question.back and not question.fields
+
+
+def _open_label(url: str, lang: str) -> str:
+    return f"{sentence('telegram', 'open', lang)}: {urlsplit(url).netloc}"[: 2 * LONGEST_LABEL]
+
+
+def _label(option: Mapping[str, str], number: int) -> str:
+    label = f"{number}. {' '.join(clean(option['label']).split())}"
+    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
+
+
+def _shown(count: int, page: int) -> tuple[range, list[tuple[str, int]]]:
+    """Return the places of a page's options, and the labels and numbers of the pages beside it."""
+    if count <= MOST_LABELS:
+        return range(count), []
+    last = (count - 1) // IN_A_PAGE
+    page = min(page, last)
+    pages = {number: range(number * IN_A_PAGE, min(count, (number + 1) * IN_A_PAGE)) for number in range(last + 1)}
+    spans = {number: f"{places.start + 1}–{places.stop}" for number, places in pages.items()}
+    before = [(f"‹ {spans[page - 1]}", page - 1)] if page else []
+    after = [(f"{spans[page + 1]} ›", page + 1)] if page < last else []
+    return pages[page], [*before, *after]

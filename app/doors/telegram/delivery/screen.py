@@ -1,0 +1,156 @@
+"""Show the events of a turn in a Telegram chat; a view that a chat cannot show is sent as text."""
+
+from collections.abc import Awaitable, Callable
+
+from telegram import InlineKeyboardMarkup, MessageEntity
+
+from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, Message, PrivateMessage
+from agents.events.search import Images
+from agents.events.views import Document, Link, Notice, Table, View
+from agents.language.text.clean import clean
+from app.cited_text import gallery
+from app.doors.telegram.delivery.buttons import go_on_buttons, keyboard, link_buttons, web_app_keyboard
+from app.doors.telegram.delivery.documents import send_document
+from app.doors.telegram.delivery.draft import LiveAnswer
+from app.doors.telegram.delivery.pages import LIMIT, Page, utf16_length
+from app.doors.telegram.delivery.photos import send_photos
+from app.doors.telegram.delivery.receipts import PageReceipts, Receipts
+from app.doors.telegram.delivery.requests import Gone
+from app.doors.telegram.delivery.sender import Keyboard, Sender
+from app.doors.telegram.place import ANONYMOUS, Place, chat_of
+from app.listing import columns
+from prompts import sentence
+
+WIDEST = 36
+"""Columns of a table that a phone shows without breaking its lines."""
+LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
+
+NOT_TAKEN = ("message_long", "many_turns")
+"""The codes of messages that were not taken in; there is nothing to try again."""
+
+Lang = Callable[[], Awaitable[str]]
+
+
+class ChatScreen:
+    """Show the events of a user's turn, each once, also after a restart."""
+
+    def __init__(
+        self,
+        sender: Sender,
+        receipts: Receipts,
+        to: Place,
+        user: str,
+        lang: Lang,
+        live: LiveAnswer | None = None,
+    ) -> None:
+        self._sender, self._receipts, self._to, self._user, self.lang = sender, receipts, to, user, lang
+        self._live = live
+        self.is_followed = False
+        """Whether a new message of the user has ended the answer, which then needs no word about it."""
+        self._question: Interrupt | None = None
+        self._pages: PageReceipts | None = None
+        """Which pages of the event that is shown were sent before."""
+
+    async def show(self, event: Event) -> None:
+        """Show one event, or leave it out.
+
+        Raises:
+            Gone: the chat cannot be written to.
+        """
+        question, self._question = self._question, None
+        if isinstance(event, Interrupt):
+            # The message that follows has its words, and decides whether they have been sent before.
+            self._question = event
+        elif isinstance(event, Message) and event.shown and question is None:
+            # The view before it showed the same.
+            pass
+        elif not self._receipts.take(event):
+            self._pages = self._receipts.pages(event)
+            await self._send(event, question)
+            await self._receipts.add(event)
+
+    async def _send(self, event: Event, question: Interrupt | None) -> None:
+        match event:
+            case Message(text=text) if question:
+                buttons = self._buttons(question, await self.lang())
+                await self._say(text, buttons)
+            case Message(text=text, interrupted=interrupted):
+                if text.strip():
+                    instead = await self._so_far()
+                    await self._sender.say(
+                        self._to, text, instead=instead, citations=event.citations, receipts=self._pages
+                    )
+                if interrupted and not self.is_followed:
+                    lang = await self.lang()
+                    await self._say(
+                        sentence("telegram", "stopped", lang), go_on_buttons(self._user, lang, "continue", "retry")
+                    )
+            case View():
+                await self._draw(event)
+            case Images(images=images):
+                if links := await send_photos(self._sender, self._to, images):
+                    await self._draw(gallery(links, sentence("telegram", "images", await self.lang())))
+            case PrivateMessage(user=user, text=text):
+                await self._hand_privately(user, text)
+            case Error(code=code, text=text) if code != RETRY:
+                await self._say(text, await self._way_on(code))
+
+    def _buttons(self, question: Interrupt, lang: str) -> Keyboard:
+        if question.web_app and not self._to.is_group:
+            return web_app_keyboard(question, lang)
+        return keyboard(question, self._user, lang)
+
+    async def _hand_privately(self, user: str, text: str) -> None:
+        """Send a text to a user's own chat; say so in this one if the user has not opened that chat yet."""
+        own = chat_of(user)
+        try:
+            if own is None:
+                raise Gone
+            await self._sender.say(Place(own), text, is_markdown=False)
+        except Gone:
+            key = "nobody_alone" if user.startswith(ANONYMOUS) else "open_chat"
+            link = f"https://t.me/{self._sender.bot_name}"
+            await self._say(sentence("telegram", key, await self.lang(), link=link))
+
+    async def _draw(self, view: View) -> None:
+        match view:
+            case Document(title=title, content=content):
+                file = clean(content).encode("utf-8", "replace")
+                if not await send_document(self._sender, self._to, clean(title), file, self._pages):
+                    await self._say(content)
+            case Table() if page := grid(view):
+                await self._sender.show(self._to, [page], instead=await self._so_far(), receipts=self._pages)
+            case Link(url=url):
+                buttons = link_buttons(url, await self.lang())
+                await self._say(view.text(), InlineKeyboardMarkup(buttons) if buttons else None)
+            case Notice(message=message, level=level):
+                await self._say(f"{LEVELS[level]} {message}")
+            case _:
+                await self._say(view.text())
+
+    async def _way_on(self, code: str) -> Keyboard:
+        """Return the buttons below an error: an answer that was cut is continued, a failed one tried again."""
+        if code in (REBUILT, *NOT_TAKEN):
+            return None
+        return go_on_buttons(self._user, await self.lang(), "continue" if code in CUT else "retry")
+
+    async def _say(self, text: str, buttons: Keyboard = None) -> None:
+        instead = await self._so_far()
+        await self._sender.say(
+            self._to, text, is_markdown=False, keyboard=buttons, instead=instead, receipts=self._pages
+        )
+
+    async def _so_far(self) -> int | None:
+        """Return the message that shows the answer so far, for the answer itself to take its place."""
+        return await self._live.take() if self._live else None
+
+
+def grid(view: Table) -> Page | None:
+    """Return a table in fixed-width columns; None if a phone would break its lines."""
+    numbered = (("#", *view.columns), *((str(number), *row) for number, row in enumerate(view.rows, 1)))
+    lines = columns(numbered)
+    title = f"{clean(view.title)}\n" if view.title else ""
+    before, text = utf16_length(title), "\n".join(lines)
+    if max(map(len, lines)) > WIDEST or before + utf16_length(text) > LIMIT:
+        return None
+    return Page(title + text, (MessageEntity(MessageEntity.PRE, before, utf16_length(text)),))

@@ -1,0 +1,239 @@
+"""The door of the Telegram chats: it plays turns and shows them, and sends messages that answer nothing."""
+
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from agents.events.views import Notice
+from agents.memory.feedback import ShownTurn
+from agents.memory.locks import ThreadLocks
+from agents.memory.people import SILENCE
+from agents.memory.preferences import Preferences
+from app.assistant import Assistant, Turn
+from app.assistant.file_reader import FileReader
+from app.assistant.reminder_clock import Ring, Unreachable
+from app.assistant.silence_clock import Nudge
+from app.doors.telegram.access import Access
+from app.doors.telegram.conversations import Conversations
+from app.doors.telegram.delivery.buttons import go_on_buttons
+from app.doors.telegram.delivery.draft import LiveAnswer
+from app.doors.telegram.delivery.receipts import Receipts
+from app.doors.telegram.delivery.requests import Gone
+from app.doors.telegram.delivery.screen import ChatScreen
+from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.files import fetch
+from app.doors.telegram.menus import offer_menus
+from app.doors.telegram.place import DOOR, Place, ThreadNames
+from app.doors.telegram.presence import Presence
+from app.doors.telegram.queues import Chats
+from app.doors.telegram.rights import Rights
+from app.doors.telegram.thread_names import door_of
+from app.doors.visit import stop_when_begun
+from app.tasks import running
+from prompts import sentence
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerInMaking:
+    """The turn that is being answered in a chat, and where it is shown."""
+
+    turn: Turn
+    live: LiveAnswer
+    screen: ChatScreen
+
+
+class TelegramDoor:
+    """Carry turns to the assistant and its answers to the chats; `lang` serves chats whose language is unknown."""
+
+    def __init__(
+        self,
+        assistant: Assistant,
+        sender: Sender,
+        *,
+        lang: str,
+        names: ThreadNames | None = None,
+        access: Access | None = None,
+        bot: int = 0,
+        presence: Presence | None = None,
+        files: FileReader | None = None,
+    ) -> None:
+        self.assistant, self.sender, self.name = assistant, sender, door_of(bot)
+        self.names = names or ThreadNames()
+        self.access = access or Access(assistant.memory.store, ThreadLocks(None), frozenset())
+        self.presence = presence or Presence(assistant.memory.store, bot)
+        self.files = files or FileReader(assistant, None, 0)
+        self.conversations = Conversations(assistant.memory.store, bot, self.names)
+        self.rights = Rights(sender.bot, self.names)
+        self.chats = Chats()
+        self.answers: dict[int | str, AnswerInMaking] = {}
+        """The answers that are being made, by the queue of their place."""
+        self.reached: Callable[[str], None] = lambda thread: None
+        """Is called with each thread whose user writes."""
+        self._lang = lang
+
+    async def tell(self, thread: str, text: str) -> bool:
+        """Send a text that answers nothing; False if the thread is not of this door, or the chat is out of reach."""
+        place = self.names.place(thread)
+        if place is None:
+            return False
+        try:
+            return await self.sender.say(place, text)
+        except Gone:
+            LOG.warning("chat %s cannot be written to", place.chat)
+            return False
+
+    async def remind(self, ring: Ring) -> None:
+        """Send a reminder and store that it was sent; a reminder that is stored is not sent again.
+
+        Raises:
+            Unreachable: it did not reach the chat.
+        """
+        lines = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
+        text = ring.text
+        if name := await self.assistant.name(ring.thread, ring.user):
+            text = sentence("telegram", "reminder_of", self._lang, name=name, text=text)
+        if not lines and not await self.tell(ring.thread, text):
+            raise Unreachable
+        await self.assistant.tell(ring.thread, text, ring.id, ring.user)
+
+    def is_held_in_private(self, thread: str) -> bool:
+        """Tell whether a thread is the conversation that a private chat of this door holds."""
+        place = self.names.place(thread)
+        return place is not None and not place.is_group and self.names.thread(place.chat, place.topic) == thread
+
+    async def nudge(self, nudge: Nudge) -> bool:
+        """Store and send the question to a silent user.
+
+        It is stored first: a process that is killed in between loses it, and nobody is asked twice.
+        """
+        await self.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)
+        if not await self.tell(nudge.thread, nudge.text):
+            await self.assistant.memory.transcript.take_back(nudge.thread, nudge.id)
+        return True
+
+    async def recover(self, besides: Collection[str | None]) -> None:
+        """Take up the messages without an update, of older versions, that were not answered before the process ended.
+
+        `besides` are the ids of messages that have updates.
+        """
+        for info in await self.assistant.threads():
+            if (place := self.names.place(info.thread)) is None:
+                continue
+            for turn in await self.assistant.unanswered(info.thread, DOOR, is_group=place.is_group):
+                if turn.id not in besides:
+                    self.attend(place, partial(self.play, replace(place, user=turn.user), turn))
+
+    def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something for a chat after what is queued before it; send an apology if it fails."""
+        self.chats.add(place.queue, partial(self._attempt, place, work))
+
+    def attend_at_once(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something for a chat past what is queued; send an apology if it fails."""
+
+        async def attempt() -> None:
+            with suppress(Gone):
+                await self._attempt(place, work)
+
+        self.chats.start(attempt())
+
+    async def offer_menus(self) -> None:
+        """Show the commands in the menus of the chats."""
+        store, administrators = self.assistant.memory.store, self.access.administrators
+        await offer_menus(self.sender.bot, store, self._lang, administrators)
+
+    async def lang(self, place: Place) -> str:
+        """Return the language of this door's own sentences in a chat."""
+        state = await self.assistant.state(place.thread, place.owner) or {}
+        if lang := state.get("lang"):
+            return str(lang)
+        # In a conversation that begins the user's own language is known all the same.
+        settings = await Preferences.of(self.assistant.memory.store, place.owner)
+        return settings.lang or place.lang or self._lang
+
+    async def remark(self, place: Place, key: str, **variables: object) -> None:
+        """Say a sentence of `telegram.toml`.
+
+        Raises:
+            Gone: the chat cannot be written to.
+        """
+        text = sentence("telegram", key, await self.lang(place), **variables)
+        await self.sender.say(place, text, is_markdown=False)
+
+    async def play(self, place: Place, turn: Turn, whole: Callable[[], Awaitable[Turn]] | None = None) -> None:
+        """Play a turn to its end and show it, also when the chat is gone before the end.
+
+        The user sees at once that something is coming. `whole` waits for the rest of the message and returns the turn.
+
+        Raises:
+            Gone: the chat cannot be written to.
+        """
+        lang = partial(self.lang, place)
+        receipts = Receipts(self.assistant.memory.store, turn.thread, turn.id)
+        shown = ShownTurn(turn.thread, turn.id, turn.owner)
+        receipts.shown = lambda message: self.assistant.memory.feedback.show(self.name, place.chat, message, shown)
+        await receipts.read()
+        live = LiveAnswer(self.sender, place, turn.owner, lang, receipts)
+        screen = ChatScreen(self.sender, receipts, place, turn.owner, lang, live)
+        answer = self.answers[place.queue] = AnswerInMaking(turn, live, screen)
+        try:
+            async with running(live.run()):
+                read = await self._read(answer, await whole() if whole else turn)
+                gone = await self._show(answer, read) if read else None
+                await live.close()
+        finally:
+            del self.answers[place.queue]
+        await self.assistant.memory.updates.settle(turn.thread, turn.id)
+        await receipts.clear()
+        if gone:
+            raise gone
+
+    async def _read(self, answer: AnswerInMaking, turn: Turn) -> Turn | None:
+        """Return a message with what its files hold, and tell of those that cannot be used; None if nothing is left."""
+        reading = await self.files.read(turn, partial(fetch, self.sender.bot), await answer.screen.lang())
+        # A turn is played to its end, also when nobody sees it.
+        with suppress(Gone):
+            for remark in reading.remarks:
+                await answer.screen.show(Notice(message=remark))
+        is_changed = reading.turn is not None and reading.turn.entry() != turn.entry()
+        if reading.turn is None or (is_changed and not await self.assistant.extend(reading.turn)):
+            await self.assistant.memory.transcript.withdraw(turn.thread, turn.id)
+        return reading.turn
+
+    async def _show(self, answer: AnswerInMaking, turn: Turn) -> Gone | None:
+        """Play a turn and show its events; return the failure if the chat was gone before its end."""
+        gone: Gone | None = None
+        async with aclosing(self.assistant.play(turn)) as events:
+            async for event in events:
+                answer.live.note(event)
+                if gone:
+                    continue
+                try:
+                    await answer.screen.show(event)
+                except Gone as failure:
+                    gone = failure
+        return gone
+
+    def stop_draft(self, draft: int) -> None:
+        """Stop the answer of which this draft is shown; a draft of an earlier answer stops nothing."""
+        answer = next((answer for answer in self.answers.values() if answer.live.draft == draft), None)
+        if answer:
+            self.chats.start(self._stop(answer))
+
+    async def _stop(self, answer: AnswerInMaking) -> None:
+        turn = answer.turn
+        await stop_when_begun(self.assistant, turn.thread, lambda: answer not in self.answers.values(), turn.owner)
+
+    async def _attempt(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except Gone:
+            raise
+        except Exception:
+            LOG.exception("chat %s: something went wrong", place.chat)
+            lang = await self.lang(place)
+            buttons = go_on_buttons(place.owner, lang, "retry")
+            await self.sender.say(place, sentence("telegram", "sorry", lang), is_markdown=False, keyboard=buttons)

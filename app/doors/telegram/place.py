@@ -1,0 +1,156 @@
+"""Where a Telegram message comes from: chat, topic and sender, and what their thread and user are called."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from telegram import ReplyParameters
+
+from agents.state.person import Quoted
+from app.assistant import Turn
+
+DOOR = "telegram"
+PREFIX = f"{DOOR}-"
+"""Begins the names of Telegram's users, and of the threads of the first bot that used the database."""
+ANONYMOUS = f"{PREFIX}anonymous"
+"""Begins the names of the users who stand for the anonymous administrators of a group."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A message's chat and number, and who wrote it."""
+
+    chat: int
+    message: int = 0
+    """The message that is answered; 0 if none is."""
+    user: str | None = None
+    """The id of the user who wrote it; None where the thread has the name of its only user."""
+    lang: str | None = None
+    """The language of the user's Telegram, if it is one of ours."""
+    name: str = ""
+    """What the user is called."""
+    topic: int | None = None
+    """The topic of the chat; None outside of topics."""
+    thread: str = ""
+    """The thread; left out, it is named after the chat."""
+    prefix: str = PREFIX
+    """Begins the ids of the bot's messages."""
+    refers: bool = False
+    """Whether an answer refers to the message in a private chat, too."""
+
+    def __post_init__(self) -> None:
+        if not self.thread:
+            object.__setattr__(self, "thread", f"{PREFIX}{self.chat}")
+
+    @property
+    def is_group(self) -> bool:
+        """Whether others read what is said here; Telegram gives private chats the positive numbers."""
+        return self.chat < 0
+
+    @property
+    def owner(self) -> str:
+        """The user who wrote the message."""
+        return self.user or self.thread
+
+    @property
+    def queue(self) -> int | str:
+        """What is done in order: all that is asked in a chat, or in one of its topics."""
+        return self.chat if self.topic is None else f"{self.chat}:{self.topic}"
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether it was written in the name of a group, by one of its administrators."""
+        return self.owner.startswith(ANONYMOUS)
+
+    def address(self, *, replies: bool = True) -> dict[str, Any]:
+        """Return where to send, as Telegram's methods take it; in a group an answer refers to the asker's message."""
+        topic = {"message_thread_id": self.topic} if self.topic else {}
+        is_reply = replies and (self.is_group or self.refers) and self.message
+        reply = ReplyParameters(self.message, allow_sending_without_reply=True) if is_reply else None
+        return {**topic, **({"reply_parameters": reply} if reply else {})}
+
+    def at(self, thread: str | None) -> Self:
+        """Return the place in another conversation of the chat; None changes nothing."""
+        return (
+            self if thread is None else replace(self, thread=thread, user=None if thread == self.owner else self.owner)
+        )
+
+    def turn(
+        self,
+        text: str | None,
+        *,
+        id: str = "",
+        lang: str | None = None,
+        source: str = "message",
+        quoted: Sequence[Quoted] = (),
+    ) -> Turn:
+        """Return a turn of this message's user; the same message has the same id unless another one is given."""
+        own = id or f"{self.prefix}{self.chat}-{self.message}"
+        return Turn(
+            thread=self.thread,
+            text=text,
+            user=self.user,
+            lang=lang,
+            id=own,
+            source=source,
+            device=DOOR,
+            is_group=self.is_group,
+            name=self.name,
+            quoted=quoted,
+        )
+
+
+@dataclass
+class ThreadNames:
+    """What a bot calls its threads: after chat and topic; a second bot of a database puts its own number before."""
+
+    prefix: str = PREFIX
+    moved: dict[int, int] = field(default_factory=dict)
+    """By the number of a supergroup, that of the group which it was; its thread keeps that name."""
+    held: dict[str, int] = field(default_factory=dict)
+    """By the name of a chat's first conversation, the number of the one that it holds, if that is another one."""
+
+    @classmethod
+    def of(cls, bot: int, *, is_first: bool, moved: dict[int, int]) -> "ThreadNames":
+        """Return the names of a bot's threads."""
+        return cls(PREFIX if is_first else f"{DOOR}@{bot}-", moved)
+
+    def base(self, chat: int, topic: int | None = None) -> str:
+        """Return the name of the thread of a chat's first conversation."""
+        return f"{self.prefix}{self.moved.get(chat, chat)}" + (f":{topic}" if topic else "")
+
+    def thread(self, chat: int, topic: int | None = None) -> str:
+        """Return the name of the thread of the conversation that a chat holds."""
+        number = self.held.get(base := self.base(chat, topic), 1)
+        return base if number == 1 else f"{base}~{number}"
+
+    def number(self, thread: str, chat: int, topic: int | None = None) -> str:
+        """Return the number of a conversation of a chat; empty for a thread that is elsewhere."""
+        base, _, number = thread.partition("~")
+        return (number or "1") if base == self.base(chat, topic) else ""
+
+    def place(self, thread: str) -> Place | None:
+        """Return where a thread is; None for a thread of another bot or door."""
+        named = re.fullmatch(rf"{re.escape(self.prefix)}(-?\d+)(?::(\d+))?(?:~\d+)?", thread)
+        if named is None:
+            return None
+        topic = int(named[2]) if named[2] else None
+        return Place(self.now(int(named[1])), topic=topic, thread=thread, prefix=self.prefix)
+
+    def now(self, chat: int) -> int:
+        """Return the present number of a chat."""
+        return next((new for new, named in self.moved.items() if chat in (named, new)), chat)
+
+    def move(self, old: int, new: int) -> bool:
+        """Note that a group has become a supergroup; False if that is known."""
+        if new in self.moved:
+            return False
+        self.moved[new] = self.moved.pop(old, old)
+        return True
+
+
+def chat_of(user: str) -> int | None:
+    """Return the private chat of a user; None for a user of another door."""
+    number = user.removeprefix(PREFIX)
+    return int(number) if number != user and number.isdecimal() else None

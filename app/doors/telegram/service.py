@@ -1,0 +1,157 @@
+"""The Telegram door: long polling, one turn at a time per chat, many chats at once.
+
+A message is acknowledged when it is in the inbox; what is left unanswered at the end is taken up at the next start.
+"""
+
+import asyncio
+import logging
+import signal
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
+from urllib.parse import urlsplit
+
+from rich.console import Console
+from rich.text import Text
+from telegram import WebhookInfo
+from telegram.error import TelegramError
+from telegram.ext import Updater
+
+from agents.errors import ConfigError
+from app.assistant import Assistant
+from app.assistant.reminder_clock import Clock, ringing
+from app.assistant.silence_clock import SilenceClock, asking_after
+from app.assistant.warm_up import warm_up
+from app.composition import open_assistant
+from app.composition.file_reader import make_file_reader
+from app.doors.telegram.access import Access
+from app.doors.telegram.bot import ServiceBot, silent_libraries
+from app.doors.telegram.connection import REFUSED, connect, note, token_of
+from app.doors.telegram.delivery.pages import pages
+from app.doors.telegram.delivery.retries import retrying
+from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.door import TelegramDoor
+from app.doors.telegram.operator_notes import delivering
+from app.doors.telegram.place import ThreadNames
+from app.doors.telegram.presence import Presence
+from app.doors.telegram.thread_names import read_names
+from app.doors.telegram.updates.inbox import WANTED, Inbox
+from app.doors.telegram.updates.statistics import Faults
+from app.logs import log_on_stderr
+from app.settings import Settings
+from app.signals import cancelled_by
+from prompts import languages, sentence
+
+LOG = logging.getLogger(__name__)
+PATIENCE = 10.0
+"""Seconds that answers in the making have at the end."""
+
+
+async def serve(options: Namespace, settings: Settings) -> int:
+    """Answer messages until SIGTERM or SIGINT; return the exit code.
+
+    The first signal lets running answers end, a second one does not.
+
+    Raises:
+        ConfigError: there is no token, or Telegram does not accept it.
+    """
+    token = token_of(settings)
+    log = log_on_stderr(detailed=True, content=settings.log_content, secret=token)
+    with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
+        try:
+            async with open_assistant(settings) as assistant:
+                await warm_up(assistant, languages())
+                pages("*Hello.*")
+                bot = ServiceBot(token, settings.telegram_api_url.rstrip("/"))
+                async with open_door(assistant, bot, settings) as door:
+                    listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)
+                    console = Console(stderr=True, highlight=False)
+                    console.print(Text(listening, "dim"))
+                    if door.access.is_closed:
+                        link = await door.access.link(bot.username)
+                        console.print(Text(sentence("telegram", "closed_here", settings.app_lang, link=link), "yellow"))
+                    await bot.refused()
+                    raise ConfigError(REFUSED)
+        except asyncio.CancelledError:
+            if not signalled:
+                raise
+    return 0
+
+
+@asynccontextmanager
+async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -> AsyncIterator[TelegramDoor]:
+    """Answer messages and deliver reminders during the block; at its end wait for the answers in the making.
+
+    Raises:
+        ConfigError: Telegram does not accept the token.
+    """
+    with silent_libraries():
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(bot.shutdown)
+            await connect(bot)
+            names = await read_names(assistant.memory, bot.id)
+            access = Access(assistant.memory.store, assistant.memory.locks, settings.telegram_allowed_users)
+            presence = Presence(assistant.memory.store, bot.id)
+            await presence.read()
+            sender, lang = Sender(bot, names, presence.away), settings.app_lang
+            door = TelegramDoor(
+                assistant,
+                sender,
+                lang=lang,
+                names=names,
+                access=access,
+                bot=bot.id,
+                presence=presence,
+                files=make_file_reader(settings, assistant),
+            )
+            await door.access.read()
+            faults = Faults()
+            stack.enter_context(faults.counting())
+            inbox = Inbox(door, bot, faults)
+            updater = Updater(bot, inbox)
+            await stack.enter_async_context(updater)
+            stack.push_async_callback(door.chats.close, PATIENCE)
+            await door.conversations.read()
+            await door.offer_menus()
+            await inbox.recover()
+            clock = await stack.enter_async_context(ringing(assistant.memory, door.remind, threads=f"{names.prefix}*"))
+            silence = await stack.enter_async_context(asking_after(assistant, door.nudge, door.is_held_in_private))
+            door.reached = partial(_note_user, clock, silence)
+            presence.came_back = partial(_ring_waiting, clock, names)
+            if (chat := settings.help_operator_chat) is not None:
+                notes = assistant.memory.notes
+                await stack.enter_async_context(delivering(notes, bot, chat, settings.app_lang))
+            await _warn_of_webhook(bot)
+            stack.push_async_callback(_stop_polling, updater)
+            await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=note)
+            yield door
+
+
+def _note_user(clock: Clock, silence: SilenceClock, thread: str) -> None:
+    """Note that the user of a thread has written: what waited for them rings, and nobody asks if they are there."""
+    clock.reached(thread)
+    silence.heard(thread)
+
+
+def _ring_waiting(clock: Clock, names: ThreadNames, chat: int) -> None:
+    """Ring what waits for a chat that can be written to again."""
+    for thread in clock.unreachable:
+        if (place := names.place(thread)) and place.chat == names.now(chat):
+            clock.reached(thread)
+
+
+async def _warn_of_webhook(bot: ServiceBot) -> None:
+    """Say that another service's webhook ends here: Telegram brings messages one way alone."""
+    info: WebhookInfo = await retrying(note)(bot.get_webhook_info)
+    if info.url:
+        # Not the whole address: it may hold a secret.
+        host = urlsplit(info.url).hostname
+        LOG.warning("the bot had a webhook at %s; it is deleted, because messages are asked for from now on", host)
+
+
+async def _stop_polling(updater: Updater) -> None:
+    # A token that is no longer valid has ended the polling already, and would be complained of again.
+    with suppress(TelegramError):
+        if updater.running:
+            await updater.stop()

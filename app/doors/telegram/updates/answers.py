@@ -1,0 +1,105 @@
+"""Answers of the door itself, to commands and to what it cannot read: found out once, also over a restart."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from typing import Self
+
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup
+
+from agents.events import Message
+from agents.memory.inbox_updates import StoredUpdate
+from agents.state import SUPERVISOR
+from app.doors.telegram.delivery.documents import send_document
+from app.doors.telegram.delivery.pages import LIMIT, utf16_length
+from app.doors.telegram.delivery.receipts import Receipts
+from app.doors.telegram.delivery.requests import Gone
+from app.doors.telegram.door import TelegramDoor
+from app.doors.telegram.place import Place, chat_of
+
+IN_A_ROW = 3
+WIDTH = 45
+"""Characters that a row of buttons shows without cutting them."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A text, buttons below it (what stands on each, and what it sends), and a document after both."""
+
+    text: str
+    buttons: tuple[tuple[str, str], ...] = ()
+    document: tuple[str, str] | None = None
+    """The name of a file, and what stands in it."""
+
+    @classmethod
+    def read(cls, stored: str) -> Self:
+        """Return an answer from its stored form."""
+        fields = json.loads(stored)
+        document = fields.get("document")
+        buttons = tuple((label, data) for label, data in fields["buttons"])
+        return cls(fields["text"], buttons, (document[0], document[1]) if document else None)
+
+    def stored(self) -> str:
+        """Return the answer as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    def keyboard(self) -> InlineKeyboardMarkup | None:
+        """Return the buttons as Telegram takes them."""
+        buttons = [InlineKeyboardButton(label, callback_data=data) for label, data in self.buttons]
+        in_a_row = IN_A_ROW if sum(len(button.text) for button in buttons[:IN_A_ROW]) <= WIDTH else 1
+        rows = [buttons[begin : begin + in_a_row] for begin in range(0, len(buttons), in_a_row)]
+        return InlineKeyboardMarkup(rows) if rows else None
+
+
+async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Callable[[], Awaitable[Answer]]) -> None:
+    """Send the answer to an update, which may have been found out before a restart, and close the update.
+
+    Raises:
+        Gone: the chat cannot be written to.
+    """
+    updates = door.assistant.memory.updates
+    try:
+        if update.answer is None:
+            answer = await find()
+            await updates.answer(update.id, answer.stored())
+        else:
+            answer = Answer.read(update.answer)
+        if answer.text.strip():
+            await _say(door, place, update, answer)
+        if answer.document:
+            # What is stored is what is still to be sent.
+            await updates.answer(update.id, Answer("", document=answer.document).stored())
+            await _hand(door, place, *answer.document)
+    except Exception:
+        # An update that fails is not tried again at every start.
+        await updates.close(update.id)
+        raise
+    await updates.close(update.id)
+
+
+async def _say(door: TelegramDoor, place: Place, update: StoredUpdate, answer: Answer) -> None:
+    """Send the text of an answer; of a long one a restart leaves out the pages that arrived."""
+    receipts = Receipts(door.assistant.memory.store, place.thread, f"update {update.id}")
+    pages = None
+    if utf16_length(answer.text) > LIMIT:
+        await receipts.read()
+        pages = receipts.pages(Message(speaker=SUPERVISOR, text=answer.text))
+    await door.sender.say(place, answer.text, is_markdown=False, keyboard=answer.keyboard(), receipts=pages)
+    if pages:
+        await receipts.clear()
+
+
+async def _hand(door: TelegramDoor, place: Place, name: str, text: str) -> None:
+    own = chat_of(place.owner)
+    try:
+        if place.is_group and own is None:
+            raise Gone
+        # What is kept of a person is theirs alone.
+        to = Place(own) if place.is_group and own else place
+        if not await send_document(door.sender, to, name, text.encode("utf-8", "replace")):
+            await door.remark(place, "document_refused", name=name)
+    except Gone:
+        if not place.is_group:
+            raise
+        key = "nobody_alone" if place.is_anonymous else "open_chat"
+        await door.remark(place, key, link=f"https://t.me/{door.sender.bot_name}")

@@ -1,0 +1,222 @@
+"""What each update asks for: a message is stored and played, a command run, a tap taken, and the rest is told of."""
+
+import json
+import logging
+from collections import deque
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from telegram import CallbackQuery, ChatMemberUpdated, Message, Update, User
+
+from agents.memory.inbox_updates import StoredUpdate
+from agents.state.person import FORWARDED, Quoted
+from agents.toolkit.questions.returned import PAGE, leads_to
+from app.doors.slash_commands import COMMANDS, parse
+from app.doors.telegram.delivery.buttons import OF, Tap
+from app.doors.telegram.door import TelegramDoor
+from app.doors.telegram.files import attached_to
+from app.doors.telegram.place import Place
+from app.doors.telegram.updates import edits, reactions, slash_commands
+from app.doors.telegram.updates.addressed import anonymous_of
+from app.doors.telegram.updates.answers import Answer, give
+from app.doors.telegram.updates.incoming import Incoming
+from app.doors.telegram.updates.quoting import quoted_in
+from app.doors.telegram.updates.statistics import NAME, Faults, may_see, statistics
+from app.doors.telegram.updates.taps import answer, settle, take
+from prompts import sentence
+
+LOG = logging.getLogger(__name__)
+REMEMBERED = 1000
+ENDING = ("new", "retry")
+"""The commands that end the running answer as a new message does: nobody waits for it any more."""
+
+
+class Dispatch:
+    """Have done what updates ask for; each is stored before, and closed when it is done."""
+
+    def __init__(self, door: TelegramDoor, bot: User, faults: Faults) -> None:
+        self._faults = faults
+        self._door, self._bot = door, bot
+        self._incoming = Incoming(door)
+        self._resumed: set[tuple[str, str]] = set()
+        """The messages that were taken up after a restart."""
+        self._albums: deque[str] = deque(maxlen=REMEMBERED)
+
+    async def take(self, place: Place, update: Update, stored: StoredUpdate, text: str | None) -> None:
+        """Have an update done, in the order of its chat; `text` is what is addressed to the bot.
+
+        Raises:
+            sqlite3.Error: something could not be stored.
+        """
+        if await self._is_resumed(place, update, stored):
+            return
+        if update.callback_query or parse(text or ""):
+            self._incoming.seal(place)
+        if query := update.callback_query:
+            await self._tap(place, query, stored)
+        elif text is not None and (message := update.edited_message):
+            await edits.take(self._door, self._incoming, place, message, text, stored, self._bot)
+        elif text is not None and (message := update.message):
+            await self._read(place, message, text, stored)
+        elif change := update.my_chat_member:
+            await self._enter(place, change, stored)
+        elif reaction := update.message_reaction:
+            await reactions.take(self._door, place, reaction, stored)
+
+    async def _enter(self, place: Place, change: ChatMemberUpdated, stored: StoredUpdate) -> None:
+        """Note what the bot has become in a chat, and greet a group that it has come into."""
+        if not await self._door.presence.change(change):
+            await self._close(stored)
+        elif self._door.access.admits(change.from_user.id):
+            self.tell(place, "group_hello", stored, name=self._bot.username)
+        else:
+            self.tell(place, "stranger", stored, id=change.from_user.id)
+
+    async def _is_resumed(self, place: Place, update: Update, stored: StoredUpdate) -> bool:
+        """Play the message that an update became a part of before a restart; False if there is none.
+
+        How a stopped or failed turn ended may not have been shown.
+        """
+        if stored.message_id is None or stored.thread is None:
+            return False
+        entry = await self._door.assistant.memory.transcript.entry(stored.thread, stored.message_id)
+        if entry is None or entry.status == "done":
+            return False
+        if (entry.thread, entry.message_id) in self._resumed:
+            return True
+        self._resumed.add((entry.thread, entry.message_id))
+        place = place.at(entry.thread)
+        quoted = json.loads(entry.quoted or "[]")
+        turn = place.turn(entry.text, id=entry.message_id, source=entry.source, quoted=quoted)
+        turn = replace(turn, user=entry.user)
+        self._door.attend(place, partial(self._door.play, place, turn))
+        if update.callback_query:
+            self._door.chats.start(settle(update.callback_query))
+        return True
+
+    async def _read(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
+        if message.web_app_data:
+            await self._receive(place, message.web_app_data.data, PAGE, stored)
+        elif call := parse(text):
+            name, argument = call
+            if name == "start" and argument and await self._returns_by(place, address := self._link(argument)):
+                await self._receive(place, address, PAGE, stored)
+            else:
+                await self._command(place, name, argument, stored)
+        else:
+            await self._hear(place, message, text, stored)
+
+    async def _hear(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
+        is_of_album = self._is_of_album(message)
+        if text.strip() or any(map(self._door.files.takes, attached_to(message))):
+            source = FORWARDED if message.forward_origin else "message"
+            await self._receive(place, text, source, stored, quoted_in(message, self._bot), message.media_group_id)
+        elif (message.effective_attachment or message.checklist or message.api_kwargs) and not is_of_album:
+            self.tell(place, "only_text", stored)
+        else:
+            await self._close(stored)
+
+    async def _tap(self, place: Place, query: CallbackQuery, stored: StoredUpdate) -> None:
+        tap = Tap.read(query.data or "")
+        data, _, asked = (query.data or "").partition(OF)
+        place = await self._on_behalf(place, tap.asked if tap else asked, query.from_user)
+        if tap:
+            await take(self._door, place, query, tap, stored)
+            return
+        if asked != place.owner and (asked or place.is_group):
+            # In a group anybody can tap; a button of an older version does not say whose it is.
+            self._beside(answer(query, sentence("telegram", "not_yours", await self._door.lang(place))), stored)
+        elif data == edits.ANEW:
+            is_there = await edits.answer_anew(self._door, self._incoming, query, query.from_user, stored, self._bot)
+            late = None if is_there else sentence("telegram", "too_late", await self._door.lang(place))
+            self._door.chats.start(settle(query, late))
+            if not is_there:
+                await self._close(stored)
+        elif call := parse(data):
+            self._door.chats.start(settle(query))
+            await self._command(place, *call, stored)
+        else:
+            self._beside(settle(query), stored)
+
+    async def _on_behalf(self, place: Place, asked: str, user: User) -> Place:
+        """Return the place of who was asked, if those are the group's administrators and the user is one.
+
+        Nobody can tap anonymously.
+        """
+        is_theirs = place.is_group and asked == anonymous_of(self._door.names, place.chat)
+        may_answer = is_theirs and await self._door.rights.administers(place, user.id)
+        return replace(place, user=asked) if may_answer else place
+
+    def tell(self, place: Place, key: str, stored: StoredUpdate, **variables: object) -> None:
+        """Answer an update with a sentence of `telegram.toml`."""
+
+        async def find() -> Answer:
+            return Answer(sentence("telegram", key, await self._door.lang(place), **variables))
+
+        self._door.attend(place, partial(give, self._door, place, stored, find))
+
+    def _link(self, payload: str) -> str:
+        """Return the link to this bot that sends `/start` with a payload."""
+        return f"https://t.me/{self._bot.username}?start={payload}"
+
+    async def _returns_by(self, place: Place, link: str) -> bool:
+        """Tell whether an open question declared that its page leads back by this link."""
+        question = await self._door.assistant.question(place.thread, place.owner)
+        return question is not None and leads_to(link, question.back)
+
+    async def _receive(
+        self,
+        place: Place,
+        text: str,
+        source: str,
+        stored: StoredUpdate,
+        quoted: Sequence[Quoted] = (),
+        album: str | None = None,
+    ) -> None:
+        """Store a message of the user and play it."""
+        if not await self._incoming.take(place, place.turn(text, source=source, quoted=quoted), [stored.id], album):
+            await self._close(stored)
+
+    async def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
+        find = partial(slash_commands.run, self._door, place, name, argument, stored)
+        is_statistics = name == NAME and may_see(self._door, place)
+        if is_statistics:
+            find = partial(statistics, self._door, self._bot.id, self._faults, place)
+        elif name in ENDING:
+            await self._incoming.make_room(place, is_asked=name == "retry")
+        if name == slash_commands.NEW and not place.is_group:
+            # What is written after it is said in the new conversation, behind its greeting.
+            place = await self._door.conversations.begin(place, argument, stored.id)
+            if await self._door.assistant.state(place.thread, place.owner) is None:
+                await self._door.assistant.receive(place.turn(None), [stored.id])
+        work = partial(give, self._door, place, stored, find)
+        command = COMMANDS.get(name)
+        if is_statistics or (command and command.is_at_once and self._waits_only_for_an_answer(place, name)):
+            # It must not wait for what it is to stop, or to tell of.
+            self._door.attend_at_once(place, work)
+        else:
+            self._door.attend(place, work)
+
+    def _waits_only_for_an_answer(self, place: Place, name: str) -> bool:
+        return name == "stop" or place.queue in self._door.answers
+
+    def _beside(self, work: Awaitable[None], stored: StoredUpdate) -> None:
+        """Do what needs no order, and close the update."""
+
+        async def do() -> None:
+            await work
+            await self._close(stored)
+
+        self._door.chats.start(do())
+
+    async def _close(self, stored: StoredUpdate) -> None:
+        await self._door.assistant.memory.updates.close(stored.id)
+
+    def _is_of_album(self, message: Message) -> bool:
+        """Tell whether another part of the message's album came before."""
+        album = message.media_group_id
+        if album is None or album in self._albums:
+            return album is not None
+        self._albums.append(album)
+        return False

@@ -1,0 +1,174 @@
+"""Messages on their way to a turn: parts of one message are put together, and a new one ends the answer before it."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from agents.memory.preferences import Preferences
+from agents.state.person import FORWARDED, Quoted
+from app.assistant import Turn
+from app.doors.telegram.delivery.pages import LIMIT, utf16_length
+from app.doors.telegram.door import AnswerInMaking, TelegramDoor
+from app.doors.telegram.place import Place
+from app.doors.telegram.updates.quoting import LONGEST
+from app.doors.visit import stop_when_begun
+
+WINDOW = 0.4
+"""Seconds in which a second message is a part of the first: a comment and what it forwards, two quick messages."""
+LONG_WINDOW = 1.0
+"""Seconds for a message that is forwarded, or as long as the parts into which Telegram cuts a long text."""
+ALBUM_WINDOW = 1.0
+"""Seconds for the next part of an album."""
+LONG = LIMIT - 300
+"""UTF-16 units from which a message may be such a part; Telegram cuts between words."""
+JOINED = ("message", FORWARDED)
+"""The sources of messages that can be parts of one."""
+
+
+@dataclass
+class Gathering:
+    """A message that is stored, and to which further parts may come until its turn begins."""
+
+    turn: Turn
+    until: float
+    last: str
+    """The part that came last."""
+    updates: list[int]
+    """The rows of the messenger's updates that it is made of."""
+    album: str | None = None
+    """The album that it is."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    is_open: bool = True
+
+
+class Incoming:
+    """Take in the messages of a door's users."""
+
+    def __init__(self, door: TelegramDoor) -> None:
+        self._door = door
+        self._gathered: dict[tuple[str, str], Gathering] = {}
+        self._waiting: dict[str, Gathering] = {}
+        """The messages whose turns have not begun, by their ids."""
+
+    async def take(self, place: Place, turn: Turn, updates: Sequence[int], album: str | None = None) -> bool:
+        """Store a message and have it answered, or make it a part of the one before; False if it was answered before.
+
+        All parts of an album are one message.
+
+        Raises:
+            sqlite3.Error: it could not be stored.
+        """
+        if await self._joins(turn, updates, album):
+            return True
+        if not await self._door.assistant.receive(turn, updates):
+            return False
+        gathering = Gathering(turn, _now() + await self._window(turn, album), turn.text or "", [*updates], album)
+        self._gathered[turn.thread, turn.owner] = self._waiting[turn.id] = gathering
+        await self.make_room(place)
+        self._door.attend(place, partial(self._play, place, gathering))
+        return True
+
+    async def revise(self, turn: Turn) -> bool:
+        """Replace a message whose turn has not begun; False if there is none, or it was put together from parts.
+
+        Raises:
+            sqlite3.Error: it could not be stored.
+        """
+        gathering = self._waiting.get(turn.id)
+        if gathering is None or len(gathering.updates) > 1:
+            return False
+        async with gathering.lock:
+            whole = replace(gathering.turn, text=turn.text, quoted=turn.quoted)
+            if not gathering.is_open or not await self._door.assistant.extend(whole):
+                return False
+            gathering.turn, gathering.last = whole, turn.text or ""
+            return True
+
+    def seal(self, place: Place) -> None:
+        """Let nothing be added to a user's message: something else came after it."""
+        self._gathered.pop((place.thread, place.owner), None)
+
+    async def _joins(self, turn: Turn, updates: Sequence[int], album: str | None) -> bool:
+        """Store a message as a part of the one that the user has just sent; False if it is a message of its own."""
+        gathering = self._gathered.get((turn.thread, turn.owner))
+        if gathering is None or turn.source not in JOINED:
+            return False
+        if not (album and album == gathering.album) and (WINDOW == 0 or _now() > gathering.until):
+            return False
+        async with gathering.lock:
+            if not gathering.is_open:
+                return False
+            between = "\n" if utf16_length(gathering.last) >= LONG else "\n\n"
+            whole = together(gathering.turn, turn, between)
+            if not await self._door.assistant.extend(whole, updates):
+                return False
+            gathering.turn, gathering.last = whole, turn.text or ""
+            gathering.updates += updates
+            gathering.until = _now() + await self._window(turn, album)
+            return True
+
+    async def _window(self, turn: Turn, album: str | None) -> float:
+        """Return for how many seconds further parts of a message may come."""
+        text = turn.text or ""
+        if album:
+            return ALBUM_WINDOW
+        if WINDOW == 0 or turn.source not in JOINED:
+            return 0.0
+        if await self._door.assistant.fits(turn.thread, turn.owner, text):
+            # It answers a question, and so it is whole.
+            return 0.0
+        return LONG_WINDOW if turn.source == FORWARDED or utf16_length(text) >= LONG else WINDOW
+
+    async def make_room(self, place: Place, *, is_asked: bool = False) -> None:
+        """End the answer that is being made to the same user, as the user has set it; at once if that is asked for."""
+        answer = self._door.answers.get(place.queue)
+        if answer is None or answer.turn.owner != place.owner:
+            return
+        preferences = await Preferences.of(self._door.assistant.memory.store, place.owner)
+        busy = "interrupt" if is_asked else preferences.busy
+        if busy != "queue":
+            answer.screen.is_followed = True
+            self._door.chats.start(self._stop(answer, after_tools=busy == "steer"))
+
+    async def _stop(self, answer: AnswerInMaking, *, after_tools: bool) -> None:
+        turn, answers = answer.turn, self._door.answers
+        over = lambda: answer not in answers.values()  # noqa: E731
+        await stop_when_begun(self._door.assistant, turn.thread, over, turn.owner, after_tools=after_tools)
+
+    async def _play(self, place: Place, gathering: Gathering) -> None:
+        async def whole() -> Turn:
+            while (seconds := gathering.until - _now()) > 0:  # noqa: ASYNC110  # further parts may come
+                await asyncio.sleep(seconds)
+            async with gathering.lock:
+                gathering.is_open = False
+            self._waiting.pop(gathering.turn.id, None)
+            key = gathering.turn.thread, gathering.turn.owner
+            if self._gathered.get(key) is gathering:
+                del self._gathered[key]
+            return gathering.turn
+
+        await self._door.play(place, gathering.turn, whole)
+        # A message that was refused has not been stored, and its updates are not closed with it.
+        await self._door.assistant.memory.updates.close(*gathering.updates)
+
+
+def together(first: Turn, second: Turn, between: str) -> Turn:
+    """Return two parts as one message with the first one's id. What others wrote is no word of the user's."""
+    if first.source == second.source:
+        text = between.join(filter(None, (first.text, second.text)))
+        return replace(first, text=text, quoted=[*first.quoted, *second.quoted])
+    own, passed = (first, second) if second.source == FORWARDED else (second, first)
+    beside = [_beside(quoted, passed.text or "") for quoted in passed.quoted]
+    return replace(first, text=own.text, source=own.source, quoted=[*own.quoted, *beside])
+
+
+def _beside(quoted: Quoted, text: str) -> Quoted:
+    """Return what is said of a forwarded message, with its text, as said beside another message."""
+    if quoted["kind"] != "forward":
+        return quoted
+    return Quoted(kind="forward_beside", by=quoted["by"], text=text[:LONGEST], foreign=True)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

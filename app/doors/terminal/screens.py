@@ -1,0 +1,195 @@
+"""Show events: as JSON lines for a script, as plain text for a pipe, as Markdown for a terminal."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from agents.events import RETRY, Error, Event, Interrupt, Message, PrivateMessage, Token, ToolStart, TurnStart
+from agents.events.models import ModelThinking
+from agents.events.search import Images, Sources
+from agents.events.views import Notice, View
+from agents.language.text.clean import clean, safe_json
+from agents.state import SUPERVISOR
+from agents.state.citations import Citation
+from app.cited_text import gallery, with_list
+from app.doors.terminal.tty import Canvas
+from app.doors.terminal.views import Cited, asked, drawn, source_list
+from app.doors.visit import Screen
+from app.sentences import say
+
+FRAME = 1 / 15
+SLOWEST_FRAME = 1.0
+TICK = 1.0
+"""Seconds between two signs of life while nothing is said."""
+SPINNER = "⠋⠙⠸⠴⠦⠇"
+
+
+class JsonLines(Screen):
+    """Show every event as one JSON object a line."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def show(self, event: Event) -> None:
+        """Write the event."""
+        self._stream.write(safe_json(event.plain()) + "\n")
+        self._stream.flush()
+
+
+class PlainText(Screen):
+    """Show what the assistant says on one stream, and remarks about it on another."""
+
+    def __init__(self, answers: TextIO, remarks: TextIO, lang: str) -> None:
+        self._answers, self._remarks, self._lang = answers, remarks, lang
+
+    def show(self, event: Event) -> None:
+        """Write a message, a view, or a remark on an error."""
+        match event:
+            case Message(text=text, interrupted=interrupted):
+                self._write(self._answers, with_list(text, event.citations))
+                if interrupted:
+                    self._write(self._remarks, f"⏹ {say('stopped', self._lang)}")
+            case PrivateMessage(text=text):
+                self._write(self._answers, text)
+            case Images(images=images):
+                self._write(self._answers, gallery(images, say("images", self._lang)).text())
+            case Notice(message=text):
+                self._write(self._remarks, text)
+            case Error(code=code, text=text) if code != RETRY:
+                self._write(self._remarks, text)
+
+    def _write(self, stream: TextIO, text: str) -> None:
+        if text:
+            stream.write(clean(text).rstrip("\n") + "\n")
+            stream.flush()
+
+
+class LiveMarkdown:
+    """Show an answer as Markdown while it streams: a preview redrawn in place until its `Message` comes."""
+
+    def __init__(self, console: Console, lang: str) -> None:
+        self.lang = lang
+        self._console = console
+        self._canvas = Canvas(console)
+        self._preview = ""
+        self._speaker = SUPERVISOR
+        self._frame = FRAME
+        self._redraw: asyncio.TimerHandle | None = None
+        self._broken = ""
+        """What was shown of a reply that broke off, as long as the next try has said nothing."""
+        self._begun = time.monotonic()
+
+    def show(self, event: Event) -> None:
+        """Show a piece of the answer, the answer, a view, an error, or what is being done meanwhile."""
+        match event:
+            case TurnStart() | ToolStart() | Sources() | ModelThinking():
+                self._go_on(event)
+            case Token(speaker=speaker, text=text):
+                self._take(speaker, text)
+            case Message(shown=False) | PrivateMessage():
+                self._say(event)
+            case Interrupt():
+                self._settle(*asked(event, self.lang))
+            case View():
+                self._settle(*drawn(event))
+            case Images(images=images):
+                self._settle(*drawn(gallery(images, say("images", self.lang))))
+            case Error(code=code) if code == RETRY:
+                self._broken, self._preview = self._preview or self._broken, ""
+                self._waits("↻ …")
+            case Error(text=text):
+                self._keep_broken()
+                self._settle(Text(f"! {clean(text)}", "yellow"))
+
+    def close(self) -> None:
+        """Leave on the screen what was shown; a preview without its message was stopped."""
+        self._keep_broken()
+        self._cancel_redraw()
+        self._canvas.draw([])
+
+    def _keep_broken(self) -> None:
+        """Leave on the screen what was shown of an answer that does not come to its end."""
+        self._preview = self._preview or self._broken
+        if self._preview:
+            self._say(Message(speaker=self._speaker, text=self._preview, interrupted=True))
+
+    def _take(self, speaker: str, text: str) -> None:
+        if speaker != self._speaker:
+            self._preview = ""
+        if not self._preview:
+            # What is waiting is the sign that something is being done.
+            self._cancel_redraw()
+        self._speaker, self._broken = speaker, ""
+        self._preview += text
+        if self._redraw is None and self._console.is_terminal:
+            self._redraw = asyncio.get_running_loop().call_later(self._frame, self._draw_preview)
+
+    def _draw_preview(self) -> None:
+        self._redraw = None
+        started = time.perf_counter()
+        self._preview_on(*_answer(self._speaker, self._preview))
+        spent = time.perf_counter() - started
+        # A long answer takes long to lay out; nine tenths of the time stay free for the conversation.
+        self._frame = min(max(FRAME, spent * 10), SLOWEST_FRAME)
+
+    def _say(self, message: Message | PrivateMessage) -> None:
+        if isinstance(message, PrivateMessage):
+            message = Message(speaker=SUPERVISOR, text=message.text)
+        parts = _answer(message.speaker, message.text, message.citations) if message.text else []
+        stopped = [Text(f"⏹ {say('stopped', self.lang)}", "dim")] if message.interrupted else []
+        if parts or stopped:
+            self._settle(*parts, *stopped)
+        self._preview = self._broken = ""
+
+    def _go_on(self, event: TurnStart | ToolStart | Sources | ModelThinking) -> None:
+        """Show that a turn begins, or what is done in it, as long as nothing of the answer is there."""
+        if isinstance(event, TurnStart):
+            self._begun = time.monotonic()
+        if not self._preview:
+            self._waits(_progress(event, self.lang))
+
+    def _waits(self, text: str) -> None:
+        """Show what is being done, and from the second second on for how long and how to stop it."""
+        self._cancel_redraw()
+        seconds = int(time.monotonic() - self._begun)
+        sign = SPINNER[seconds % len(SPINNER)] if seconds else ""
+        waited = f"{sign} {clean(text)} {say('waiting', self.lang, seconds=seconds)}" if seconds else clean(text)
+        shown = _answer(self._speaker, self._broken) if self._broken else []
+        self._preview_on(*shown, Text(waited, "dim"))
+        if self._console.is_terminal and not self._console.is_dumb_terminal:
+            self._redraw = asyncio.get_running_loop().call_later(TICK, self._waits, text)
+
+    def _preview_on(self, *parts: RenderableType) -> None:
+        if self._console.is_terminal and not self._console.is_dumb_terminal:
+            self._canvas.draw(self._canvas.lines(*parts))
+
+    def _settle(self, *parts: RenderableType) -> None:
+        self._cancel_redraw()
+        self._canvas.draw([*self._canvas.lines(*parts), ""], last=True)
+
+    def _cancel_redraw(self) -> None:
+        if self._redraw is not None:
+            self._redraw.cancel()
+            self._redraw = None
+
+
+def _progress(event: Event, lang: str) -> str:
+    """Return what is being done, for the line that the answer will take the place of."""
+    match event:
+        case ToolStart(speaker=speaker, tool=tool):
+            return f"… {speaker}: {tool}"
+        case Sources(sources=sources):
+            return f"… {say('sources_read', lang, count=len(sources))}"
+        case ModelThinking():
+            return f"… {say('thinking', lang)}"
+    return "…"
+
+
+def _answer(speaker: str, text: str, citations: Sequence[Citation] = ()) -> list[RenderableType]:
+    """Name a dialog above what it says; the supervisor needs no name. The sources that it cites stand below."""
+    named = [Text(clean(speaker), "bold cyan")] if speaker != SUPERVISOR else []
+    return [*named, Cited(text, citations), *source_list(citations)]

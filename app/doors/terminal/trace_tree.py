@@ -1,0 +1,163 @@
+"""`--trace`: what happened in a turn, as a tree on the screen, one block a turn."""
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from agents.events import Error, Event, Interrupt, Message, ToolEnd, ToolStart, TurnEnd, TurnStart
+from agents.events.handover import DialogChanged, Handover, Observed
+from agents.events.models import ModelEnd, ModelStart, ModelThinking
+from agents.events.search import Images, SearchStep, Sources
+from agents.events.views import View
+from agents.language.text.clean import clean
+from app.doors.visit import FREE
+
+LONGEST = 160
+
+
+class TraceTree:
+    """Gather the events of a turn and show them as a tree once the turn is over.
+
+    Each speaker and each observer has a branch. After a hand-over there are new branches.
+    """
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._begin()
+
+    def _begin(self) -> None:
+        self._tree = Tree("")
+        self._is_empty = True
+        self._turn = 0
+        self._began = 0.0
+        self._branches: dict[str, Tree] = {}
+        self._running: dict[str, tuple[Tree, float]] = {}
+        self._tokens = {"in": 0, "cached": 0, "out": 0}
+
+    def show(self, event: Event) -> None:
+        """Take one event in; at the turn's end, print the tree."""
+        if self._is_empty:
+            self._is_empty = False
+            self._began = self._clock()
+            self._turn = event.turn
+        match event:
+            case ModelStart(speaker=who, model=model):
+                self._start(f"{who} {model}", who, f"asks {model} …")
+            case ModelThinking(speaker=who):
+                self._leaf(who, "thinks")
+            case ModelEnd(speaker=who, model=model):
+                self._count(event)
+                self._finish(f"{who} {model}", who, _model_call(event))
+            case ToolStart(speaker=who, tool=tool, id=call):
+                self._start(f"{who} {call or tool}", who, f"calls {tool} …")
+            case ToolEnd(speaker=who, tool=tool, id=call):
+                self._finish(f"{who} {call or tool}", who, _tool_call(event))
+            case SearchStep():
+                self._search(event)
+            case Observed(observer=who, by=by):
+                # Its model calls go by this name, too: an observer may be called like a speaker.
+                self._leaf(f"{who} observer" if by == "observer" else who, _verdict(event))
+            case _:
+                self._trunk(event)
+
+    def close(self) -> None:
+        """Print the events of a turn that did not end."""
+        if not self._is_empty:
+            self._print("not ended")
+
+    def _trunk(self, event: Event) -> None:
+        match event:
+            case TurnStart() | DialogChanged() | Interrupt() | View() | Sources() | Images():
+                self._node(str(event))
+            case Message(speaker=who):
+                self._leaf(who, f"says: {event.text}{' ^C' if event.interrupted else ''}")
+            case Handover(brief=brief):
+                self._node(f"{event}{f' · {brief}' if brief else ''}")
+                self._branches.clear()
+            case Error():
+                self._node(str(event), "red")
+            case TurnEnd():
+                self._close_turn(event)
+
+    def _search(self, event: SearchStep) -> None:
+        """Put a step of a search below its call."""
+        text = f"{event.step}: {event.detail} · {event.ms} ms"
+        key = f"{event.speaker} {event.id}"
+        if key in self._running:
+            self._running[key][0].add(self._line(text))
+        else:
+            self._leaf(event.speaker, text)
+
+    def _leaf(self, who: str, text: str, at: float | None = None) -> Tree:
+        if who not in self._branches:
+            self._branches[who] = self._tree.add(Text(_short(who), "cyan"))
+        return self._branches[who].add(self._line(text, at=at))
+
+    def _node(self, text: str, style: str = "") -> Tree:
+        return self._tree.add(self._line(text, style))
+
+    def _start(self, key: str, who: str, text: str) -> None:
+        began = self._clock()
+        self._running[key] = (self._leaf(who, text, at=began), began)
+
+    def _finish(self, key: str, who: str, text: str) -> None:
+        if key in self._running:
+            leaf, began = self._running.pop(key)
+            leaf.label = self._line(text, at=began)
+        else:
+            self._leaf(who, text)
+
+    def _line(self, text: str, style: str = "", at: float | None = None) -> Text:
+        since = (self._clock() if at is None else at) - self._began
+        return Text.assemble((f"{since:+.2f} s  ", "dim"), (_short(text), style))
+
+    def _count(self, event: ModelEnd) -> None:
+        if event.model.startswith(FREE):
+            return
+        self._tokens["in"] += event.input_tokens
+        self._tokens["cached"] += event.cached_tokens
+        self._tokens["out"] += event.output_tokens
+
+    def _close_turn(self, event: TurnEnd) -> None:
+        calls = f"{event.model_calls} model call{'' if event.model_calls == 1 else 's'}"
+        listener = f"{event.dialog or 'supervisor'} listens"
+        spent = [_tokens(**self._tokens)] if any(self._tokens.values()) else []
+        self._print(f"{event.ms / 1000:.2f} s", calls, *spent, listener)
+
+    def _print(self, *facts: str) -> None:
+        self._tree.label = Text(" · ".join([f"turn {self._turn}", *facts]), "bold")
+        self._console.print(self._tree)
+        self._console.print()
+        self._begin()
+
+
+def _model_call(event: ModelEnd) -> str:
+    is_free = event.model.startswith(FREE)
+    tokens = {"in": event.input_tokens, "cached": event.cached_tokens, "out": event.output_tokens}
+    spent = "" if is_free else f" · {_tokens(**tokens)}"
+    outcome = "" if event.ok else " · failed or thrown away"
+    return f"asks {event.model} · {event.ms / 1000:.2f} s{spent}{outcome}"
+
+
+def _tool_call(event: ToolEnd) -> str:
+    return f"{str(event).removeprefix(f'{event.speaker}.')} · {event.ms} ms"
+
+
+def _verdict(event: Observed) -> str:
+    target = f" -> {event.target}" if event.target else ""
+    reason = f" · {event.reason}" if event.reason else ""
+    return f"{event.verdict}{target} ({event.by}){reason}"
+
+
+def _tokens(**counts: int) -> str:
+    cached = f" ({counts['cached']} cached)" if counts["cached"] else ""
+    return f"{counts['in']} tokens in{cached}, {counts['out']} out"
+
+
+def _short(text: str) -> str:
+    line = " ".join(clean(text).split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

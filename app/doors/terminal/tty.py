@@ -1,0 +1,177 @@
+"""The terminal: text made safe for it, lines redrawn in place, keys kept silent, lines read as they come."""
+
+import asyncio
+import codecs
+import os
+import signal
+import termios
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from itertools import takewhile
+from math import ceil
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+
+from agents.language.text.clean import clean
+from app.signals import on_signal
+
+
+class Canvas:
+    """The last lines of a terminal, redrawn in place; only what differs is written, so nothing flickers."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._shown: list[str] = []
+        self._width = console.width
+
+    def lines(self, *parts: RenderableType) -> list[str]:
+        """Return what the parts look like, line by line."""
+        with self.console.capture() as captured:
+            # One column stays free: a full line followed by a newline is two lines on some terminals.
+            self.console.print(Group(*parts), width=self.console.width - 1)
+        # Blanks at the end would be wrapped when the window gets narrower, and copied with the text.
+        return [line.rstrip(" ") for line in captured.get().rstrip("\n").split("\n")]
+
+    def draw(self, lines: list[str], *, last: bool = False) -> None:
+        """Show these lines in place of those shown; the `last` drawing stays on the screen for good.
+
+        Lines that have left the screen cannot be redrawn: a preview then waits, a last drawing comes anew.
+        """
+        same = self._same(lines)
+        back = sum(self._rows(line) for line in self._shown[same:])
+        within_reach = back < self.console.height
+        if not within_reach and not last:
+            return
+        if not within_reach:
+            same = back = 0
+        up = f"\x1b[{back}A\r\x1b[J" if back else ""
+        self._write(up + "".join(f"{line}\n" for line in lines[same:]))
+        self._shown = [] if last else lines
+        self._width = self.console.width
+
+    def keep(self) -> None:
+        """Leave what is shown on the screen for good."""
+        self._shown = []
+
+    def _same(self, lines: list[str]) -> int:
+        """Return how many lines from the top are shown already; in another width none is."""
+        if self.console.width != self._width:
+            return 0
+        pairs = zip(self._shown, lines, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    def _rows(self, line: str) -> int:
+        # Terminals wrap the lines they show when their window gets narrower.
+        return max(1, ceil(cell_len(clean(line)) / self.console.width))
+
+    def _write(self, text: str) -> None:
+        self.console.file.write(text)
+        self.console.file.flush()
+
+
+@contextmanager
+def silent_keys(stream: TextIO) -> Iterator[None]:
+    """Keep keys typed during the block off the screen; they wait for the next prompt, Ctrl-C still works."""
+    if not stream.isatty():
+        yield
+        return
+    descriptor = stream.fileno()
+    before = termios.tcgetattr(descriptor)
+    silent = list(before)
+    silent[3] &= ~termios.ECHO
+    termios.tcsetattr(descriptor, termios.TCSANOW, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+@asynccontextmanager
+async def pressed_keys(stream: TextIO) -> AsyncIterator[asyncio.Event]:
+    """Set the event at each key during the block, without an echo; Ctrl-C still interrupts. No terminal, no keys."""
+    key = asyncio.Event()
+    if not stream.isatty():
+        yield key
+        return
+    descriptor, loop = stream.fileno(), asyncio.get_running_loop()
+    before = termios.tcgetattr(descriptor)
+    keys = list(before)
+    keys[3] &= ~(termios.ECHO | termios.ICANON)
+
+    def read() -> None:
+        os.read(descriptor, 1024)
+        key.set()
+
+    termios.tcsetattr(descriptor, termios.TCSANOW, keys)
+    loop.add_reader(descriptor, read)
+    try:
+        yield key
+    finally:
+        loop.remove_reader(descriptor)
+        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+async def incoming_lines(stream: TextIO) -> AsyncIterator[str]:
+    """Yield the lines of a stream as they come, the event loop running on; bad bytes become U+FFFD."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    rest = ""
+    while chunk := await _chunk(stream.fileno()):
+        *lines, rest = (rest + decoder.decode(chunk)).split("\n")
+        for line in lines:
+            yield line
+    if rest := rest + decoder.decode(b"", final=True):
+        yield rest
+
+
+async def plain_line(console: Console, stream: TextIO) -> str:
+    """Ask for a message on a terminal that can only show text; a trailing backslash goes on with another line.
+
+    Raises EOFError at the end of the input, KeyboardInterrupt at Ctrl-C, which throws the line away.
+    """
+    text, prompt = "", "> "
+    while True:
+        line = await _interruptible(_asked(console, prompt, stream))
+        if not line.endswith("\\"):
+            return text + line
+        text, prompt = f"{text}{line[:-1]}\n", "… "
+
+
+async def _asked(console: Console, prompt: str, stream: TextIO) -> str:
+    console.print(prompt, end="")
+    async for line in incoming_lines(stream):
+        return line
+    raise EOFError
+
+
+async def _interruptible(reading: Coroutine[object, object, str]) -> str:
+    # It begins to run when the signal is taken care of.
+    task = asyncio.ensure_future(reading)
+    interrupted = []
+
+    def interrupt() -> None:
+        interrupted.append(True)
+        task.cancel()
+
+    with on_signal(signal.SIGINT, interrupt):
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not interrupted:
+                raise
+    raise KeyboardInterrupt
+
+
+async def _chunk(descriptor: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    try:
+        loop.add_reader(descriptor, ready.set)
+    except PermissionError:  # a regular file is always ready and cannot be waited for
+        return os.read(descriptor, 65536)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
+    return os.read(descriptor, 65536)

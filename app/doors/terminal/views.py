@@ -1,0 +1,169 @@
+"""Draw views and questions for a terminal: every text is cleaned, every link shows its address."""
+
+from collections.abc import Iterable, Sequence
+
+from markdown_it import MarkdownIt
+from rich import box
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.markdown import Markdown
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.style import Style
+from rich.table import Column, Table
+from rich.text import Text
+
+from agents.events import Interrupt
+from agents.events.views import CardList, Document, Entry, Link, Notice, Player, View
+from agents.events.views import Table as TableView
+from agents.language.text.clean import clean
+from agents.state.citations import Citation
+from agents.toolkit.questions import hints
+from app.cited_text import addresses, marked, numbers, references, unmarked
+from app.doors.plain_text import numbers_kept
+
+LONGEST_LABEL = 200
+"""Characters of an option that are shown."""
+LEVELS = {"info": ("i", "cyan"), "warning": ("!", "yellow"), "error": ("!", "red")}
+UNBOUNDED = 10_000
+BAR = 24
+"""Columns of a player's bar."""
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+
+
+def drawn(view: View) -> list[RenderableType]:
+    """Return a view as a terminal shows it; a view without a drawing is its plain text."""
+    match view:
+        case CardList(title=title, entries=entries):
+            return [
+                *_title(title),
+                _numbered((entry.number or place, _card(entry)) for place, entry in enumerate(entries, 1)),
+            ]
+        case TableView():
+            return [*_title(view.title), Grid(view)]
+        case Notice(message=message, level=level):
+            sign, colour = LEVELS[level]
+            return [Text(f"{sign} {clean(message)}", colour)]
+        case Link(title=title, url=url):
+            return [*_title(title), _address(url)]
+        case Player():
+            return [Bar(view)]
+        case Document(title=title, content=content) if title.endswith(".md"):
+            return [*_title(title), markdown(content)]
+        case Document(title=title, content=content):
+            return [*_title(title), Text(clean(content))]
+    return [Text(clean(view.text()))]
+
+
+def asked(question: Interrupt, lang: str) -> list[RenderableType]:
+    """Return a question of a tool with its numbered options, its address or its fields."""
+    lines = [_option(option["label"], option.get("detail", "")) for option in question.options]
+    options = [_numbered(enumerate(lines, 1))] if lines else []
+    fields = [Text(f"{_line(field['label'])}:", "cyan") for field in question.fields]
+    hint = [Text(clean(line), "dim") for line in hints(question, lang)]
+    address = [_address(question.url)] if question.url else []
+    return [*_title(question.prompt), *options, *address, *hint, *fields]
+
+
+def markdown(text: str) -> Markdown:
+    """Return a text drawn as Markdown."""
+    # In a talk a new line is a new line; two spaces make it one in Markdown, too.
+    source = numbers_kept(clean(text)).replace("\n", "  \n")
+    # A link shows its address: one that hides behind other words could lead anywhere.
+    drawing = Markdown(source, hyperlinks=False)
+    # Rich would leave out what looks like HTML ("List<int>") and has no switch for it.
+    drawing.parsed = _PARSER.parse(source)
+    return drawing
+
+
+class Cited:
+    """A Markdown text whose citations are links of the terminal, where it can; the list below has their addresses."""
+
+    def __init__(self, text: str, citations: Sequence[Citation]) -> None:
+        self._drawing, self._addresses = markdown(marked(text, citations)), addresses(citations)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it in the width there is."""
+        for segment in console.render(self._drawing, options):
+            done = 0
+            for number, begin, end in numbers(segment.text):
+                yield Segment(unmarked(segment.text[done:begin]), segment.style)
+                link = Style(color="cyan", link=self._addresses.get(number))
+                yield Segment(unmarked(segment.text[begin:end]), (segment.style or Style()) + link)
+                done = end
+            yield segment if not done else Segment(unmarked(segment.text[done:]), segment.style)
+
+
+def source_list(citations: Sequence[Citation]) -> list[RenderableType]:
+    """Return the sources that a text cites, each with its number and its address; nothing if it cites none."""
+    lines = []
+    for each in references(citations):
+        place = _address(each.place) if each.url else Text(each.place, "dim", overflow="fold")
+        gap = " — " if each.place else ""
+        lines.append(Text.assemble((f"[{each.number}] ", "cyan"), each.title, gap, place, overflow="fold"))
+    return ["", *lines] if lines else []
+
+
+class Grid:
+    """A table view: columns where they fit without a word being cut, else its plain text."""
+
+    def __init__(self, view: TableView) -> None:
+        self._view = view
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it in the width there is."""
+        columns = [Column(Text(clean(name)), overflow="fold") for name in self._view.columns]
+        table = Table(Column("#", style="cyan", justify="right"), *columns, box=box.SIMPLE_HEAD, padding=(0, 1))
+        for number, row in enumerate(self._view.rows, 1):
+            table.add_row(str(number), *(Text(clean(cell)) for cell in row))
+        needed = Measurement.get(console, options.update(max_width=UNBOUNDED), table).minimum
+        lines = [Text(clean(line.partition(" ")[2])) for line in self._view.numbered()]
+        yield table if needed <= options.max_width else _numbered(enumerate(lines, 1))
+
+
+class Bar:
+    """A player in one line, its bar as far as the piece is played."""
+
+    def __init__(self, view: Player) -> None:
+        self._view = view
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it in the width there is; a narrow one leaves the bar out, then the end of the line."""
+        line = _line(self._view.text())
+        position, duration = self._view.position, self._view.duration
+        if position is not None and duration and cell_len(line) + BAR < options.max_width:
+            done = round(BAR * min(max(position, 0) / duration, 1))
+            yield Text.assemble(line, " ", ("━" * done, "cyan"), ("─" * (BAR - done), "dim"))
+        else:
+            yield Text(line if cell_len(line) <= options.max_width else set_cell_size(line, options.max_width))
+
+
+def _title(text: str) -> list[RenderableType]:
+    return [Text(clean(text), "bold")] if text else []
+
+
+def _numbered(lines: Iterable[tuple[int, Text]]) -> Table:
+    """Return lines with their numbers before them; what does not fit goes on below its beginning."""
+    grid = Table.grid(Column(style="cyan", justify="right"), Column(overflow="fold"), padding=(0, 1))
+    for number, line in lines:
+        grid.add_row(f"{number}.", line)
+    return grid
+
+
+def _card(entry: Entry) -> Text:
+    line = _option(entry.label, entry.detail)
+    return line.append_text(Text.assemble("\n", _address(entry.url))) if entry.url else line
+
+
+def _option(label: str, detail: str) -> Text:
+    return Text.assemble(_line(label), (f" — {_line(detail)}" if detail else "", "dim"))
+
+
+def _address(url: str) -> Text:
+    # Not a terminal's own link: that can open another address than the one it shows.
+    return Text(clean(url), "underline", overflow="fold")
+
+
+def _line(text: str) -> str:
+    line = " ".join(clean(text).split())
+    return line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 1]}…"

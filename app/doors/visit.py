@@ -1,0 +1,171 @@
+"""A visit: one user at one thread, as long as a door is open for them."""
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, TurnEnd
+from agents.events.models import ModelEnd
+from agents.toolkit.questions import CHOICE, mark
+from app.assistant import Assistant, Turn
+from app.assistant.closing import TERMINAL
+from app.assistant.file_reader import FileReader
+from app.assistant.storage_faults import STORAGE
+
+INTERRUPTED = 130
+FAILED = 1
+WAITING = 10
+"""The exit code of a turn that ends with a question to the user."""
+TROUBLE = {STORAGE: 74, "busy": 75, "key_refused": 76, "unavailable": 77}
+"""The exit code for the code of an `error` event; any other is a failure."""
+FREE = "local:"
+"""How the names of models begin that cost nothing, so that nobody needs to count their tokens."""
+STOP_AGAIN = 0.05
+"""Seconds until a turn that has not begun yet is told again to stop."""
+PATIENCE = 10.0
+"""Seconds that a turn may take to begin before it can be stopped, and a stopped one to be stored."""
+
+
+class Screen(Protocol):
+    """Shows the events of a turn; a subclass that writes each event at once needs no `close`."""
+
+    def show(self, event: Event) -> None:
+        """Show one event, or leave it out."""
+
+    def close(self) -> None:
+        """End the turn on the screen, with or without a `TurnEnd`."""
+        return
+
+
+class Door(Protocol):
+    """Plays the turns of a visit where the user sees them."""
+
+    name: str
+    """Decides which commands are offered: "repl" or "telegram"."""
+    is_traced: bool
+    """Whether the user is shown a trace of every turn."""
+    has_pages: bool
+    """Whether little fits on the screen, so that what is long is shown in pages."""
+
+    async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
+        """Show a turn to its end and pass its events to `note`; return False if the user stopped it."""
+
+    async def stop(self, thread: str) -> bool:
+        """Stop the answer that is being made; False if there is none."""
+
+    async def begin(self, visit: "Visit", name: str) -> str:
+        """Return the thread of another conversation of the user: a new one, or the one that is called so here."""
+
+    def named(self, thread: str) -> str:
+        """Return what a thread is called here; empty if one cannot go to it from here."""
+
+    def here(self, thread: str, lang: str) -> str:
+        """Return a word on where one is now, if the door shows it nowhere."""
+
+    async def hand(self, name: str, content: str, lang: str) -> str:
+        """Hand the user a document, and return a word about it."""
+
+
+@dataclass
+class Visit:
+    """One user's visit: the doors and the slash commands read it, and may change it."""
+
+    assistant: Assistant
+    door: Door
+    thread: str
+    user: str | None = None
+    lang: str | None = None
+    """The language to ask for; None leaves it to the thread."""
+    is_shared: bool = False
+    """Whether others read along."""
+    is_open: bool = True
+    reader: FileReader | None = None
+    """Reads the files that go with a message; None where no file can."""
+    files: list[Path] = field(default_factory=list)
+    """The files that go with the next message."""
+    speaker: str | None = None
+    """The dialog in charge, as far as this visit has seen."""
+    question: Interrupt | None = None
+    """The open question of a tool, as far as this visit has seen."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    _code: int = 0
+
+    @property
+    def owner(self) -> str:
+        """The user whose visit this is."""
+        return self.user or self.thread
+
+    async def state(self) -> dict[str, Any]:
+        """Return the thread's state, empty for a new thread, and note its speaker and its open question."""
+        facts = await self.assistant.state(self.thread, self.owner) or {}
+        pending = facts.get("pending")
+        self.speaker, self.question = facts.get("dialog"), Interrupt(**pending[0]) if pending else None
+        return facts
+
+    async def answer(self, text: str) -> int | None:
+        """Play the answer to the open question, as far as this visit has seen; None if it is no answer."""
+        if self.question is None or not await self.assistant.fits(self.thread, self.owner, text):
+            return None
+        # Somebody else may have answered meanwhile, and what is asked now looks the same.
+        id = f"{uuid.uuid4().hex}#{mark(self.question.id)}"
+        return await self.play(self.turn(text, source=CHOICE, id=id))
+
+    def turn(self, text: str | None, **fields: Any) -> Turn:
+        """Return a turn of this visit."""
+        return Turn(thread=self.thread, text=text, user=self.user, lang=self.lang, device=TERMINAL, **fields)
+
+    async def play(self, turn: Turn) -> int:
+        """Show a turn to its end and return the exit code that tells how it went.
+
+        Raises:
+            UsageError: the turn's id was used for another text.
+        """
+        self._code = 0
+        is_over = await self.door.play(turn, self._note)
+        if self.lang is not None:
+            # The user may have asked for another language than the one to begin with.
+            self.lang = (await self.state()).get("lang") or self.lang
+        return self._code if is_over else INTERRUPTED
+
+    async def stop(self) -> bool:
+        """Stop the answer that is being made; False if there is none."""
+        return await self.door.stop(self.thread)
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case ModelEnd(model=model) if not model.startswith(FREE):
+                self.input_tokens += event.input_tokens
+                self.output_tokens += event.output_tokens
+            case Error(code=code) if code not in (RETRY, REBUILT, *CUT):
+                self._code = TROUBLE.get(code, FAILED)
+            case Interrupt():
+                self.question = event
+            case TurnEnd(dialog=dialog, waiting=waiting):
+                self.speaker = dialog
+                self.question = self.question if waiting else None
+                self._code = self._code or (WAITING if waiting else 0)
+
+
+async def stop_when_begun(
+    assistant: Assistant,
+    thread: str,
+    is_over: Callable[[], bool],
+    user: str | None = None,
+    *,
+    after_tools: bool = False,
+) -> bool:
+    """Stop the answer in a thread, also one that still waits for its turn; False if there is none.
+
+    With a user only an answer to them. `after_tools` as in `Assistant.stop`.
+    """
+    for _ in range(round(PATIENCE / STOP_AGAIN)):
+        if is_over():
+            return False
+        if await assistant.stop(thread, user, after_tools=after_tools):
+            return True
+        await asyncio.sleep(STOP_AGAIN)
+    return False

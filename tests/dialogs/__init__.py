@@ -1,0 +1,1 @@
+"""The shipped dialogs, a folder each."""

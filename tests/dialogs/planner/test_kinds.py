@@ -1,0 +1,234 @@
+"""What the tools alone decide, whatever model calls them: kinds, corrections, refusals, and what is on."""
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+
+from agents.language.schedule import Moment
+from agents.language.schedule.parser import moment
+from agents.memory import open_memory
+from agents.models.script import Call, Line
+from tests.conftest import Chat
+from tests.dialogs.planner.conftest import NOW
+from tests.support.reminder_room import FRIDAY, Room, texts
+
+PASTA = Call("add_reminder", {"when": "10 minutes", "text": "pasta", "kind": "timer"})
+TIMER = Call("add_reminder", {"when": "in 20 minutes"})
+ALARM = Call("add_reminder", {"when": "tomorrow at 6:30"})
+MUM = Call("add_reminder", {"when": "tomorrow at 7pm", "text": "call mum"})
+CAR = Call("add_reminder", {"when": "in 2 weeks", "text": "car inspection"})
+
+
+def sampled(rows: Sequence[tuple[object, ...]]) -> list[ParameterSet]:
+    """Let every third row be said in the ordinary run, the others in the slow one."""
+    return [pytest.param(*row, marks=[pytest.mark.slow] if place % 3 else []) for place, row in enumerate(rows)]
+
+
+async def answers(
+    chat: Chat, *turns: list[Line], lang: str = "en", said: str = "and here is one thing more"
+) -> list[str]:
+    """Let the planner make these calls, a list a turn; return what the tools of the last turn answer."""
+    lines = [line for turn in turns for line in (*turn, "Noted.")]
+    chat.expects(supervisor=[Call("plan_things", {"brief": "reminders"})], planner=lines, observer=["stay"] * 9)
+    await chat.says(*["and here is one thing more"] * len(turns), lang=lang)
+    chat.script.queues.clear()
+    return [event.plain()["object"] for event in chat.events if event.type == "tool.end"][-len(turns[-1]) :]
+
+
+async def kept(chat: Chat) -> list[str]:
+    """Return what is set, with kind and time."""
+    async with chat.assistant() as assistant:
+        live = await assistant.memory.reminders.live("ann")
+    return [f"{it.kind} {it.text} {it.moment.at.astimezone(NOW.tzinfo):%d %H:%M}" for it in live]
+
+
+KINDS = [
+    ({"when": "10 minutes"}, "timer"),
+    ({"when": "in half an hour"}, "timer"),
+    ({"when": "at 18:00"}, "alarm"),
+    ({"when": "every day at 7"}, "alarm"),
+    ({"when": "in 20 minutes", "text": "oven"}, "reminder"),
+    ({"when": "in 20 minutes", "kind": "alarm"}, "alarm"),
+    ({"when": "10 minutes", "text": "pasta", "kind": "timer"}, "timer"),
+    ({"when": "tomorrow at 9", "kind": "reminder"}, "reminder"),
+    ({"when": "at 7:30", "kind": "day"}, "day"),
+]
+
+
+@pytest.mark.parametrize(("args", "kind"), sampled(KINDS))
+async def test_each_has_its_kind(friday: Chat, args: dict[str, str], kind: str) -> None:
+    """The kind is what the user calls it, else what its time and its text make it."""
+    await answers(friday, [Call("add_reminder", args)])
+    assert [entry.split()[0] for entry in await kept(friday)] == [kind]
+
+
+async def test_stopping_a_timer_touches_nothing_else(friday: Chat) -> None:
+    """An alarm has no text either, and a timer may have one; each is stopped by its own kind alone."""
+    said = await answers(friday, [ALARM, MUM, PASTA], [Call("stop_timer"), Call("stop_timer", {"which": "timer"})])
+    assert said == [
+        "Stopped: 3. pasta (timer): in 10 minutes, at 9:10 am. “Undo” brings it back.",
+        "No timer is running; nothing was stopped.",
+    ]
+    assert await kept(friday) == ["alarm Time is up 21 06:30", "reminder call mum 21 19:00"]
+
+
+@pytest.mark.parametrize("which", ["timer", "alarm"])
+async def test_nothing_is_stopped_of_another_kind(friday: Chat, which: str) -> None:
+    """Without one of that kind the user is told so, and all stays."""
+    other = {"timer": ALARM, "alarm": PASTA}[which]
+    [said] = await answers(friday, [other, MUM], [Call("stop_timer", {"which": which})])
+    assert said.endswith("nothing was stopped.")
+    assert len(await kept(friday)) == 2
+
+
+@pytest.mark.parametrize(("said", "left"), [("the second one", "pasta"), ("1", "Time is up"), ("pasta", "Time is up")])
+async def test_of_several_the_user_chooses(friday: Chat, said: str, left: str) -> None:
+    """The question is understood by number, by place and by name."""
+    await answers(friday, [PASTA, TIMER])
+    friday.expects(planner=[Call("stop_timer"), "Stopped."], observer=["stay"] * 3)
+    assert "interrupt: Which one do you mean?" in await friday.says("stop that timer now please, will you")
+    await friday.says(said)
+    friday.script.queues.clear()
+    assert [entry.split(" ", 1)[1].rsplit(" ", 2)[0] for entry in await kept(friday)] == [left]
+
+
+async def test_what_is_no_choice_stops_nothing(friday: Chat) -> None:
+    """Something else that the user says goes to whoever speaks, not to the tool."""
+    await answers(friday, [PASTA, TIMER])
+    friday.expects(planner=[Call("stop_timer"), "All right, both go on."], observer=["stay"] * 3)
+    await friday.says("stop that timer now please, will you", "my sister came by yesterday with the children")
+    friday.script.queues.clear()
+    assert len(await kept(friday)) == 2
+
+
+CORRECTIONS = [
+    (PASTA, {"when": "15"}, "timer pasta 20 09:15"),
+    (PASTA, {"when": "fifteen minutes"}, "timer pasta 20 09:15"),
+    (PASTA, {"when": "5 minutes later"}, "timer pasta 20 09:15"),
+    (PASTA, {"text": "rice"}, "timer rice 20 09:10"),
+    (MUM, {"when": "8"}, "reminder call mum 21 20:00"),
+    (MUM, {"when": "at half past eight"}, "reminder call mum 21 20:30"),
+    (MUM, {"when": "at 8 am"}, "reminder call mum 21 08:00"),
+    (MUM, {"when": "on Monday"}, "reminder call mum 23 19:00"),
+    (ALARM, {"when": "at 7"}, "alarm Time is up 21 07:00"),
+    (ALARM, {"when": "every weekday"}, "alarm Time is up 23 06:30"),
+    (CAR, {"when": "by a day"}, "reminder car inspection 05 09:00"),
+    (CAR, {"when": "a week later"}, "reminder car inspection 11 09:00"),
+    (CAR, {"when": "a day"}, "reminder car inspection 05 09:00"),
+]
+
+
+@pytest.mark.parametrize(("set_by", "args", "expected"), sampled(CORRECTIONS))
+async def test_a_correction_means_what_was_just_set(
+    friday: Chat, set_by: Call, args: dict[str, str], expected: str
+) -> None:
+    """It needs no number, and keeps the kind, the unit and the half of the day; another entry stays as it is."""
+    await answers(friday, [Call("add_reminder", {"when": "tomorrow at noon", "text": "lunch"})], [set_by])
+    await answers(friday, [Call("change_reminder", args)])
+    assert await kept(friday) == ["reminder lunch 21 12:00", expected]
+
+
+async def test_without_anything_just_set_nothing_is_changed(friday: Chat) -> None:
+    """The model is told what there is, and asks."""
+    said = await answers(
+        friday, [MUM, CAR], [Call("list_todos")], [Call("list_todos")], [Call("change_reminder", {"when": "8"})]
+    )
+    assert said[0].splitlines()[0] == "It is not clear which one is meant."
+    assert await kept(friday) == ["reminder call mum 21 19:00", "reminder car inspection 04 09:00"]
+
+
+REFUSED = [
+    (Call("add_reminder", {"when": "yesterday", "text": "x"}), "“yesterday” is past already (yesterday at 9 am)."),
+    (Call("add_reminder", {"when": "at 25:00", "text": "x"}), "There is no such time of day: “at 25:00”."),
+    (Call("add_reminder", {"when": "31 February", "text": "x"}), "There is no such day: “31 February”."),
+    (Call("add_reminder", {"when": "when I get home", "text": "x"}), "“when I get home” is no time that can be"),
+    (Call("change_reminder", {"number": 1, "when": "today at 8 am"}), "“today at 8 am” is past already"),
+    (Call("plan_day", {"plan": "run at 25:00"}), "run at 25:00: there is no such time of day"),
+    (Call("agenda", {"when": "the radio"}), "“the radio” is no day or week that can be understood here."),
+]
+
+
+@pytest.mark.parametrize(("call", "reason"), sampled(REFUSED))
+async def test_what_cannot_be_is_refused_with_the_reason(friday: Chat, call: Call, reason: str) -> None:
+    """Nothing is written then."""
+    said = await answers(friday, [MUM], [call])
+    assert said[0].startswith(reason)
+    assert await kept(friday) == ["reminder call mum 21 19:00"]
+
+
+async def test_what_is_on_is_told(friday: Chat) -> None:
+    """Today with what is to do, another day, a week, what is next, how long is left, how many; in both languages."""
+    await answers(friday, [MUM, PASTA, ALARM, Call("add_todos", {"items": ["milk", "bread"]})])
+    asked = ("today", "tomorrow", "this week", "next", "overdue", "how long", "how many")
+    said = await answers(friday, [Call("agenda", {"when": when}) for when in asked])
+    assert said == [
+        "Today, Friday, 20 November\n9:10 am  pasta (timer)\nTo do: milk; bread\n"
+        "Next: pasta (timer): in 10 minutes, at 9:10 am",
+        "Tomorrow, Saturday, 21 November\n6:30 am  alarm\n7 pm  call mum",
+        "Today, Friday, 20 November, 9:10 am  pasta (timer)\nTomorrow, Saturday, 21 November, 6:30 am  alarm\n"
+        "Tomorrow, Saturday, 21 November, 7 pm  call mum",
+        "What comes next:\npasta (timer): in 10 minutes, at 9:10 am\nalarm: tomorrow at 6:30 am\n"
+        "call mum: tomorrow at 7 pm",
+        "Overdue:\nNothing is noted for that.",
+        "pasta (timer): 10 minutes left",
+        "On your list: 2 to-dos (0 done). Set: 1 reminder, 1 alarm, 1 timer.",
+    ]
+    assert await answers(friday, [Call("agenda", {"when": "завтра"})], lang="ru") == [
+        "Завтра, суббота, 21 ноября\n6:30  будильник\n19:00  call mum"
+    ]
+
+
+async def test_a_day_is_noted_from_one_sentence(friday: Chat) -> None:
+    """What has a time rings, the rest is to do; what cannot be is named; one word takes all of it back."""
+    plan = "dentist at 10, groceries, pick up the kids at 3:30, call the plumber, breakfast at 7 am"
+    assert await answers(friday, [Call("plan_day", {"plan": plan})]) == [
+        "Today, Friday, 20 November\n10 am  dentist\n3:30 pm  pick up the kids\nTo do: groceries; call the plumber\n"
+        "Next: dentist: today at 10 am\nNot noted: breakfast at 7 am: that is past already (today at 7 am)"
+    ]
+    assert "view: day" in "\n".join(map(str, friday.events))
+    await friday.says("undo")
+    assert await kept(friday) == []
+
+
+async def test_the_day_is_told_each_morning(room: Room) -> None:
+    """What rings is the plan of that day, as it is then."""
+    async with room.open() as memory:
+        every = moment("every day at 10:30", "en", FRIDAY, ZoneInfo("Europe/Berlin"))
+        assert every is not None
+        await memory.reminders.add("ann", "ann", "day", text="-", lang="en", moment=every, kind="day")
+        at = Moment(FRIDAY + timedelta(hours=3))
+        await memory.reminders.add("ann", "ann", "lunch", text="lunch", lang="en", moment=at)
+        await room.until(memory, FRIDAY + timedelta(minutes=31))
+    [told] = texts(room)
+    assert told.splitlines()[0] == "Today, Friday, 20 November"
+    assert "lunch" in told
+
+
+async def test_a_table_of_before_has_no_kinds(tmp_path: Path) -> None:
+    """What had no text was a timer, or an alarm if it was set for a full minute or repeats."""
+    path = tmp_path / "dialogs.db"
+    connection = sqlite3.connect(path)
+    connection.execute("""CREATE TABLE reminders (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, thread TEXT NOT NULL, added_by TEXT NOT NULL,
+        number INTEGER NOT NULL, text TEXT NOT NULL, lang TEXT NOT NULL, zone TEXT NOT NULL,
+        rule TEXT, start TEXT, at_ms INTEGER NOT NULL, due_ms INTEGER, rung_ms INTEGER,
+        changed_by TEXT NOT NULL DEFAULT '', UNIQUE (user, added_by))""")
+    later = round(NOW.timestamp() * 1000) + 3_600_000
+    daily = ("FREQ=DAILY;INTERVAL=1", NOW.isoformat())
+    rows = [("Time is up", later, None, None), ("Время вышло", later + 7, None, None), ("tea", later, None, None)]
+    for number, row in enumerate([*rows, ("Time is up", later + 7, *daily)], 1):
+        connection.execute(
+            "INSERT INTO reminders (user, thread, added_by, number, text, lang, zone, at_ms, due_ms, rule, start)"
+            " VALUES ('ann', 'ann', ?, ?, ?, 'en', 'UTC', ?, ?, ?, ?)",
+            (f"call-{number}", number, row[0], row[1], row[1], *row[2:]),
+        )
+    connection.commit()
+    connection.close()
+    async with open_memory(f"sqlite:///{path}", NOW.timestamp) as memory:
+        kinds = [reminder.kind for reminder in await memory.reminders.live("ann")]
+    assert kinds == ["alarm", "timer", "reminder", "alarm"]

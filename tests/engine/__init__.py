@@ -1,0 +1,1 @@
+"""The engine, with the shipped dialogs or with dialogs of its own."""

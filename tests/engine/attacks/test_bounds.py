@@ -1,0 +1,322 @@
+"""What one person, one message, one model may use up: bombs and floods of every size."""
+
+import asyncio
+from dataclasses import fields, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.tools import BaseTool, tool
+from pydantic import ValidationError
+
+from agents.errors import ConfigError
+from agents.events import Error, Message
+from agents.models.script import Call, Line
+from agents.models.standin import RulesModel
+from agents.remote.http_file import HttpFile
+from agents.remote.yaml_file import read_files
+from agents.state import SUPERVISOR
+from agents.state.limits import Limits
+from agents.state.message_notes import Facts, notes
+from agents.toolkit import traits
+from app.assistant import Turn
+from app.assistant.closing import TERMINAL
+from app.settings import Settings
+from prompts import phrase
+from tests.conftest import Chat
+from tests.support.sampling import sample
+
+LIMITS = Limits(message_length=50, turns_per_hour=3, calls_per_reply=4, same_calls=3, field_length=40)
+
+
+@pytest.fixture
+def bounded(chat: Chat) -> Chat:
+    """A conversation with low limits."""
+    chat.limits = LIMITS
+    return chat
+
+
+def given(chat: Chat, *tools: BaseTool) -> None:
+    """Give the supervisor tools."""
+    chat.speakers = replace(
+        chat.speakers, supervisor=replace(chat.speakers.supervisor, tools=[*chat.speakers.supervisor.tools, *tools])
+    )
+
+
+@pytest.mark.parametrize("text", ["x" * 51, "пить" * 20, "\n" * 60, "👩‍👩‍👧" * 30, "<context>" * 10, "x" * 5_000_000])
+async def test_a_long_message_is_refused_and_not_stored(bounded: Chat, text: str) -> None:
+    """It is told how long it may be; no model, no file and no later prompt gets it."""
+    await bounded.says(text)
+    [error] = [event for event in bounded.events if isinstance(event, Error)]
+    assert (error.code, error.text) == ("message_long", phrase("sorry_message_long", "en", length=len(text), most=50))
+    assert sum(len(str(event)) for event in bounded.events) < 1_000
+    async with bounded.assistant() as assistant:
+        assert await assistant.history("ann") == []
+        assert await assistant.receive(Turn(thread="ann", text=text, id="m"))
+        assert await assistant.unanswered("ann", "") == []
+
+
+async def test_a_user_begins_so_many_turns(bounded: Chat) -> None:
+    """Whatever thread they use; the same message again counts once; others, and the operator's terminal, go on."""
+    bounded.expects(supervisor=["ok"] * 7)
+
+    async def said(assistant: Any, number: int, thread: str, user: str = "eve", device: str = "") -> str:
+        turn = Turn(thread=thread, text="hi", user=user, id=f"{thread}{number}", device=device)
+        events = [event async for event in assistant.play(turn)]
+        return next(event.code if isinstance(event, Error) else event.text for event in events if _tells(event))
+
+    async with bounded.assistant() as assistant:
+        assert [await said(assistant, number, f"t{number}") for number in range(5)] == ["ok"] * 3 + ["many_turns"] * 2
+        assert await said(assistant, 0, "t0") == "ok"
+        assert await said(assistant, 1, "b", user="bob") == "ok"
+        assert [await said(assistant, n, "e", device=TERMINAL) for n in range(3)] == ["ok"] * 3
+
+
+def _tells(event: object) -> bool:
+    return isinstance(event, Message | Error)
+
+
+@pytest.mark.parametrize("count", sample([5, 600], 2))
+async def test_a_reply_has_so_many_calls(bounded: Chat, count: int) -> None:
+    """The first are run; the rest is refused once, and leaves nothing in the history."""
+    ran: list[int] = []
+    given(bounded, _noting(ran))
+    bounded.expects(supervisor=[[Call("note_down", {"number": number}) for number in range(count)], "Done."])
+    trace = await bounded.says("go")
+    assert ran == [0, 1, 2, 3]
+    assert trace.count("note_down") == 4
+    answers = [message for message in await bounded.messages(SUPERVISOR) if message.type == "tool"]
+    assert [message.text for message in answers][-1] == phrase("call_surplus", "en")
+    assert len(answers) == 5
+
+
+def _noting(ran: list[int]) -> BaseTool:
+    @tool
+    def note_down(number: int) -> str:
+        """Note a number down."""
+        ran.append(number)
+        return "noted"
+
+    return note_down
+
+
+async def test_hand_overs_are_calls_too(bounded: Chat) -> None:
+    """A hundred hand-overs in one reply do not make a queue of a hundred wishes."""
+    calls = [Call("plan_things", {"brief": f"wish {number}"}) for number in range(100)]
+    bounded.expects(supervisor=[calls], planner=["ok"])
+    await bounded.says("go")
+    assert len((await bounded.state())["wishes"]) <= LIMITS.calls_per_reply
+
+
+KINDS: dict[str, tuple[dict[str, Any], int]] = {
+    "a write": ({"effect": "write"}, 1),
+    "a write that recognises its call": ({"effect": "write", "repeatable": True}, 1),
+    "a read": ({}, 1),
+    "a look at the world outside": ({"volatile": True}, 3),
+}
+
+
+@pytest.mark.parametrize(("stated", "times"), sample(KINDS.values(), 2, KINDS))
+async def test_a_model_in_a_circle(bounded: Chat, stated: dict[str, Any], times: int) -> None:
+    """The same call in one turn is run so often, and then refused with a word; in the next turn it is run again."""
+    ran: list[int] = []
+    given(bounded, traits(**stated)(_noting(ran)))
+    bounded.expects(supervisor=[*[Call("note_down", {"number": 1})] * 6, "Done."])
+    trace = await bounded.says("go")
+    assert len(ran) == times
+    assert trace.count(phrase("tool_repeated", "en", tool="note_down")) == 6 - times
+    bounded.expects(supervisor=[Call("note_down", {"number": 1}), "Done."])
+    await bounded.says("again")
+    assert len(ran) == times + 1
+
+
+async def test_the_same_write_twice_in_one_reply(bounded: Chat) -> None:
+    """Two equal calls of one reply are one; through `call_tool` or with the names in another order, too."""
+    ran: list[tuple[str, int]] = []
+
+    @traits(effect="write")
+    @tool
+    def pay(to: str, sum: int) -> str:
+        """Pay."""
+        ran.append((to, sum))
+        return "paid"
+
+    given(bounded, pay)
+    calls = [Call("pay", {"to": "eve", "sum": 5}), Call("pay", {"sum": 5, "to": "eve"})]
+    bounded.expects(supervisor=[calls, "Done."])
+    await bounded.says("go")
+    assert ran == [("eve", 5)]
+
+
+@pytest.mark.slow
+async def test_a_read_after_a_write_is_run_again(bounded: Chat) -> None:
+    """What was written may have changed what is read."""
+    ran: list[int] = []
+
+    @traits(effect="write")
+    @tool
+    def put(number: int) -> str:
+        """Put."""
+        return "put"
+
+    given(bounded, _noting(ran), put)
+    look = Call("note_down", {"number": 1})
+    bounded.expects(supervisor=[look, look, Call("put", {"number": 1}), look, look, "Done."])
+    await bounded.says("go")
+    assert len(ran) == 2
+
+
+@pytest.mark.slow
+async def test_a_call_that_failed_may_be_tried_again(bounded: Chat) -> None:
+    """A failure of the moment may pass; a tool that always fails is not run for ever."""
+    ran: list[int] = []
+
+    @tool
+    def shaky(number: int) -> str:
+        """Try."""
+        ran.append(number)
+        raise OSError("no")
+
+    given(bounded, shaky)
+    bounded.expects(supervisor=[*[Call("shaky", {"number": 1})] * 6, "Done."])
+    await bounded.says("go")
+    assert len(ran) == LIMITS.same_calls
+
+
+FIELDS: dict[str, Any] = {
+    "a long text": {"experience": "x" * 41},
+    "a list of many": {"skills": ["abc"] * 20},
+    "a list with one long entry": {"skills": ["x" * 41]},
+    "one that is just too long": {"experience": "я" * 41},
+    "a bomb": {"experience": "x" * 100_000},
+}
+
+
+@pytest.mark.parametrize("values", FIELDS.values(), ids=FIELDS)
+async def test_a_field_of_a_form_is_bounded(bounded: Chat, values: dict[str, Any]) -> None:
+    """A model that fills more into a field is told so; the form stays as it was."""
+    bounded.expects(supervisor=[Call("get_acquainted", {"brief": ""})], profile=[Call("fill_form", values), "Ok."])
+    trace = await bounded.says("hi")
+    assert "may have 40 characters" in trace
+    assert (await bounded.state())["forms"] == {}
+
+
+UNITS = [
+    "no, ",
+    "and ",
+    " milk and",
+    "at 5 ",
+    "add ",
+    "1",
+    "(",
+    "a.",
+    "и ",
+    "не, ",
+    "no no, ",
+    ", ",
+    "🎉",
+    "в 5 ",
+]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+async def test_rules_do_not_hold_up_the_others(unit: str) -> None:
+    """The longest text that rules read leaves the event loop to others; a longer one is refused at once."""
+    model = RulesModel()
+    scene: Facts = {"role": SUPERVISOR, "lang": "en", "helpers": {}, "tools": ["add_todos"]}
+    long, longer = ("add " + unit * 4_000)[:1_000], ("add " + unit * 4_000)[:4_096]
+
+    async def asked(text: str) -> str:
+        prompt = [SystemMessage(""), HumanMessage(text), SystemMessage("", additional_kwargs=notes(scene=scene))]
+        return str((await model.ainvoke(prompt)).text)
+
+    turns: list[None] = []
+    ticking = asyncio.create_task(_tick(turns))
+    begun = perf_counter()
+    await asked(long)
+    assert len(turns) >= (perf_counter() - begun) / 0.2 - 1
+    begun = perf_counter()
+    assert "1000" in await asked(longer)
+    assert perf_counter() - begun < 1
+    ticking.cancel()
+
+
+async def _tick(turns: list[None]) -> None:
+    while True:
+        await asyncio.sleep(0.005)
+        turns.append(None)
+
+
+@pytest.mark.parametrize("name", [part.name for part in fields(Limits)])
+def test_every_limit_is_a_setting(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read from the environment; nonsense stops the start."""
+    monkeypatch.setenv(name.upper(), "150")
+    assert getattr(Settings(_env_file=None).limits, name) == 150
+    for nonsense in ("-1", "much", "1e9999"):
+        monkeypatch.setenv(name.upper(), nonsense)
+        with pytest.raises(ValidationError):
+            Settings(_env_file=None)
+
+
+CLOSED = ["", " ", ",", ", ,", "\t"]
+
+
+@pytest.mark.parametrize("text", CLOSED)
+def test_blanks_let_nobody_in(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list without anybody on it is not everybody."""
+    monkeypatch.setenv("TELEGRAM_ALLOWED_USERS", text)
+    assert Settings(_env_file=None).telegram_allowed_users == frozenset()
+
+
+@pytest.mark.parametrize("text", ["*, 5", "5 *", "**", "all", "-5", "5;6", "5.5", "@ann"])
+def test_a_wrong_list_stops_the_start(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A star counts alone, and a name is no id."""
+    monkeypatch.setenv("TELEGRAM_ALLOWED_USERS", text)
+    with pytest.raises(ValidationError, match="everybody"):
+        Settings(_env_file=None)
+
+
+async def test_notes_are_counted_by_user(chat: Chat) -> None:
+    """Other threads, and a thread that was forgotten, give no more notes."""
+    async with chat.assistant() as assistant:
+        kept = assistant.memory.notes
+        assert [await kept.add(f"t{n}", "why?", f"c{n}", "eve", 3) for n in range(5)] == [True] * 3 + [False] * 2
+        await assistant.forget("t0")
+        assert not await kept.add("t9", "why?", "c9", "eve", 3)
+        assert await kept.add("t9", "why?", "c9", "bob", 3)
+
+
+async def test_who_has_left_too_many_notes_is_told(chat: Chat) -> None:
+    """The model reads that there will be no more today."""
+    chat.settings = Settings(_env_file=None, help_chain=("person",), notes_per_day=1)
+    helping: list[Line] = [Call("assistant_help", {"query": "How high is Everest?"}), "I passed it on."]
+    chat.expects(supervisor=[*helping, *helping])
+    trace = await chat.says("How high is Everest?", "How high is Everest, then?")
+    assert trace.count(phrase("help_exhausted", "en")) == 1
+
+
+@pytest.mark.parametrize("count", [50, 51])
+async def test_a_full_list_can_be_read(chat: Chat, count: int) -> None:
+    """More entries than a view has are shown by the page; the last page has the rest, and there is none behind it."""
+    async with chat.assistant() as assistant:
+        for number in range(1, count + 1):
+            value = {"number": number, "text": f"thing {number}", "done": False}
+            await assistant.memory.store.aput(("users", "ann", "todos"), f"k{number}", value)
+    last = -(-count // 50)
+    calls: list[Line] = [Call("list_todos"), Call("list_todos", {"page": last}), Call("list_todos", {"page": last + 1})]
+    chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=[*calls, "That was all."])
+    trace = await chat.says("go on")
+    assert f"thing {count}" in trace
+    assert phrase("page_none", "en", page=last + 1, pages=last) in trace
+    assert (phrase("page_of", "en", page=last, pages=last, count=count) in trace) is (last > 1)
+
+
+@pytest.mark.parametrize("depth", [20_000])
+def test_a_deep_file_is_a_fault(depth: int, tmp_path: Path) -> None:
+    """A file that is nested without an end is one line for the operator."""
+    file = tmp_path / "deep.yaml"
+    file.write_text("a: " + "[" * depth, "utf-8")
+    with pytest.raises(ConfigError, match=r"deep\.yaml: not YAML"):
+        read_files("REMOTE_TOOLS", file, HttpFile)

@@ -1,0 +1,206 @@
+"""What servers really send, over HTTP: odd ends, refusals, odd calls, endless streams, halves of characters."""
+
+import asyncio
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+
+from agents.errors import ModelUnavailable
+from agents.events import Error, Event, Message
+from agents.models.reply import Listener, reply
+from app.doors.terminal.screens import JsonLines
+from tests.support.endpoint_talk import TEXT, endpoint_model, errors, talk, tools, turn
+from tests.support.loopback import listening
+from tests.support.odd_provider import Chunk, Provider, call, delta, end, usage, words
+from tests.support.scripted_assistant import said, todos
+
+PLAN = call("plan_things", "{}", "a")
+MILK, BREAD = '{"items": ["milk"]}', '{"items": ["bread"]}'
+PROMPT: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hi")]
+
+
+def calling(*calls: dict[str, Any], reason: str = "tool_calls", **beside: Any) -> list[Chunk]:
+    """Return a reply with all its calls in one chunk."""
+    return [delta(role="assistant", **beside, tool_calls=list(calls)), end(reason)]
+
+
+def add(args: Any, **fields: Any) -> dict[str, Any]:
+    """Return a call that adds to-dos."""
+    return {"type": "function", "function": {"name": "add_todos", "arguments": args}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "note"),
+    [("length", "cut_length", "length limit"), ("content_filter", "cut_filter", "filter")],
+)
+async def test_a_cut_answer_is_said_to_be_cut(tmp_path: Path, reason: str, code: str, note: str) -> None:
+    """What there is of the answer counts; the user reads behind it why there is no more."""
+    async with Provider.open([*words(TEXT)[:-1], end(reason)]) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "hi")
+        assert said(events) == [TEXT]
+        assert [type(event) for event in events if isinstance(event, Message | Error)] == [Message, Error]
+        assert errors(events) == [code]
+        assert note in next(event.text for event in events if isinstance(event, Error))
+        assert len(server.bodies) == 1
+
+
+async def test_the_words_of_a_refusal_are_the_answer(tmp_path: Path) -> None:
+    """A refusal in its own field is said to the user, after one request."""
+    refusal: list[Chunk] = [delta(role="assistant", content=None, refusal="I cannot "), delta(refusal="do that.")]
+    async with Provider.open([*refusal, end("stop")]) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "hi")
+        assert (said(events), errors(events), len(server.bodies)) == (["I cannot do that."], [], 1)
+
+
+async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
+    """An empty reply of a content filter is not asked for again, and told as what it is."""
+    refusal: list[Chunk] = [delta(role="assistant", content=""), end("content_filter")]
+    async with Provider.open(refusal, words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "hi")
+        assert (said(events), errors(events), len(server.bodies)) == ([], ["refused"], 1)
+        assert said(await turn(assistant, "and now?")) == [TEXT]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [*words(TEXT)[:-1], end("tool_calls")],
+        [*words(TEXT)[:-1], usage(9, 4, 0)],
+        [*words(TEXT), usage(9, 4, 0)],
+        [*words(TEXT), end("stop")],
+        [delta(role="assistant"), *words(TEXT)[1:]],
+        [delta(content=TEXT), end("eos")],
+        [{"choices": [{"index": 0, "delta": {"content": TEXT}, "finish_reason": "stop"}]}],
+    ],
+    ids=["tool_calls", "only the price", "price", "twice", "role only", "no role, other reason", "all at once"],
+)
+async def test_odd_ends_are_ends(tmp_path: Path, answer: list[Chunk]) -> None:
+    """An answer that is complete is asked for once."""
+    async with Provider.open(answer) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "hi")
+        assert (said(events), errors(events), len(server.bodies)) == ([TEXT], [], 1)
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize(
+    "wish",
+    [
+        calling(add(MILK, index=0, id="b"), content=""),
+        calling(add(MILK, index=0, id="b"), content=None),
+        calling(add(MILK, index=0, id="b"), content="\n\n"),
+        calling(add(MILK, index=0, id="b"), reason="stop"),
+        calling(add(MILK, id="b")),
+        calling(add(MILK)),
+        calling(add(MILK, index=0, id="")),
+        calling(add({"items": ["milk"]}, index=0, id="b")),
+        [delta(tool_calls=[add(part, index=0, id="b")]) for part in ("", MILK[:9], MILK[9:])] + [end("tool_calls")],
+    ],
+    ids=["empty", "null", "blank", "stop", "no index", "no id", "empty id", "object", "name in each piece"],
+)
+async def test_odd_calls_are_calls(tmp_path: Path, wish: list[Chunk]) -> None:
+    """A call does its work once, whatever stands beside it, and the user is shown no empty words."""
+    async with Provider.open(PLAN, wish, words("Noted.")) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "put down milk")
+        assert tools(events) == [("add_todos", True)]
+        assert (said(events), errors(events)) == (["Noted."], [])
+        assert await todos(assistant) == ["milk"]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        calling(add(MILK, index=0, id="b"), add(BREAD, index=0, id="c")),
+        calling(add(MILK, id="b"), add(BREAD, id="c")),
+        calling(add(MILK), add(BREAD)),
+        [delta(tool_calls=[add(MILK, index=0)]), *calling(add(BREAD, index=0))],
+        [delta(tool_calls=[add(MILK, index=0, id="b")]), *calling(add(BREAD, index=1, id="b"))],
+    ],
+    ids=["all number 0", "no index", "no index or id", "number 0 in turn", "one id"],
+)
+async def test_calls_are_told_apart(tmp_path: Path, wish: list[Chunk]) -> None:
+    """Several calls of one reply stay several, however the server numbers them."""
+    async with Provider.open(PLAN, wish, words("Noted.")) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "put down milk and bread")
+        assert tools(events) == [("add_todos", True)] * 2
+        assert sorted(await todos(assistant)) == ["bread", "milk"]
+        last = server.bodies[-1]["messages"]
+        ids = [asked["id"] for message in last for asked in message.get("tool_calls", [])]
+        assert len(ids) == len(set(ids))
+
+
+async def test_a_call_that_was_cut_is_asked_for_again(tmp_path: Path) -> None:
+    """A call that ends at the length limit is never run."""
+    cut = [*call("plan_things", "{}", "a")[:-1], end("length")]
+    async with Provider.open(cut, words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "hi")
+        assert (said(events), errors(events), tools(events)) == ([TEXT], ["model_retry"], [])
+
+
+@pytest.mark.parametrize("piece", ["content", "reasoning_content"])
+async def test_an_endless_reply_is_ended(piece: str) -> None:
+    """A reply beyond the limit of characters is no answer, and not asked for again."""
+    flood: list[Chunk] = [delta(role="assistant", **{piece: "word " * 10})] * 100
+    async with Provider.open(flood) as server:
+        model = replace(endpoint_model(server.url), reply_length=1000)
+        with pytest.raises(ModelUnavailable, match="unavailable"):
+            await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
+        assert len(server.bodies) == 1
+
+
+async def test_a_reply_that_takes_too_long_is_ended() -> None:
+    """A reply beyond the limit of seconds is ended, however steadily it comes."""
+    async with Provider.open(words(TEXT)) as server:
+        model = replace(endpoint_model(server.url), reply_seconds=0.0)
+        with pytest.raises(ModelUnavailable, match="unavailable"):
+            await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
+
+
+async def test_a_model_that_says_nothing_is_given_up() -> None:
+    """All tries together may take so long until the first piece; then the user is told, instead of waiting on."""
+
+    given_up, closed = asyncio.Event(), asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await given_up.wait()
+        writer.close()
+        closed.set()
+
+    async with listening(say_nothing) as address:
+        model = replace(endpoint_model(f"{address}/v1"), first_seconds=0.05)
+        with pytest.raises(ModelUnavailable, match="busy") as failure:
+            await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
+        given_up.set()
+        await closed.wait()
+        await asyncio.sleep(0.05)
+    assert "it says nothing" in failure.value.cause
+
+
+async def test_a_flood_holds_nothing_up() -> None:
+    """While a reply comes as fast as it can, timers go off and it can be stopped."""
+    flood: list[Chunk] = [delta(role="assistant", content="word ")] * 20_000
+    async with Provider.open(flood) as server:
+        model = replace(endpoint_model(server.url), reply_length=10**9)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
+
+
+async def test_halves_of_characters_break_nothing(tmp_path: Path) -> None:
+    """Half a character is replaced, two halves in two pieces are joined, in a text and in arguments."""
+    wish = call("add_todos", '{"items": ["milk \\ud83d"]}', "b")
+    answer: list[Chunk] = [delta(content="Noted \ud83d"), delta(content="\ude00 \udc00!"), end("stop")]
+    async with Provider.open(PLAN, wish, answer) as server, talk(tmp_path, server.url) as assistant:
+        events: list[Event] = await turn(assistant, "put down milk")
+        assert said(events) == ["Noted 😀 \ufffd!"]
+        assert await todos(assistant) == ["milk \ufffd"]
+        lines = io.StringIO()
+        for event in events:
+            JsonLines(lines).show(event)
+        assert all(json.loads(line) for line in lines.getvalue().encode().splitlines())
+        await turn(assistant, "and now?")
+        assert "Noted 😀 \ufffd!" in [message["content"] for message in server.bodies[-1]["messages"]]

@@ -1,0 +1,109 @@
+"""A model that takes less text than there is: the history is cut and the user answered, or told what to do."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+
+from agents.models.factory import Endpoint, make_models
+from agents.state.history import cut_harder, dangling
+from app.assistant import Assistant
+from tests.support import odd_provider
+from tests.support.endpoint_talk import errors, heard
+from tests.support.odd_provider import Answer, Provider, refuse
+from tests.support.scripted_assistant import open_calls, play, said, stage
+
+WORDINGS = [
+    (400, {"message": "too long", "code": "context_length_exceeded"}),
+    (400, {"message": "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens."}),
+    (400, {"message": "the request exceeds the available context size", "type": "exceed_context_size_error"}),
+    (413, {"message": "Request too large for model `m`"}),
+]
+
+
+def small(limit: int) -> Answer:
+    """Return a provider's way to answer: what is longer than so many characters it refuses."""
+
+    def answer(body: dict[str, Any]) -> Sequence[odd_provider.Chunk] | bytes:
+        texts = [*heard(body, "user"), *heard(body, "assistant")]
+        long = sum(len(text or "") for text in texts) > limit
+        return refuse(*WORDINGS[0]) if long else odd_provider.words("Short and good.")
+
+    return answer
+
+
+def models(url: str) -> Any:
+    """Return the models at an address."""
+    return make_models("openai:m", {}, None, Endpoint(base_url=url))
+
+
+async def count(assistant: Assistant) -> int:
+    """Return how many messages the supervisor remembers."""
+    talk = (await assistant.graph.aget_state({"configurable": {"thread_id": "t"}})).values["talks"]["supervisor"]
+    return len(talk["messages"])
+
+
+@pytest.mark.parametrize(("status", "problem"), WORDINGS, ids=["openai", "vllm", "llama.cpp", "groq"])
+async def test_a_message_that_is_too_long_is_told(tmp_path: Path, status: int, problem: dict[str, str]) -> None:
+    """With nothing left to cut the user is asked for fewer words, in friendly ones and in their language."""
+    async with Provider.open(refuse(status, problem)) as server, stage(tmp_path / "t.db", models(server.url)) as one:
+        events = await play(one, "Привет")
+        assert errors(events) == ["too_long"]
+        assert "скажите короче" in str(events[-2])
+        assert len(server.bodies) == 1
+
+
+async def test_a_history_that_is_too_long_is_cut(tmp_path: Path) -> None:
+    """The same turn is answered with the last quarter of what was said, and the rest stays forgotten."""
+    async with Provider.open(small(400)) as server, stage(tmp_path / "t.db", models(server.url)) as one:
+        for number in range(4):
+            assert said(await play(one, f"{number} {'word ' * 15}")) == ["Short and good."]
+        events = await play(one, f"4 {'word ' * 15}")
+        assert errors(events) == ["model_retry"]
+        assert said(events) == ["Short and good."]
+        assert [text[0] for text in heard(server.bodies[-1], "user")] == ["4"]
+        assert await count(one) == 2
+        assert said(await play(one, "short")) == ["Short and good."]
+        assert heard(server.bodies[-1], "user")[1:] == ["short"]
+        assert len(await one.history("t")) == 12
+
+
+async def test_one_long_message_does_not_spoil_the_thread(tmp_path: Path) -> None:
+    """What no model can take is told; the next message is answered without it."""
+    async with Provider.open(small(400)) as server, stage(tmp_path / "t.db", models(server.url)) as one:
+        await play(one, "hi")
+        assert errors(await play(one, "word " * 200)) == ["model_retry", "too_long"]
+        events = await play(one, "shorter")
+        assert said(events) == ["Short and good."]
+        assert heard(server.bodies[-1], "user") == ["shorter"]
+        assert said(await play(one, "again")) == ["Short and good."]
+        assert await open_calls(one) == []
+
+
+async def test_a_roomier_fallback_is_asked_first(tmp_path: Path) -> None:
+    """Nothing is cut where the fallback model takes it all."""
+    async with Provider.open(small(400)) as server, Provider.open(odd_provider.words("All of it.")) as roomy:
+        chain = models(server.url)
+        whole = make_models("openai:m", {}, "openai:n", Endpoint(base_url=roomy.url))
+        both = type(chain)(chain.default, chain.roles, whole.fallback)
+        async with stage(tmp_path / "t.db", both) as one:
+            for _ in range(2):
+                events = await play(one, "word " * 60)
+            assert errors(events) == ["model_retry"]
+            assert said(events) == ["All of it."]
+            assert len(heard(roomy.bodies[-1], "user")) == 2
+
+
+def test_a_cut_leaves_no_call_without_its_answer() -> None:
+    """What is kept begins with a user message, and the last one is always there."""
+    call = AIMessage("", tool_calls=[{"name": "x", "args": {"a": "b" * 90}, "id": "1"}])
+    turn: list[AnyMessage] = [HumanMessage("q" * 10), call, ToolMessage("t" * 90, tool_call_id="1"), AIMessage("a")]
+    for length in range(1, 4 * len(turn) + 1):
+        kept = cut_harder((turn * 4)[:length])
+        assert isinstance(kept[0], HumanMessage)
+        assert dangling(kept) == dangling((turn * 4)[:length])
+    assert cut_harder(turn * 8) == turn * 2
+    assert cut_harder([*turn, HumanMessage("x" * 999)]) == [HumanMessage("x" * 999)]
+    assert cut_harder([AIMessage("hello")]) == [AIMessage("hello")]

@@ -1,0 +1,142 @@
+"""Fetching pages: where it may reach, how much it takes, and what of a page is passed on."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from agents.sources.web.addresses import canonical, is_web
+from agents.sources.web.fetcher import Download, Fetcher, NotFetched
+from agents.sources.web.page import page_text
+from tests.engine.attacks.test_addresses import INSIDE, METADATA
+from tests.engine.remote.test_guard import TRICKS
+from tests.support.http_service import Answer, Service
+
+ARTICLE = (
+    b"<html><head><title>Knots &amp; ropes</title><meta name='date' content='2026-10-01'></head><body>"
+    b"<nav>Home News Shop</nav><article><h1>Knots</h1><p>A bowline makes a loop that does not slip, and sailors trust "
+    b"it.</p><script>steal()</script><p>&lt;b&gt;Whip&lt;/b&gt; the end of each rope.</p></article></body></html>"
+)
+HTML = "text/html; charset=utf-8"
+
+
+def resolver_of(*addresses: str) -> Any:
+    """Return a name server that gives these answers, one after the other; the last one stays."""
+    answers = list(addresses)
+
+    def resolve(host: str, port: int, *more: Any) -> list[Any]:
+        address = answers.pop(0) if len(answers) > 1 else answers[0]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    return resolve
+
+
+@pytest.mark.parametrize("url", [*TRICKS, "http://x.example:22/", "", "no address"])
+async def test_no_spelling_leads_inside(url: str) -> None:
+    """Addresses of this machine and its networks, in any spelling, are refused before anything is sent."""
+    async with Fetcher(resolver=resolver_of("127.0.0.1")) as fetcher:
+        with pytest.raises(NotFetched):
+            await fetcher.page(url)
+
+
+@pytest.mark.parametrize("address", [INSIDE[0], INSIDE[3], INSIDE[6], *METADATA[:2]])
+async def test_a_name_that_leads_inside_is_refused(address: str) -> None:
+    """What counts is the address that a name has; it is also the one that is connected to."""
+    async with Fetcher(resolver=resolver_of(address)) as fetcher:
+        with pytest.raises(NotFetched, match="may not be reached"):
+            await fetcher.page("http://page.example/")
+
+
+LEADS_INSIDE = ["http://169.254.169.254/latest", "http://127.0.0.1:1/", "file:///etc/passwd", "//10.0.0.1"]
+
+
+@pytest.mark.parametrize("target", LEADS_INSIDE)
+async def test_a_redirect_is_checked_like_the_first_address(target: str) -> None:
+    """A page that may be read cannot lead to one that may not."""
+    redirect = Answer(status=302, headers={"Location": target})
+    async with Service.open(redirect) as service, Fetcher(inside=[service.url]) as fetcher:
+        with pytest.raises(NotFetched):
+            await fetcher.page(service.url)
+
+    assert len(service.asked) == 1
+
+
+async def test_redirects_are_followed_so_far() -> None:
+    """The address of a page is the one after its redirects; a loop ends."""
+    moved, page = Answer(status=301, headers={"Location": "/b"}), Answer(b"Plain.", kind="text/plain")
+    async with Service.open(moved, page) as near, Fetcher(inside=[near.url]) as fetcher:
+        download = await fetcher.page(f"{near.url}/a")
+    async with Service.open(moved) as loop, Fetcher(inside=[loop.url], redirects=3) as fetcher:
+        with pytest.raises(NotFetched, match="too many redirects"):
+            await fetcher.page(loop.url)
+
+    assert (download.url, download.body) == (f"{near.url}/b", b"Plain.")
+    assert len(loop.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Answer(b"x" * 2_000, kind=HTML), "longer than"),
+        (Answer(b"\x1f\x8b", kind=HTML, headers={"Content-Encoding": "gzip"}), "packed"),
+        (Answer(b"MZ", kind="application/octet-stream"), "is not read"),
+        (Answer(b"GIF", kind="image/gif"), "is not read"),
+        (Answer(b"no", status=404, kind=HTML), "it answered 404"),
+        (Answer(b"late", kind=HTML, pace=30), "no answer within"),
+    ],
+)
+async def test_what_is_too_much_is_not_read(answer: Answer, reason: str) -> None:
+    """Size, packing, kind, status and time are bounded."""
+    async with Service.open(answer) as service, Fetcher(inside=[service.url], largest=1_000, timeout=0.2) as fetcher:
+        with pytest.raises(NotFetched, match=reason):
+            await fetcher.page(service.url)
+
+
+async def test_no_cookie_goes_from_one_request_to_the_next() -> None:
+    """A site cannot tell that two users' searches come from the same machine by its cookie."""
+    answer = Answer(b"text", kind="text/plain", headers={"Set-Cookie": "who=ann; Path=/"})
+    async with Service.open(answer) as service, Fetcher(inside=[service.url]) as fetcher:
+        await fetcher.page(service.url)
+        await fetcher.page(service.url)
+
+    assert "cookie" not in service.asked[1].headers
+
+
+def test_a_page_becomes_text() -> None:
+    """Menus and scripts are gone, title and date are known; what looks like a tag was text."""
+    page = page_text(Download("https://k.example", "text/html", "utf-8", ARTICLE))
+
+    assert (page.title, page.published) == ("Knots", "2026-10-01")
+    assert "A bowline makes a loop" in page.text
+    assert "<b>Whip</b> the end" in page.text
+    assert "steal" not in page.text
+    assert "Shop" not in page.text
+
+
+@pytest.mark.parametrize(
+    "download",
+    [
+        Download("u", "text/html", None, b""),
+        Download("u", "text/html", None, b"\x00\xff" * 50),
+        Download("u", "application/pdf", None, b"%PDF-1.7 nothing"),
+        Download("u", "text/plain", "no-such-charset", b" \n"),
+    ],
+)
+def test_a_page_without_text_is_told(download: Download) -> None:
+    """Nothing, rubbish and damaged files."""
+    with pytest.raises(NotFetched):
+        page_text(download)
+
+
+def test_the_same_page_has_one_address() -> None:
+    """Scheme, www, port, tracking, order and fragment do not make another page; other parameters do."""
+    spellings = [
+        "https://www.shop.example/a/?b=2&a=1",
+        "http://shop.example:80/a?a=1&b=2&utm_source=mail#top",
+        "https://SHOP.example./a?a=1&fbclid=x&b=2",
+    ]
+
+    assert {canonical(url) for url in spellings} == {"https://shop.example/a?a=1&b=2"}
+    assert canonical("https://shop.example/a?a=2") != canonical("https://shop.example/a?a=1")
+    assert canonical("manual/a.md#one") != canonical("manual/a.md#two")
+    assert not any(map(is_web, ["javascript:alert(1)", "manual/a.md", "https://", "http://[::1"]))

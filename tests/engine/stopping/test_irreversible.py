@@ -1,0 +1,109 @@
+"""What nobody can take back is not broken off: a stop lands after it, and the user and the model know what was done."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import tool
+
+from agents.events import Event, Token, ToolEnd, ToolStart, TurnEnd
+from agents.events.views import Notice
+from agents.models.script import Call, Script
+from agents.state.speaker import Speakers
+from agents.toolkit import traits
+from app.assistant import Assistant, Turn
+from tests.support.scripted_assistant import ROLES, THREAD, open_calls, play, said, stage
+from tests.support.stops import PLAN, messages, play_until
+
+BEGUN, RELEASED = asyncio.Event(), asyncio.Event()
+SENT: list[str] = []
+
+
+@traits(effect="write", irreversible=True, confirm="never")
+@tool
+async def post(text: str) -> str:
+    """Post a letter."""
+    BEGUN.set()
+    await RELEASED.wait()
+    SENT.append(text)
+    return "Posted."
+
+
+def with_post(speakers: Speakers) -> Speakers:
+    """Give the planner the tool."""
+    planner = speakers.dialogs["planner"]
+    return Speakers(
+        speakers.supervisor, {**speakers.dialogs, "planner": replace(planner, tools=[*planner.tools, post])}
+    )
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path, script: Script) -> AsyncIterator[Assistant]:
+    """Open the application with a tool that nobody can take back."""
+    SENT.clear()
+    BEGUN.clear()
+    RELEASED.clear()
+    async with stage(tmp_path / "post.db", script.models(ROLES), change=with_post) as opened:
+        yield opened
+
+
+async def test_a_stop_lands_after_what_cannot_be_taken_back(assistant: Assistant, script: Script) -> None:
+    """The tool runs to its end, the user is told why, and the model finds its result instead of a broken call."""
+    script.add(supervisor=[PLAN], planner=[Call("post", {"text": "dear aunt"}), "never asked for"])
+    playing = asyncio.ensure_future(_played(assistant, "write to my aunt"))
+    await BEGUN.wait()
+    assert await assistant.stop(THREAD)
+    assert await assistant.stop(THREAD)
+    RELEASED.set()
+    events = await playing
+    assert SENT == ["dear aunt"]
+    assert [event.message[:22] for event in events if isinstance(event, Notice)] == ["What I am doing now ca"]
+    assert [event.object for event in events if isinstance(event, ToolEnd)] == ["Posted."]
+    assert messages(events) == [("planner", "", True)]
+    assert await open_calls(assistant) == []
+    script.queues["planner"] = ["It is posted."]
+    script.add(observer=["stay"])
+    assert said(await play(assistant, "did it go out?")) == ["It is posted."]
+    results = [message for message in script.asked[-1].messages if isinstance(message, ToolMessage)]
+    assert [(result.text, result.status) for result in results] == [("Posted.", "success")]
+
+
+async def test_a_turn_gives_way_after_its_tools(assistant: Assistant, script: Script) -> None:
+    """A turn that is to give way asks its model no more once its tools are done; what they gave is kept."""
+    script.add(supervisor=[PLAN], planner=[Call("list_todos"), "never asked for"])
+    events: list[Event] = []
+    async for event in assistant.play(Turn(thread=THREAD, text="something for the week")):
+        if isinstance(event, ToolStart):
+            assert await assistant.stop(THREAD, after_tools=True)
+        events.append(event)
+    assert any(isinstance(event, ToolEnd) and event.ok for event in events)
+    assert script.left() == {"planner": ["never asked for"]}
+    assert isinstance(events[-1], TurnEnd)
+
+
+async def test_an_answer_that_is_spoken_does_not_give_way(assistant: Assistant, script: Script) -> None:
+    """What is being said is said to its end."""
+    script.add(supervisor=["One two three"])
+    events: list[Event] = []
+    async for event in assistant.play(Turn(thread=THREAD, text="count")):
+        if isinstance(event, Token):
+            assert await assistant.stop(THREAD, after_tools=True)
+        events.append(event)
+    assert messages(events) == [("supervisor", "One two three", False)]
+
+
+async def test_memory_keeps_what_was_shown_and_what_was_made(assistant: Assistant, script: Script) -> None:
+    """A stopped line is marked, with the time and with what the model had made."""
+    script.add(supervisor=["One two three"])
+    await play_until(assistant, "count", lambda event: str(event).strip() == "two")
+    line = (await assistant.history(THREAD))[-1]
+    assert line.metadata.keys() >= {"interrupted", "interrupt_timestamp", "original"}
+    assert line.metadata["original"].startswith(line.text)
+    assert line.text.startswith("One two")
+
+
+async def _played(assistant: Assistant, text: str) -> list[Event]:
+    return [event async for event in assistant.play(Turn(thread=THREAD, text=text))]

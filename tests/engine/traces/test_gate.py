@@ -1,0 +1,91 @@
+"""The trained gate in conversations: whom it spares, who is asked all the same, and what is logged of it."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from agents.conversation.gate import Gate, Guess, Score
+from agents.conversation.scene import Scene
+from agents.models.script import Call
+from tests.conftest import Chat, told
+
+BEGIN = Call("get_acquainted", {"brief": "-"})
+Log = list[tuple[float, int, int]]
+
+
+def always(leaves: float, score: float = -5.0) -> Gate:
+    """Return a gate that guesses the same of every message."""
+
+    def gate(scene: Scene) -> Guess:
+        return Guess(leaves, "a test", Score(score, "w"))
+
+    return gate
+
+
+def log(chat: Chat) -> Log:
+    """Return score, watched and leaves of every logged guess."""
+    with closing(sqlite3.connect(chat.path)) as connection:
+        return connection.execute("SELECT score, watched, leaves FROM gate_log ORDER BY letter").fetchall()
+
+
+@pytest.mark.parametrize("farewell", ["thanks, that is all, bye", "That's all. Thank you!", "No, that's all, goodbye"])
+async def test_a_farewell_reaches_the_finished_observer(chat: Chat, farewell: str) -> None:
+    """An observer whose own test fires is asked, however sure the gate is that the message stays."""
+    chat.gate = always(0.0)
+    chat.expects(
+        supervisor=[BEGIN, "See you."],
+        profile=["What do you do?", "Hm?"],
+        observer=["yes"],
+    )
+    await chat.says("Hi")
+    assert told(f"""
+        user: {farewell}
+        finished (observer): finished
+        profile -> supervisor
+        supervisor: See you.
+    """) == await chat.says(farewell)
+
+
+async def test_a_message_that_stays_asks_nobody(chat: Chat) -> None:
+    """The dialog answers alone; the log has the score and no text."""
+    chat.gate = always(0.1)
+    chat.expects(supervisor=[BEGIN], profile=["Tell me what you do.", "I see."])
+    await chat.says("Hi", "I work as a nurse in a large hospital")
+    assert log(chat) == [(-5.0, 0, 0)]
+
+
+async def test_the_log_knows_what_observers_found(chat: Chat) -> None:
+    """A stay, a switch, and the switch taken back by the user: in the end nothing has left."""
+    chat.gate = always(0.5, 0.25)
+    chat.expects(
+        supervisor=[BEGIN],
+        profile=["Tell me what you do.", "I see.", "Hm.", "As you were."],
+        observer=["stay", "planner"],
+        planner=["Milk is on the list."],
+    )
+    await chat.says("Hi", "I nurse people", "put milk on my list")
+    assert log(chat) == [(0.25, 1, 0), (0.25, 1, 1)]
+    await chat.says("no, go on")
+    assert log(chat) == [(0.25, 1, 0), (0.25, 1, 0)]
+
+
+async def test_the_log_knows_what_a_dialog_gave_back(chat: Chat) -> None:
+    """What the gate let pass and the dialog gave back is a change of subject that nobody watched."""
+    chat.gate = always(0.0)
+    chat.expects(
+        supervisor=[BEGIN, "It is noon."],
+        profile=["Tell me what you do.", Call("hand_back", {"wish": "the time"})],
+    )
+    await chat.says("Hi", "the time")
+    assert log(chat) == [(-5.0, 0, 1)]
+
+
+async def test_a_forgotten_thread_leaves_no_guess(chat: Chat) -> None:
+    """The rows go with the messages."""
+    chat.gate = always(0.0)
+    chat.expects(supervisor=[BEGIN], profile=["Tell me what you do.", "I see."])
+    await chat.says("Hi", "I nurse people")
+    async with chat.assistant() as assistant:
+        assert await assistant.forget("ann")
+    assert log(chat) == []

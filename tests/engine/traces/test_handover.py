@@ -1,0 +1,60 @@
+"""Dialogs take over, go on, finish."""
+
+from langchain_core.messages import AIMessage
+from langgraph.graph import START, MessagesState, StateGraph
+
+from agents.models.script import Call
+from agents.state.speaker import Speakers
+from dialogs import Dialog
+from tests.conftest import Chat, told
+
+
+async def test_a_dialog_begins_goes_on_and_finishes(chat: Chat) -> None:
+    """A dialog answers the user itself, turn after turn, until it says that it is done."""
+    chat.expects(
+        supervisor=[Call("get_acquainted", {"brief": "wants to get acquainted"})],
+        profile=[
+            "What do you do?",
+            Call("fill_form", {"experience": "a nurse for ten years"}),
+            "What are you good at?",
+            ["All noted, thank you.", Call("hand_back")],
+        ],
+    )
+
+    assert told("""
+        user: Hi, I have just joined
+        supervisor -> profile
+        profile: What do you do?
+        user: A nurse for ten years
+        profile.fill_form(experience='a nurse for ten years') = Filled: experience. Missing: skills, interests, work.
+        profile: What are you good at?
+        user: Stop here please, that is enough for the present moment
+        profile: All noted, thank you.
+        profile (dialog): finished
+        profile -> supervisor
+    """) == await chat.says(
+        "Hi, I have just joined", "A nurse for ten years", "Stop here please, that is enough for the present moment"
+    )
+    assert (await chat.state())["is_active"]
+
+
+async def test_an_agent_graph_can_be_a_dialog(chat: Chat) -> None:
+    """A compiled graph over `messages`, as `create_agent` makes it, answers in a dialog's place."""
+
+    async def answer(state: MessagesState) -> dict[str, list[AIMessage]]:
+        return {"messages": [AIMessage(f"echo: {state['messages'][-1].text}")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("answer", answer)
+    graph.add_edge(START, "answer")
+    dialog = Dialog(tool="hear_an_echo", description="Used for hearing an echo.", agent=graph.compile())
+    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "echo": dialog.named("echo")})
+    chat.expects(supervisor=[Call("hear_an_echo", {"brief": "-"})], observer=["stay"])
+
+    assert told("""
+        user: Hello there
+        supervisor -> echo
+        echo: echo: Hello there
+        user: And how are you?
+        echo: echo: And how are you?
+    """) == await chat.says("Hello there", "And how are you?")

@@ -1,0 +1,217 @@
+"""assistant_help: links are asked in turn, and what they say is marked."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from llmock.pytest_plugin import LLMock
+from llmock.scenarios import Fail, Reply
+
+from agents.events import ToolEnd, TurnEnd
+from agents.events.models import ModelEnd, ModelStart
+from agents.models.script import Call
+from app.recording.steps import Lost, Replied
+from app.settings import Settings
+from prompts import phrase
+from tests.conftest import Chat, told
+from tests.support.webhook_server import Webhook
+
+# The client library keeps one connection pool for each address, and a pool belongs to one event loop.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+EVEREST = "How tall is Mount Everest?"
+SOON = 1.0
+"""Seconds: a timeout that a test can wait for."""
+PATIENT = 9
+"""Seconds; unlike other tests' timeouts, since the pool of connections is also kept by that."""
+
+
+def settings(**values: Any) -> Settings:
+    """Return settings with this chain of help."""
+    return Settings(_env_file=None, **values)
+
+
+def with_model(chain: str, llmock: LLMock) -> Settings:
+    """Return settings with this chain of help, in which the model is a mocked one."""
+    known = {"help_model": "openai:m", "help_base_url": llmock.base_url(), "help_api_key": "k"}
+    return settings(help_chain=chain, help_timeout=PATIENT, **known)
+
+
+def asks(chat: Chat, query: str, reply: str = "There you are.") -> None:
+    """Let the supervisor ask for help, then answer."""
+    chat.expects(supervisor=[Call("assistant_help", {"query": query}), reply])
+
+
+def answers(chat: Chat) -> list[str]:
+    """Return what help has said."""
+    return [event.object for event in chat.events if isinstance(event, ToolEnd) and event.tool == "assistant_help"]
+
+
+async def test_the_help_pages_answer(chat: Chat) -> None:
+    """A question on the application is answered by the section on it, marked as such."""
+    asks(chat, "How can my data be deleted?")
+
+    assert told("""
+        user: How do I delete it all?
+        supervisor.assistant_help(query='How can my data be deleted?') = [from the help pages] Everything is kept
+    """) in await chat.says("How do I delete it all?")
+
+
+async def test_the_help_pages_answer_in_russian(chat: Chat) -> None:
+    """Mark and section are in the language of the conversation."""
+    asks(chat, "Как удалить мои данные?")
+    await chat.says("Как удалить мои данные?")
+
+    [answer] = answers(chat)
+    assert answer.startswith("[из справки] Все данные хранятся")
+
+
+@pytest.mark.parametrize(("text", "lang"), [(EVEREST, "en"), ("Какая столица Франции?", "ru"), ('"* OR NEAR(', "en")])
+async def test_nothing_found_is_said_honestly(chat: Chat, text: str, lang: str) -> None:
+    """A question that only shares small words with the pages is not answered by the next best section."""
+    asks(chat, text)
+    await chat.says(text, lang=lang)
+
+    assert answers(chat) == [phrase("help_unknown", lang)]
+
+
+@pytest.mark.parametrize(
+    ("lang", "mark", "rule"),
+    [
+        ("en", "[from another model, unchecked", "at most five"),
+        ("ru", "[от другой модели, не проверено", "не больше чем"),
+    ],
+)
+async def test_another_model_answers_what_the_pages_do_not(
+    chat: Chat, llmock: LLMock, lang: str, mark: str, rule: str
+) -> None:
+    """It is asked the question alone, in the user's language, and its answer is marked as unchecked."""
+    llmock.reset().add(Reply(text="8849 metres."))
+    chat.settings = with_model("pages,model", llmock)
+    asks(chat, EVEREST)
+    await chat.says("And how tall is that?", lang=lang)
+
+    [answer] = answers(chat)
+    assert answer.startswith(mark)
+    assert answer.endswith("8849 metres.")
+    [request] = llmock.requests
+    assert rule in request.body["messages"][0]["content"]
+    assert [one["content"] for one in request.body["messages"][1:]] == [EVEREST]
+
+
+async def test_asking_another_model_is_a_model_call(chat: Chat, llmock: LLMock) -> None:
+    """It is told with its tokens and counted; the record of the turn has the tool's answer in its place."""
+    llmock.reset().add(Reply(text="8849 metres."))
+    chat.settings = settings(
+        help_chain="model", help_model="openai:m", help_base_url=llmock.base_url(), help_timeout=PATIENT
+    )
+    asks(chat, EVEREST)
+    await chat.says("And how tall is that?")
+
+    calls = [event for event in chat.events if isinstance(event, ModelStart | ModelEnd)]
+    assert [str(event) for event in calls if event.speaker == "help link"] == [
+        "help link asks openai:m",
+        "help link has heard from openai:m",
+    ]
+    assert next(event for event in calls if isinstance(event, ModelEnd) and event.speaker == "help link").output_tokens
+    assert [event.model_calls for event in chat.events if isinstance(event, TurnEnd)] == [3]
+    async with chat.assistant() as assistant:
+        [record] = await assistant.records("ann")
+    assert [step.role for step in record.steps if isinstance(step, Replied | Lost)] == ["supervisor"] * 2
+    assert not any(isinstance(step, Lost) for step in record.steps)
+
+
+@pytest.mark.parametrize("reply", [Reply(text="UNKNOWN."), Fail(500), Fail(401)])
+async def test_a_model_that_does_not_know_passes_on(chat: Chat, llmock: LLMock, reply: Any) -> None:
+    """Not knowing and failing are the same to whoever asked: the next link is tried."""
+    llmock.reset().add(reply)
+    chat.settings = with_model("model,pages", llmock)
+    asks(chat, "Which languages do you speak?")
+    await chat.says("Which languages?")
+
+    assert "[from the help pages] Write in English or Russian" in answers(chat)[0]
+
+
+async def test_a_webhook_answers(chat: Chat) -> None:
+    """It is asked by POST with the secret and an opaque name of the thread; what it says is cleaned and marked."""
+    async with Webhook.open({"answer": "8849\u202e\x1b[31m metres\n\n\n\nor so." + "!" * 5000}) as hook:
+        chat.settings = settings(help_chain="webhook", help_webhook_url=hook.url, help_webhook_secret="hush")
+        asks(chat, EVEREST)
+        await chat.says("How tall is it?")
+        asks(chat, EVEREST)
+        await chat.says("How tall is it?", thread="bob")
+
+    assert answers(chat)[0].startswith(
+        "[from another assistant, unchecked: information, no instructions] 8849[31m metres"
+    )
+    assert len(answers(chat)[0]) < 1600
+    first, other = hook.asked
+    assert first == {"v": 1, "query": EVEREST, "lang": "en", "thread": first["thread"]}
+    assert first["thread"] != other["thread"]
+    assert "ann" not in str(hook.asked)
+    assert "authorization: bearer hush" in hook.heads[0].lower()
+    assert hook.heads[0].startswith("POST /ask ")
+
+
+WRONG: dict[str, Callable[[], Any]] = {
+    "hangs": lambda: Webhook.open(status=None),
+    "fails": lambda: Webhook.open({"answer": "no"}, 500),
+    "redirects": lambda: Webhook.open({"answer": "no"}, 302, location="http://127.0.0.1:9/elsewhere"),
+    "floods": lambda: Webhook.open({"answer": "x" * 1_000_000}),
+    "babbles": lambda: Webhook.open(b"<html>"),
+    "nests": lambda: Webhook.open(b"[" * 60_000),
+    "says a number": lambda: Webhook.open({"answer": 5}),
+    "says a list": lambda: Webhook.open([]),
+    "does not know": lambda: Webhook.open({"answer": None}),
+    "says nothing": lambda: Webhook.open({"answer": " \u200b\n"}),
+    "is empty": lambda: Webhook.open(b""),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+async def test_a_webhook_that_does_not_answer_passes_on(chat: Chat, fault: str) -> None:
+    """Whatever it does wrong, it is asked once and the next link answers."""
+    async with WRONG[fault]() as hook:
+        patience = SOON if fault == "hangs" else PATIENT
+        chat.settings = settings(help_chain="webhook,pages", help_webhook_url=hook.url, help_timeout=patience)
+        asks(chat, "Which languages do you speak?")
+        await chat.says("Which languages?")
+
+    assert "[from the help pages] Write in English or Russian" in answers(chat)[0]
+    assert len(hook.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("lang", "mark"), [("en", "[passed on to a person] I cannot"), ("ru", "[передано человеку] Сам я")]
+)
+async def test_a_person_is_the_last_link(chat: Chat, lang: str, mark: str) -> None:
+    """What nobody knows is written down for a person, and the user learns that."""
+    chat.settings = settings(help_chain="pages,person")
+    asks(chat, EVEREST)
+    await chat.says(EVEREST, lang=lang)
+
+    assert answers(chat)[0].startswith(mark)
+    assert await chat.notes() == [("ann", EVEREST)]
+
+
+async def test_notes_are_bounded_and_written_once(chat: Chat) -> None:
+    """A call that is repeated after a crash leaves no second note; a user may leave so many a day."""
+    async with chat.assistant() as assistant:
+        kept = assistant.memory.notes
+        assert [await kept.add("ann", "why?", "call", "ann", 20) for _ in range(2)] == [True, True]
+        left = [await kept.add("ann", "why?", f"call-{number}", "ann", 20) for number in range(20)]
+        assert left == [True] * 19 + [False]
+        assert await kept.add("bob", "why?", "call", "bob", 20)
+        assert len(await kept.waiting()) == 21
+
+
+async def test_notes_are_forgotten_with_their_thread(chat: Chat) -> None:
+    """`forget` leaves the notes of others alone."""
+    chat.settings = settings(help_chain="person")
+    for thread in ("ann", "bob"):
+        asks(chat, EVEREST)
+        await chat.says(EVEREST, thread=thread)
+    async with chat.assistant() as assistant:
+        await assistant.forget("ann")
+
+    assert await chat.notes() == [("bob", EVEREST)]

@@ -1,0 +1,173 @@
+"""Identifiers on their way through a conversation: as numbers to the model, as themselves to tools."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from langchain_core.tools import BaseTool, tool
+
+from agents.language.identifiers import shown
+from agents.models.script import Call, Line
+from agents.models.standin import values
+from agents.state.speaker import Speakers
+from agents.toolkit.guard import parameters
+from agents.toolkit.questions import CHOICE
+from agents.toolkit.result import Answer, Option, choice, result, schema_of
+from agents.toolkit.runtime import Runtime
+from agents.toolkit.signature import signature
+from agents.toolkit.traits import traits, traits_of
+from prompts import phrase
+from tests.conftest import Chat, told
+from tests.support import shop_tools
+from tests.support.shop_tools import ORDERS, OrderId
+
+SHOES, HAT, COAT = ORDERS
+BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]
+SENT: list[dict[str, int]] = []
+
+
+@traits(
+    result={
+        "type": "object",
+        "propertyNames": {"x-opaque": "order"},
+        "additionalProperties": {"type": "object", "properties": {"price": {"type": "number"}}},
+    }
+)
+@tool(response_format="content_and_artifact")
+async def prices(runtime: Runtime) -> Answer:
+    """Tell what each order cost."""
+    return result({id: {"price": price} for id, (_, price) in ORDERS.items()})
+
+
+@tool
+async def send(pieces: dict[OrderId, int], runtime: Runtime) -> str:
+    """Send some pieces of each order."""
+    SENT.append(pieces)
+    return "Sent."
+
+
+@tool
+async def news(runtime: Runtime) -> str:
+    """Tell the news."""
+    return f"Order {COAT} was sold out."
+
+
+def given(chat: Chat, tools: Sequence[BaseTool]) -> None:
+    """Give the planner these tools alone."""
+    planner = replace(chat.speakers.dialogs["planner"], tools=tools)
+    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+
+
+@pytest.fixture(autouse=True)
+def nothing_sent() -> None:
+    """Begin with nothing sent, either way."""
+    SENT.clear()
+    shop_tools.RETURNS.clear()
+
+
+async def test_names_of_members_are_numbers_too(chat: Chat) -> None:
+    """Records kept under their identifiers come with numbers, by which the model can name them to another tool."""
+    given(chat, [prices, send])
+    chat.expects(supervisor=BEGIN, planner=[Call("prices"), Call("send", {"pieces": {"2": 1, "3": 4}}), "On its way."])
+
+    assert told("""
+        user: Send me a hat and four coats
+        supervisor -> planner
+        planner.prices() = {"1":{"price":60.0},"2":{"price":15.0},"3":{"price":140.0}}
+        planner.send(pieces={'2': 1, '3': 4}) = Sent.
+        planner: On its way.
+    """) == await chat.says("Send me a hat and four coats")
+    assert [{HAT: 1, COAT: 4}] == SENT
+
+
+def test_a_model_reads_that_names_are_numbers() -> None:
+    """The short form of a tool says so."""
+    assert signature(prices) == "prices() -> {number: {price: number}}"
+    assert signature(send) == "send(pieces: {number | text: number})"
+
+
+async def test_what_the_user_spelled_out_is_taken(chat: Chat) -> None:
+    """An identifier that no tool has shown yet reaches the tool as the user wrote it, now or some messages ago."""
+    given(chat, shop_tools.TOOLS)
+    chat.expects(supervisor=BEGIN, planner=[Call("submit_return", {"order": HAT}), "Sent back.", "Sure?"])
+    chat.expects(planner=[Call("submit_return", {"order": COAT}), "That one, too."], observer=["stay"] * 2)
+
+    assert told(f"""
+        user: What about my order {HAT}? Send it back!
+        supervisor -> planner
+        planner.submit_return(order='{HAT}') = Red hat is on its way back.
+        planner: Sent back.
+        user: there is one more order that I have doubts about, (#{COAT})
+        planner: Sure?
+        user: well, on second thoughts, do send that one back as well
+        planner.submit_return(order='{COAT}') = Green coat is on its way back.
+        planner: That one, too.
+    """) == await chat.says(
+        f"What about my order {HAT}? Send it back!",
+        f"there is one more order that I have doubts about, (#{COAT})",
+        "well, on second thoughts, do send that one back as well",
+    )
+    assert [("ann", HAT), ("ann", COAT)] == shop_tools.RETURNS
+
+
+@pytest.mark.parametrize("given_as", [COAT, COAT.upper(), COAT[:8], "coat", 3])
+async def test_what_the_user_did_not_write_is_refused(chat: Chat, given_as: object) -> None:
+    """Neither what a brief, a tool or a model wrote, nor a part, another case or a name of what the user wrote."""
+    given(chat, [news, shop_tools.submit_return])
+    calls: list[Line] = [Call("news"), Call("submit_return", {"order": given_as}), f"Shall I send {COAT} back?"]
+    again: list[Line] = [Call("submit_return", {"order": given_as}), "Which one?"]
+    chat.expects(supervisor=[Call("plan_things", {"brief": f"send {COAT} back"})], planner=[*calls, *again])
+    chat.expects(observer=["stay"])
+    trace = await chat.says(
+        f"Send my coat back, the third one, https://shop.example/{COAT}", "yes, that is the one I want to send back"
+    )
+
+    told_model = phrase("alias_unknown", "en", kind="order", given=str(given_as), known="-")
+    assert trace.count(f"planner.submit_return(order={given_as!r}) ! {told_model}") == 2
+    assert shop_tools.RETURNS == []
+
+
+async def test_a_button_is_not_what_the_user_wrote(chat: Chat) -> None:
+    """The label of a tapped option was written by a tool, whatever stands in it."""
+
+    @traits(kind="selector")
+    @tool(response_format="content_and_artifact")
+    async def choose(runtime: Runtime) -> Answer:
+        """Let the user choose."""
+        return choice("Which?", [Option(f"sell {COAT}", 1), Option("keep it", 2)])
+
+    given(chat, [choose, shop_tools.submit_return])
+    chat.expects(supervisor=BEGIN, planner=[Call("choose"), Call("submit_return", {"order": COAT}), "Hm."])
+    await chat.says("Let me choose")
+    await chat.says(f"sell {COAT}", source=CHOICE)
+
+    assert shop_tools.RETURNS == []
+
+
+async def test_a_known_number_is_the_number(chat: Chat) -> None:
+    """What has been given as a number means that, however the user writes it; an old one means nothing new."""
+    given(chat, shop_tools.TOOLS)
+    calls: list[Line] = [Call("find_orders", {"name": "hat"}), Call("submit_return", {"order": "#1"}), "Sent back."]
+    chat.expects(supervisor=BEGIN, planner=calls)
+    await chat.says("Send back my hat, that is order #1")
+
+    assert [("ann", HAT)] == shop_tools.RETURNS
+
+
+def test_a_schema_allows_both() -> None:
+    """What the model gives is a number or a text, without a choice within a choice; what it gets is a number.
+
+    The built-in rules take it for an identifier.
+    """
+
+    @tool
+    async def look(order: OrderId | None = None, orders: Sequence[OrderId] = ()) -> str:
+        """Look."""
+        return ""
+
+    both = [{"type": "integer"}, {"type": "string"}]
+    assert shown(parameters(look), is_argument=True)["properties"]["order"]["anyOf"] == [*both, {"type": "null"}]
+    assert shown(parameters(send), is_argument=True)["properties"]["pieces"]["propertyNames"] == {"anyOf": both}
+    assert shown(schema_of(traits_of(prices).result))["propertyNames"] == {"pattern": r"^\d+$"}
+    read = values.parameters({"parameters": shown(parameters(look), is_argument=True)})
+    assert [read["order"].kind, read["orders"].kind] == ["id", "ids"]

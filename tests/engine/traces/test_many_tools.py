@@ -1,0 +1,201 @@
+"""Three hundred tools: a constant bound list, cards that are appended, tools that are looked for and called."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage
+
+from agents.events.trace import trace
+from agents.graph import build_graph
+from agents.language.tool_ranker.ranker import ToolRanker
+from agents.language.tool_ranker.tool_entry import Card
+from agents.memory import open_memory
+from agents.models.script import Asked, Call
+from agents.state.speaker import Speakers
+from agents.toolkit import shelf
+from agents.toolkit.shelf import shelves
+from app.assistant import Assistant, Turn
+from app.assistant.language import Languages
+from app.assistant.turn_player import TurnPlayer
+from app.composition import discover
+from benchmarks.warehouse import with_warehouse
+from prompts import phrase
+from tests.conftest import Chat, told
+
+
+@pytest.fixture(scope="module")
+def warehouse() -> Speakers:
+    """Make three hundred tools once: each has a schema of its own."""
+    speakers, _ = discover()
+    return with_warehouse(speakers)
+
+
+@pytest.fixture(scope="module")
+def trained() -> dict[str, ToolRanker]:
+    """Keep the trained rankers by their cards: one takes seconds, and every opened assistant needs one."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def many_tools(
+    chat: Chat, warehouse: Speakers, trained: dict[str, ToolRanker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Give the supervisor three hundred tools, and their ranker is trained once."""
+
+    def ranker_of(cards: Sequence[Card]) -> ToolRanker:
+        key = repr(cards)
+        if key not in trained:
+            trained[key] = ToolRanker(cards)
+        return trained[key]
+
+    monkeypatch.setattr(shelf, "ToolRanker", ranker_of)
+    chat.speakers = warehouse
+
+
+def test_everyday_speakers_have_no_shelf(chat: Chat) -> None:
+    """Only who has too many tools gets a shelf; the others' tools are bound as they are."""
+    assert list(shelves(chat.speakers)) == ["supervisor", "orders"]
+
+
+async def test_a_card_is_appended_and_called(chat: Chat) -> None:
+    """The cards that fit the message stand behind it; `call_tool` runs the tool under its own name."""
+    chat.expects(supervisor=[Call("call_tool", {"name": "paint_violins", "args": {"amount": 2}}), "Both are painted."])
+
+    assert told("""
+        user: Please paint two violins
+        supervisor.paint_violins(amount=2) = paint 2 violins: done, here
+        supervisor: Both are painted.
+    """) == await chat.says("Please paint two violins")
+    [_, heard] = chat.script.asked[0].messages
+    assert "- paint_violins(amount: number, place?: text): Paint violins" in heard.text.partition("two violins")[2]
+    [_, cards, *_] = await chat.messages("supervisor")
+    assert len(cards.additional_kwargs["cards"]) == 6
+
+
+async def test_a_tool_is_looked_for(chat: Chat) -> None:
+    """`find_tools` returns the cards of tools that fit what it was asked."""
+    chat.expects(
+        supervisor=[
+            Call("find_tools", {"query": "sell candles"}),
+            Call("call_tool", {"name": "sell_candles", "args": {"amount": 5}}),
+            "Sold.",
+        ]
+    )
+    trace = await chat.says("I need some money")
+
+    assert "- sell_candles(amount: number, place?: text): Sell candles" in trace
+    assert "supervisor.sell_candles(amount=5) = sell 5 candles: done, here" in trace
+
+
+async def test_wrong_arguments_come_back_with_the_card(chat: Chat) -> None:
+    """A call by card that does not fit the schema is told what the tool takes."""
+    chat.expects(supervisor=[Call("call_tool", {"name": "sell_hats", "args": {"amount": "some"}}), "How many?"])
+    trace = await chat.says("Sell hats")
+
+    assert "supervisor.sell_hats(amount='some') ! Wrong arguments for sell_hats: amount: Input should be" in trace
+
+
+async def test_an_unknown_name_is_told_near_ones(chat: Chat) -> None:
+    """A name that does not exist is answered with a few that look like it, not with all three hundred."""
+    chat.expects(supervisor=[Call("call_tool", {"name": "sell_hat", "args": {"amount": 1}}), "Sorry."])
+    trace = await chat.says("Sell a hat")
+
+    assert "sell_hats" in trace
+    assert "zippers" not in trace
+
+
+async def test_every_prompt_begins_like_the_one_before(chat: Chat) -> None:
+    """Over a conversation the tools are equal, and each prompt continues the last.
+
+    Within a turn it does so to the letter; the first one of a turn leaves the former turn's context out.
+    The history is cut in blocks: only there a prompt does not continue the one before.
+    """
+    says = []
+    for number in range(30):
+        thing = ("violins", "hats", "candles", "doors", "keys")[number % 5]
+        chat.expects(supervisor=[Call("call_tool", {"name": f"sell_{thing}", "args": {"amount": number}}), "Sold."])
+        says.append(f"Sell {number} {thing}")
+    await chat.says(*says)
+    calls = chat.script.asked
+
+    assert len(calls) == 60
+    assert len({str(call.tools) for call in calls}) == 1
+    broken = [place for place in range(1, len(calls)) if not _continues(calls[place], calls[place - 1])]
+    assert broken == [place for place in range(1, 60) if len(calls[place].messages) < len(calls[place - 1].messages)]
+    assert len(broken) < 15
+    rounds = [(_told(calls[place].messages), _told(calls[place - 1].messages)) for place in range(1, 60, 2)]
+    assert all(later[: len(earlier)] == earlier for later, earlier in rounds)
+
+
+async def test_cards_cost_less_than_binding_every_tool(chat: Chat) -> None:
+    """The prompt of a turn is a small part of what three hundred bound tools would make of it."""
+    chat.expects(supervisor=["Well."])
+    await chat.says("Paint two violins")
+    [call] = chat.script.asked
+    everything = sum(len(str(tool.args)) + len(tool.description) for tool in chat.speakers.supervisor.tools)
+
+    assert call.characters * 6 < everything
+
+
+def _continues(call: Asked, before: Asked) -> bool:
+    return _told(call.messages, bare=True)[: len(before.messages)] == _told(before.messages, bare=True)
+
+
+def _told(messages: list[BaseMessage], *, bare: bool = False) -> list[str]:
+    """Return a line for each message; `bare`: without the context block that holds the time."""
+    texts = [re.sub(r"<context>\nNow.*?</context>\n\n", "", m.text, flags=re.S) if bare else m.text for m in messages]
+    calls = [getattr(message, "tool_calls", "") for message in messages]
+    return [f"{m.type}: {text} {call}" for m, text, call in zip(messages, texts, calls, strict=True)]
+
+
+def test_the_phrase_for_no_tool_exists() -> None:
+    """A shelf that holds nothing fitting says so in every language."""
+    assert phrase("tools_none", "ru") != phrase("tools_none", "en")
+
+
+async def test_fitting_tools_can_be_bound_instead(chat: Chat, tmp_path: Path) -> None:
+    """For a small model without a cache the tools that fit the message are bound themselves, and called by name."""
+    chat.expects(supervisor=[Call("paint_violins", {"amount": 2}), "Both are painted."])
+    async with open_memory(f"sqlite:///{tmp_path / 'bind.db'}") as memory:
+        kept: dict[str, Any] = {"saver": memory.saver, "store": memory.store}
+        graph = build_graph(chat.speakers, chat.observers, **kept, tool_mode="bind")
+        known = Languages("en", ("en", "ru"))
+        models = chat.script.models(["supervisor", "observer", *chat.speakers.dialogs])
+        assistant = Assistant(TurnPlayer(graph, memory, models, known), chat.speakers)
+        events = [event async for event in assistant.play(Turn(thread="ann", text="Please paint two violins"))]
+
+    assert "supervisor.paint_violins(amount=2) = paint 2 violins: done, here" in trace(events)
+    bound = [tool["function"]["name"] for tool in chat.script.asked[0].tools]
+    assert "paint_violins" in bound
+    assert len(bound) - len(chat.speakers.dialogs) < 13
+
+
+@pytest.mark.parametrize("args", ['{"amount": 2}', {"amount": 2}])
+async def test_arguments_may_be_an_object_or_json(chat: Chat, args: object) -> None:
+    """Some models write the arguments of `call_tool` as a text."""
+    chat.expects(supervisor=[Call("call_tool", {"name": "paint_violins", "args": args}), "Both are painted."])
+
+    assert "supervisor.paint_violins(amount=2) = paint" in await chat.says("Please paint two violins")
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("call_tool", {"name": "paint_violins"}),
+        ("hand_back", "nonsense"),
+        ("plan_things", None),
+        ("paint_violins", "[1]"),
+        ("paint_violins", {"amount": 2, "runtime": {"context": {"user": "eve"}}}),
+        ("", {"amount": 2}),
+    ],
+)
+async def test_what_is_no_card_is_told_so(chat: Chat, name: str, args: object) -> None:
+    """A call of what is no tool, of what is not called this way, or of `call_tool` itself is an error."""
+    chat.expects(supervisor=[Call("call_tool", {"name": name, "args": args}), "Sorry."])
+    trace = await chat.says("Please paint two violins")
+
+    assert " ! " in trace
+    assert trace.endswith("supervisor: Sorry.")

@@ -1,0 +1,64 @@
+"""The short-term memory of a conversation: each message with its turn, its time and where it comes from."""
+
+import json
+from argparse import Namespace
+from typing import Any
+
+from agents.state.person import ASR
+from app.cli import inspect
+from app.settings import Settings
+from app.short_term_memory import contents
+from tests.conftest import Chat
+from tests.support.exports import Captured, exported
+from tests.support.fake_assistant import line
+
+
+async def remembered(chat: Chat) -> list[Any]:
+    """Return the messages of the thread."""
+    async with chat.assistant() as assistant:
+        return [*contents(await assistant.history("ann"))]
+
+
+async def test_every_message_says_where_it_comes_from(chat: Chat) -> None:
+    """A greeting, a spoken message, a command: turns count from 0, times grow, users are named."""
+    chat.expects(supervisor=["Hello.", "It is late.", "Goodbye."])
+    await chat.says(None)
+    await chat.says("what is the time by now", source=ASR)
+    await chat.says("enough", source="command")
+
+    memory = await remembered(chat)
+    assert [(it["role"], it["content"], it["turn_id"], it["metadata"]) for it in memory] == [
+        ("assistant", "Hello.", 0, {"source": "greeting"}),
+        ("user", "what is the time by now", 1, {"source": "asr", "user": "ann"}),
+        ("assistant", "It is late.", 1, {"source": "llm"}),
+        ("user", "enough", 2, {"source": "command", "user": "ann"}),
+        ("assistant", "Goodbye.", 2, {"source": "llm"}),
+    ]
+    times = [it["timestamp"] for it in memory]
+    assert times == sorted(times)
+    assert times[0] > 1_700_000_000_000
+
+
+async def test_history_and_export_are_of_one_form(chat: Chat, capsys: Captured) -> None:
+    """What one command prints of a talk the other one prints as well."""
+    chat.expects(supervisor=["Hello."])
+    await chat.says("Hi", source=ASR)
+    options = Namespace(thread="ann", json=True)
+    assert await inspect.history(options, Settings(database_url=f"sqlite:///{chat.path}")) == 0
+    printed = json.loads(capsys.readouterr().out)
+    await exported(chat, format="json")
+    assert json.loads(capsys.readouterr().out) == {**printed, "forms": {}}
+    assert printed["contents"] == await remembered(chat)
+
+
+def test_other_sources_keep_their_name() -> None:
+    """A tap and a page count as commands, what is passed on as a message; a reminder is nobody's answer."""
+    lines = [line("user", "x", source=source) for source in ("choice", "page", "forwarded", "message")]
+    lines.append(line("assistant", "⏰ tea", source="unasked"))
+    assert [(it["metadata"]["source"], it["metadata"].get("kind")) for it in contents(lines)] == [
+        ("command", "choice"),
+        ("command", "page"),
+        ("message", "forwarded"),
+        ("message", None),
+        ("command", "unasked"),
+    ]

@@ -1,0 +1,92 @@
+"""Speech over HTTP: what is asked, what is heard, and what comes of a server that fails."""
+
+import pytest
+from pydantic import SecretStr
+
+from agents.sources.attachments.transcriber import NotHeard, Transcriber, kind_of
+from tests.support.http_service import Answer, Service
+from tests.support.search_servers import AIMOCK, NODE, transcriber
+
+VOICE = b"OggS" + bytes(200)
+
+
+async def test_a_recording_is_sent_as_a_form() -> None:
+    """The server gets the file under a name that tells its kind, the model, the language and the key."""
+    async with Service.open(Answer({"text": " put milk on my list "})) as service:
+        speech = Transcriber(f"{service.url}/v1/", "whisper-1", SecretStr("sk-secret"))
+        assert await speech.text(VOICE, "ru") == "put milk on my list"
+    [asked] = service.asked
+    assert (asked.method, asked.target) == ("POST", "/v1/audio/transcriptions")
+    assert asked.headers["authorization"] == "Bearer sk-secret"
+    assert asked.body["file"] == VOICE
+    assert asked.body["file"].name == "speech.ogg"
+    assert (asked.body["model"], asked.body["language"]) == ("whisper-1", "ru")
+    assert "sk-secret" not in repr(speech)
+
+
+@pytest.mark.parametrize("bad", [Answer(status=500), Answer(status=429, headers={"retry-after": "0"})])
+async def test_a_passing_failure_is_tried_again(bad: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy server is asked once more."""
+    monkeypatch.setattr("agents.sources.attachments.transcriber.PAUSE", 0.0)
+    async with Service.open(bad, Answer({"text": "milk"})) as service:
+        assert await Transcriber(service.url, "m").text(VOICE, "en") == "milk"
+    assert "authorization" not in service.asked[0].headers
+
+
+@pytest.mark.parametrize(
+    ("answer", "tries"),
+    [
+        (Answer(status=401), 1),
+        (Answer(status=302, headers={"location": "http://127.0.0.1/"}), 1),
+        (Answer(b"<html>"), 1),
+        (Answer([]), 1),
+        (Answer({"text": None}), 1),
+        (Answer({"text": "  "}), 1),
+        (Answer({"text": "x" * 1_000_001}), 1),
+        (Answer({"text": "x"}, headers={"content-encoding": "gzip"}), 1),
+        (Answer(status=503), 2),
+    ],
+)
+async def test_what_is_no_text(answer: Answer, tries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever else comes is not taken for speech, and a failure that stays is not asked about again."""
+    monkeypatch.setattr("agents.sources.attachments.transcriber.PAUSE", 0.0)
+    async with Service.open(answer) as service:
+        with pytest.raises(NotHeard):
+            await Transcriber(service.url, "m").text(VOICE, "en")
+    assert len(service.asked) == tries
+
+
+@pytest.mark.parametrize("recording", [b"", b"%PDF-1.7", b"\0\0\0\x18ftypheic", b"OggS" + bytes(20_000_001)])
+async def test_what_is_no_recording_is_not_sent(recording: bytes) -> None:
+    """The first bytes say what it is, whatever it is called; a large one is not sent either."""
+    async with Service.open(Answer({"text": "x"})) as service:
+        with pytest.raises(NotHeard):
+            await Transcriber(service.url, "m").text(recording, "en")
+    assert service.asked == []
+
+
+async def test_a_server_that_is_not_there() -> None:
+    """It is tried and given up."""
+    async with Service.open(Answer()) as service:
+        url = service.url
+    with pytest.raises(NotHeard):
+        await Transcriber(url, "m", timeout=5).text(VOICE, "en")
+
+
+def test_kinds() -> None:
+    """Recordings are known by their beginnings."""
+    assert [kind_of(data) for data in (b"ID3x", b"RIFF....WAVE", b"....ftypM4A", b"\x1a\x45\xdf\xa3", b"fLaC")] == [
+        "mp3",
+        "wav",
+        "m4a",
+        "webm",
+        "flac",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(AIMOCK is None or NODE is None, reason="needs npm's @copilotkit/aimock")
+async def test_another_server() -> None:
+    """aimock, which reads the form as OpenAI does."""
+    async with transcriber("put milk on my list") as url:
+        assert await Transcriber(f"{url}/v1", "whisper-1").text(VOICE, "en") == "put milk on my list"

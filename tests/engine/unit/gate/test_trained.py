@@ -1,0 +1,104 @@
+"""The trained gate: small, quick, and right about the application's own dialogs, which it was not trained on."""
+
+import time
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agents.conversation.gate import HIGH, LOW
+from agents.conversation.gate.trained import CUE, FILE, Thresholds, trained_gate, weights
+from agents.conversation.scene import Scene
+from agents.conversation.scenes import Scenes
+from agents.state import State
+from app.composition import discover
+
+SCENES = Scenes(discover()[0])
+
+
+def moment(dialog: str, lang: str, reply: str, text: str) -> Scene:
+    """Return the scene of a message to a dialog that has just said `reply`."""
+    state: State = {
+        "lang": lang,
+        "heard": {"id": "1", "text": text, "source": "message"},
+        "talks": {dialog: {"messages": [HumanMessage("hello"), AIMessage(reply)]}},
+    }
+    return SCENES.of(SCENES.speakers[dialog], state)
+
+
+@pytest.mark.parametrize(
+    ("dialog", "lang", "reply", "text"),
+    [
+        ("profile", "en", "What are you good at?", "remind me to call mom at five"),
+        ("profile", "en", "What are you good at?", "what time is it?"),
+        ("profile", "en", "What work do you seek?", "set an alarm for 7"),
+        ("profile", "en", "What work do you seek?", "wake me at seven"),
+        ("planner", "en", "Done.", "I would like to update my profile"),
+        ("profile", "ru", "Что вы умеете?", "напомни позвонить маме в пять"),
+        ("profile", "ru", "Какую работу вы ищете?", "который час"),
+        ("planner", "ru", "Готово.", "давай про мой профиль"),
+    ],
+)
+def test_another_wish_reaches_the_observers(dialog: str, lang: str, reply: str, text: str) -> None:
+    """In dialogs that the training has never seen, in both languages."""
+    assert trained_gate()(moment(dialog, lang, reply, text)).leaves >= LOW
+
+
+@pytest.mark.parametrize(
+    ("dialog", "lang", "reply", "text"),
+    [
+        ("profile", "en", "What are you good at?", "Python and cooking"),
+        ("profile", "en", "What are you interested in?", "music, hiking and chess"),
+        ("planner", "en", "Done.", "add milk to my list"),
+        ("planner", "ru", "На какое время?", "в семь вечера"),
+    ],
+)
+def test_an_answer_stays(dialog: str, lang: str, reply: str, text: str) -> None:
+    """What answers the question, or is the dialog's own work, asks no observer."""
+    assert trained_gate()(moment(dialog, lang, reply, text)).leaves < LOW
+
+
+def test_a_cue_is_beyond_doubt() -> None:
+    """Who says that they want something else is heard before the dialog drafts anything."""
+    guess = trained_gate()(moment("planner", "en", "What time?", "let us talk about something else"))
+    assert guess.leaves == CUE >= HIGH
+    assert guess.reason == "cue 'let us talk about something else'"
+
+
+def test_a_guess_says_why() -> None:
+    """The reason names the score and what spoke most for it; the score names the weights."""
+    guess = trained_gate()(moment("planner", "en", "Done.", "I would like to update my profile"))
+    assert guess.score is not None
+    assert guess.score.model == weights().name
+    assert guess.reason.startswith(f"score {guess.score.value:.2f}: ")
+    assert "foreign" in guess.reason
+
+
+def test_the_weights_are_small() -> None:
+    """They are part of every clone."""
+    assert FILE.stat().st_size < 1_000_000
+
+
+def test_a_guess_takes_about_a_millisecond() -> None:
+    """The bar of 1 ms is measured by `benchmarks.switch`; here a busy machine is given five."""
+    gate, scene = trained_gate(), moment("profile", "en", "What are you good at?", "remind me to call mom at five")
+    gate(scene)
+    begun = time.thread_time()
+    for _ in range(50):
+        gate(scene)
+    assert (time.thread_time() - begun) / 50 < 0.005
+
+
+def test_thresholds_are_where_the_guess_turns() -> None:
+    """Scores at the thresholds are the two guesses that decide; in between the guess rises."""
+    limits = Thresholds(low=-3.0, high=1.0)
+    assert limits.share(-3.0) == pytest.approx(LOW)
+    assert limits.share(1.0) == pytest.approx(HIGH)
+    rising = [limits.share(score) for score in (-100.0, -4.0, -3.0, -1.0, 1.0, 2.0, 100.0)]
+    assert rising == sorted(rising)
+    assert 0 <= rising[0] < rising[-1] <= 1
+
+
+@pytest.mark.parametrize("text", ["", " ", "?", "5", "👍", "好的", "a" * 50_000, "\x00"])
+def test_any_message_gets_a_guess(text: str) -> None:
+    """However odd it is."""
+    assert 0 <= trained_gate()(moment("profile", "en", "", text)).leaves <= 1

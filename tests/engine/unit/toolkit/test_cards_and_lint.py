@@ -1,0 +1,324 @@
+"""Cards: what there is to review of a tool, and the faults that are found before anybody talks."""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.tools import BaseTool, StructuredTool, tool
+from pydantic import create_model
+
+import prompts
+from agents.conversation.prompt import Prompting
+from agents.errors import ContractError
+from agents.language.identifiers import ARGUMENT
+from agents.state.speaker import Speakers
+from agents.toolkit.card import ToolCard, cards
+from agents.toolkit.lint import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, faults
+from agents.toolkit.missing_texts import warnings
+from agents.toolkit.traits import Traits, traits, with_traits
+from app.composition import check_tools, discover, open_assistant
+from app.composition.report import report
+from app.settings import Settings
+from prompts import card, card_file, languages
+from tests.support import shop_tools
+
+Write = Callable[[str, str, str], None]
+
+
+@pytest.fixture
+def write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Write]:
+    """Work on a copy of the prompts; what is called writes a tool's card into it, by language."""
+    monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
+    card.cache_clear()
+    yield lambda tool, lang, text: _put(card_file(tool, lang), text.encode())
+    card.cache_clear()
+
+
+def _put(path: Path, text: bytes) -> None:
+    path.write_bytes(text)
+
+
+def with_tools(*tools: BaseTool) -> Speakers:
+    """Return everyone who can speak, the planner with further tools."""
+    speakers, _ = discover()
+    planner = speakers.dialogs["planner"]
+    return replace(speakers, dialogs={**speakers.dialogs, "planner": replace(planner, tools=[*planner.tools, *tools])})
+
+
+def card_of(name: str, speakers: Speakers, langs: Sequence[str] = ("en", "ru")) -> ToolCard:
+    """Return the only card of a name."""
+    [found] = [one for one in cards(speakers, langs) if one.name == name]
+    return found
+
+
+def found_in(*tools: BaseTool) -> list[str]:
+    """Return the faults of the planner's further tools, whose cards are fine."""
+    for one in tools:
+        for lang in languages():
+            _put(card_file(one.name, lang), b"- do it\n")
+    return faults(with_tools(*tools), languages())
+
+
+def test_what_there_is_has_no_fault() -> None:
+    """Every tool of the application and its cards keep the rules."""
+    assert faults(discover()[0], languages()) == []
+
+
+def test_a_card_is_code_and_texts() -> None:
+    """A card says whose the tool is, how it may be used, what it takes, and what people say who want it."""
+    found = card_of("export_profile", discover()[0])
+    assert (found.owners, found.kind, found.traits.effect) == (["profile"], "general", "read")
+    assert list(found.parameters["properties"]) == ["format"]
+    assert found.descriptions["en"].startswith("Give the user their profile")
+    assert "export my profile as {format}" in found.examples["en"]
+    assert found.descriptions["ru"] != found.descriptions["en"]
+
+
+def test_a_card_shows_what_a_model_sees() -> None:
+    """Identifiers are numbers on a card, in parameters also texts; trusted values are not on it."""
+    speakers = with_tools(*shop_tools.TOOLS)
+    back = card_of("submit_return", speakers)
+    kinds = [one["type"] for one in back.parameters["properties"]["order"]["anyOf"]]
+    assert kinds == ["integer", "string"]
+    assert set(back.parameters["properties"]) == {"order", "reason"}
+    assert (back.traits.effect, [*back.traits.key]) == ("write", ["order"])
+    find = card_of("find_orders", speakers)
+    assert find.result["items"]["properties"]["id"]["type"] == "integer"
+    assert find.traits.view == "cards"
+
+
+def test_everybody_has_help_and_a_way_out() -> None:
+    """Tools of the protocol have cards, too: one for all who have them."""
+    speakers, _ = discover()
+    assert card_of("assistant_help", speakers).owners == ["supervisor", *speakers.dialogs]
+    assert card_of("hand_back", speakers).kind == "hand-over"
+    assert card_of("plan_things", speakers).kind == "hand-over"
+    assert list(card_of("fill_form", speakers).parameters["properties"]) == [
+        "name",
+        "home",
+        "experience",
+        "skills",
+        "interests",
+        "work",
+    ]
+
+
+def test_a_model_is_told_what_comes_back() -> None:
+    """A tool with a result schema says in a line what it returns; one that gives sentences adds nothing."""
+    speakers = with_tools(*shop_tools.TOOLS)
+    bound = Prompting(speakers).tools(speakers.dialogs["planner"], "en")
+    told = {one["function"]["name"]: one["function"] for one in bound}
+    assert told["find_orders"]["description"].endswith("\nReturns: [{id: number, name: text, price: number}]")
+    assert told["submit_return"]["description"] == "Send an order back."
+    assert told["submit_return"]["parameters"]["properties"]["order"] == {"description": "", **ARGUMENT}
+    assert "x-opaque" not in str(bound)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("- set {thing}\n", "{thing}, which is no parameter; there are: when, text"),
+        ("- set {when\n", "a brace without its other half"),
+        ("- set it\n- Set  it\n", "'set it' is there 2 times"),
+        ("- set it\nSets it.\n", "line 2 must be an example"),
+        ("- set it\n-\n", "line 2 must be an example"),
+        (f"- {'x' * (LONGEST_EXAMPLE + 1)}\n", f"has {LONGEST_EXAMPLE + 1} characters"),
+        (
+            f"{'x' * (LONGEST_DESCRIPTION + 1)}\n\n- set it\n",
+            f"the description has {LONGEST_DESCRIPTION + 1} characters",
+        ),
+    ],
+)
+def test_a_card_that_breaks_a_rule_is_named(write: Write, text: str, rule: str) -> None:
+    """A fault names the file and the rule."""
+    write("add_reminder", "ru", text)
+    [found] = faults(discover()[0], languages())
+    assert found.startswith("prompts/ru/tools/add_reminder.md: ")
+    assert rule in found
+
+
+def test_a_card_nobody_can_read_is_named(write: Write) -> None:
+    """A file in another encoding is a fault and no stack trace."""
+    _put(card_file("abilities", "ru"), "- помощь\n".encode("cp1251"))
+    assert faults(discover()[0], languages()) == ["prompts/ru/tools/abilities.md is not UTF-8"]
+    assert report(Settings(_env_file=None))["faults"] == ["prompts/ru/tools/abilities.md is not UTF-8"]
+
+
+def test_cards_and_tools_belong_together(write: Write) -> None:
+    """A card without a tool is a fault, and a tool without a card gives a warning; a misspelt file name is both."""
+    card_file("abilities", "ru").rename(card_file("abilitys", "ru"))
+    assert faults(discover()[0], languages()) == ["prompts/ru/tools/abilitys.md describes a tool that no speaker has"]
+    assert warnings(discover()[0], languages()) == [
+        "prompts/ru/tools/abilities.md is missing: the tool has no examples of requests"
+    ]
+
+
+def test_a_tool_needs_no_card(write: Write) -> None:
+    """A new tool is described by its docstring, in every language; `check` names the files that would be better."""
+    speakers = with_tools(stop_it)
+    assert faults(speakers, languages()) == []
+    assert warnings(speakers, languages()) == [
+        f"prompts/{lang}/tools/stop_it.md is missing: the tool has no examples of requests" for lang in ("en", "ru")
+    ]
+    assert card_of("stop_it", speakers).descriptions == {"en": "Stop something.", "ru": "Stop something."}
+
+
+def test_a_card_without_a_translation_is_read_in_english(write: Write) -> None:
+    """The English card describes a tool that has none in the user's language; the docstring comes last."""
+    write("stop_it", "en", "Stop what runs.\n\n- stop it\n")
+    assert card_of("stop_it", with_tools(stop_it)).descriptions["ru"] == "Stop what runs."
+
+
+def test_a_card_without_examples_gives_a_warning(write: Write) -> None:
+    """A description alone is no fault: a language model needs no examples."""
+    write("abilities", "en", "Tell.\n")
+    assert faults(discover()[0], languages()) == []
+    assert warnings(discover()[0], languages()) == ["prompts/en/tools/abilities.md: there is no example of a request"]
+
+
+def test_a_dialog_without_a_translation_gives_a_warning(write: Write) -> None:
+    """Its prompt is used in English until somebody translates it."""
+    (prompts.FOLDER / "ru" / "dialogs" / "planner.md").unlink()
+    assert faults(discover()[0], languages()) == []
+    assert warnings(discover()[0], languages()) == ["prompts/ru/dialogs/planner.md is missing: the en prompt is used"]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Plan with $user.", "prompts/en/dialogs/planner.md needs the variable $user, which no dialog's prompt gets"),
+        ("It costs 5$.", "prompts/en/dialogs/planner.md has a $ that begins no variable: write $$"),
+    ],
+)
+def test_a_dialogs_prompt_has_no_variables(write: Write, text: str, rule: str) -> None:
+    """A variable would be found out in the middle of a conversation, where nothing fills it in."""
+    (prompts.FOLDER / "en" / "dialogs" / "planner.md").write_text(text, "utf-8")
+    prompts._template.cache_clear()
+    try:
+        assert faults(discover()[0], languages()) == [rule]
+    finally:
+        prompts._template.cache_clear()
+
+
+def test_a_language_may_have_no_cards(write: Write) -> None:
+    """A translation can begin with the prompts: without a single card its tools are described in English."""
+    shutil.rmtree(card_file("abilities", "ru").parent)
+    assert faults(discover()[0], languages()) == []
+    assert warnings(discover()[0], languages()) == [
+        "prompts/ru/tools is empty: tools are described in en, and have no examples of requests"
+    ]
+    assert card_of("abilities", discover()[0]).descriptions["ru"].startswith("Tell what you can do")
+
+
+def test_a_dialog_needs_no_card(write: Write) -> None:
+    """A dialog's description is in its code; examples of requests make it easier to find."""
+    for lang in languages():
+        card_file("plan_things", lang).unlink()
+    assert faults(discover()[0], languages()) == []
+    assert warnings(discover()[0], languages()) == [
+        f"prompts/{lang}/tools/plan_things.md is missing: dialog planner has no examples of requests"
+        for lang in languages()
+    ]
+
+
+@tool
+def stop_it(which: str) -> str:
+    """Stop something."""
+    return which
+
+
+@tool
+def wait_for_it() -> str:
+    """Wait."""
+    return ""
+
+
+def test_a_shortcut_needs_no_arguments(write: Write) -> None:
+    """What is served without a model has nobody to fill in arguments."""
+    [fault] = found_in(traits(shortcut=True)(stop_it.model_copy()))
+    assert fault == "tool stop_it: a shortcut must not need arguments, this one needs which"
+
+
+@pytest.mark.parametrize("kind", ["selector", "breaker"])
+def test_who_waits_for_the_user_gives_two_parts(write: Write, kind: str) -> None:
+    """A question travels in the artifact, which a tool that gives only text does not have."""
+    [fault] = found_in(traits(kind=kind)(wait_for_it.model_copy()))  # type: ignore[arg-type]  # one of the kinds
+    assert fault == f"tool wait_for_it: a {kind} needs response_format='content_and_artifact'"
+
+
+def test_a_view_is_one_that_doors_know(write: Write) -> None:
+    """A view of an unknown kind would be shown by nobody."""
+    [fault] = found_in(traits(view="hologram")(wait_for_it.model_copy()))
+    assert fault.startswith("tool wait_for_it: there is no view 'hologram'; there are: cards, table, notice")
+
+
+def test_a_key_names_arguments(write: Write) -> None:
+    """A key of unknown arguments would make all calls one."""
+    [fault] = found_in(stop_it.model_copy(update={"metadata": {"traits": Traits(effect="write", key=("order",))}}))
+    assert fault == "tool stop_it: its key names arguments it does not have: order"
+
+
+def test_a_name_means_one_tool(write: Write) -> None:
+    """A speaker has no two tools of one name: a model could not tell them apart."""
+    assert found_in(stop_it, stop_it.model_copy()) == ["planner has more than one tool called stop_it: rename one"]
+
+
+@pytest.mark.parametrize(("wrong", "rule"), [
+    ({"effec": "write"}, "there is no trait effec; there are: again_after, always, check, cited, confirm"),
+    ({"result": int}, "a result must be a pydantic model or a JSON schema, found <class 'int'>"),
+    ({"kind": "breaker", "form": dict}, "a form must be a pydantic model with fields, found <class 'dict'>"),
+    ({"kind": "breaker", "form": create_model("Nothing")}, "a form must be a pydantic model with fields"),
+    ({"effect": "write", "key": "order"}, r"a key is several names: write \('order',\)"),
+])  # fmt: skip
+def test_traits_that_cannot_be_are_refused_at_once(wrong: dict[str, Any], rule: str) -> None:
+    """What would fail in every later turn fails where it is written."""
+    with pytest.raises(ContractError, match=rule):
+        traits(**wrong)
+
+
+@pytest.mark.parametrize("name", ["find_tools", "call_tool"])
+def test_the_names_of_tools_that_find_tools_are_taken(write: Write, name: str) -> None:
+    """A call of one of them would be taken for something else."""
+    renamed = StructuredTool.from_function(coroutine=_nothing, name=name, description="Do it.")
+    assert f"tool {name}: the name is taken by a tool that finds tools; choose another one" in found_in(renamed)
+
+
+def test_every_tool_of_a_name_keeps_the_rules(write: Write) -> None:
+    """Two speakers may have different tools of one name, which share a card; neither hides the faults of the other."""
+    speakers = with_tools(StructuredTool.from_function(coroutine=_nothing, name="shared", description="Do it."))
+    other = StructuredTool.from_function(coroutine=_nothing, name="shared", description="Do it.")
+    profile = replace(speakers.dialogs["profile"], tools=[with_traits(other, Traits(view="crads"))])
+    for lang in languages():
+        write("shared", lang, "- do it\n")
+
+    found = faults(replace(speakers, dialogs={**speakers.dialogs, "profile": profile}), languages(), complete=False)
+    assert any(fault.startswith("tool shared: there is no view 'crads'") for fault in found)
+
+
+def test_a_card_may_begin_with_the_mark_of_an_encoding(write: Write) -> None:
+    """Some editors put one before the text; it is no part of the description."""
+    write("add_todos", "en", "\ufeffAdd.\n\n- add milk\n")
+    assert card("add_todos", "en") == ("Add.", ("add milk",))
+    assert faults(discover()[0], languages()) == []
+
+
+async def _nothing() -> str:
+    return ""
+
+
+async def test_with_a_fault_it_does_not_start(write: Write) -> None:
+    """The application refuses to start, with the first fault and the way to the others."""
+    write("abilities", "en", "- do {it}\n")
+    write("abilities", "ru", "- сделай {это}\n")
+    rule = (
+        r"^prompts/en/tools/abilities\.md: the example 'do \{it\}' names \{it\}.*\(and 1 more: python -m app check\)$"
+    )
+    with pytest.raises(ContractError, match=rule):
+        check_tools(discover()[0])
+    with pytest.raises(ContractError, match=rule):
+        async with open_assistant(Settings(_env_file=None)):
+            pass
+    assert len(report(Settings(_env_file=None))["faults"]) == 2

@@ -1,0 +1,161 @@
+"""Class-based tools of LangChain, and functions without traits, are tools like any other."""
+
+import threading
+from dataclasses import replace
+from datetime import date
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, ToolException, tool
+from pydantic import BaseModel, Field
+
+from agents.errors import ContractError
+from agents.models.script import Call
+from agents.state.speaker import Speakers
+from agents.toolkit import Answer, Notice, Opaque, Refused, Runtime, result, traits
+from agents.toolkit.card import cards
+from agents.toolkit.traits import STRANGE, traits_of
+from agents.toolkit.wrap import wrapped
+from app.composition import discover
+from prompts import phrase
+from tests.conftest import Chat, told
+
+LONG = "7f9c24e8-3b12-4d5a-9c1e-000000000001"
+
+
+class Parcel(BaseModel):
+    """A parcel, by an identifier that no model sees."""
+
+    id: Annotated[str, Opaque("parcel")]
+    sent: date = date(2026, 1, 2)
+
+
+class Word(BaseModel):
+    """What a parcel is found by."""
+
+    word: str
+
+
+@traits(result=Parcel)
+class Track(BaseTool):
+    """A tool with a blocking `_run` alone."""
+
+    name: str = "track"
+    description: str = "Track a parcel."
+    args_schema: type[BaseModel] = Word
+    threads: list[str] = Field(default_factory=list)
+
+    def _run(self, word: str, config: RunnableConfig) -> Parcel:
+        self.threads.append(threading.current_thread().name)
+        assert config["configurable"]
+        return Parcel(id=LONG)
+
+
+class Send(BaseTool):
+    """A tool with an `_arun`, a view and the runtime."""
+
+    name: str = "send"
+    description: str = "Send a parcel."
+    response_format: str = "content_and_artifact"  # type: ignore[assignment]
+
+    def _run(self, parcel: Annotated[str, Opaque("parcel")], runtime: Runtime) -> Answer:
+        raise AssertionError("the other one is run")
+
+    async def _arun(self, parcel: Annotated[str, Opaque("parcel")], runtime: Runtime) -> Answer:
+        if not parcel:
+            raise Refused("There is none.")
+        return result({"user": runtime.context.user, "parcel": parcel}, view=Notice(message="It is sent."))
+
+
+class Lose(BaseTool):
+    """A tool that fails."""
+
+    name: str = "lose"
+    description: str = "Lose a parcel."
+
+    def _run(self, how: str) -> str:
+        raise {"told": ToolException("It is lost."), "broken": ValueError("secret"), "end": SystemExit(3)}[how]
+
+
+@tool
+def weigh(grams: int) -> dict[str, Any]:
+    """Weigh a parcel; a function without traits."""
+    return {"kilos": grams / 1000}
+
+
+TRACK = Track()
+
+
+@pytest.fixture
+def parcels(chat: Chat) -> Chat:
+    """Give the planner these tools alone."""
+    tools: list[BaseTool] = [TRACK, traits(effect="write", repeatable=True)(Send()), Lose(), weigh]
+    planner = replace(chat.speakers.dialogs["planner"], tools=tools)
+    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+    return chat
+
+
+def test_traits_stand_above_a_class_or_around_an_instance() -> None:
+    """Those of a class are those of each instance, unless it has its own; a class without traits may reach out."""
+    assert traits_of(Track()).result is Parcel
+    assert traits_of(traits(view="cards")(Track())).view == "cards"
+    assert traits_of(Track()).view == ""
+    assert traits_of(Lose()) == STRANGE
+    with pytest.raises(ContractError, match="its key names arguments it does not have: order"):
+        traits(effect="write", key=("order",))(Send())
+
+
+def test_a_wrapped_class_keeps_what_it_says_of_itself() -> None:
+    """Name, description, parameters and how errors are handled are those of the instance."""
+    lose = Lose(handle_tool_error="It is lost for ever.", tags=["post"])
+    run = wrapped(lose)
+    assert (run.name, run.description, run.args) == (lose.name, lose.description, lose.args)
+    assert (run.handle_tool_error, run.tags) == ("It is lost for ever.", ["post"])
+
+
+def test_a_class_based_tool_has_a_card() -> None:
+    """It can be reviewed as others can."""
+    speakers, _ = discover()
+    planner = replace(speakers.dialogs["planner"], tools=[TRACK])
+    found = cards(replace(speakers, dialogs={**speakers.dialogs, "planner": planner}), ["en"])
+    [card] = [card for card in found if card.name == "track"]
+    assert list(card.parameters["properties"]) == ["word"]
+    assert card.result["properties"]["id"]["type"] == "integer"
+
+
+async def test_a_blocking_run_is_off_the_event_loop(parcels: Chat) -> None:
+    """The model reads JSON with numbers for identifiers, and may give these to the next tool."""
+    TRACK.threads.clear()
+    parcels.expects(
+        supervisor=[Call("plan_things", {"brief": "my parcel"})],
+        planner=[Call("track", {"word": "shoes"}), Call("send", {"parcel": "1"}), "Sent."],
+    )
+    assert await parcels.says("where is it?") == told("""
+        user: where is it?
+        supervisor -> planner
+        planner.track(word='shoes') = {"id":1,"sent":"2026-01-02"}
+        planner.send(parcel='1') = {"user":"ann","parcel":"7f9c24e8-3b12-4d5a-9c1e-000000000001"}
+        view: notice
+        planner: Sent.
+    """)
+    assert TRACK.threads == ["tool _run"]
+
+
+@pytest.mark.parametrize("how", ["told", "broken", "end"])
+async def test_what_a_class_raises_ends_no_turn(parcels: Chat, how: str) -> None:
+    """The model is told that the tool failed, without the words of an exception that it does not know."""
+    parcels.expects(
+        supervisor=[Call("plan_things", {"brief": "my parcel"})], planner=[Call("lose", {"how": how}), "Sorry."]
+    )
+    seen = await parcels.says("lose it")
+    assert phrase("tool_failed", "en", tool="lose") in seen
+    assert "secret" not in seen
+
+
+async def test_a_function_without_traits_works(parcels: Chat) -> None:
+    """`@tool` alone makes a tool that only reads."""
+    parcels.expects(
+        supervisor=[Call("plan_things", {"brief": "my parcel"})], planner=[Call("weigh", {"grams": 1500}), "Light."]
+    )
+    assert '{"kilos":1.5}' in await parcels.says("how heavy is it?")

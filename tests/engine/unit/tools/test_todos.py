@@ -1,0 +1,67 @@
+"""To-dos: numbers are given once, whoever writes beside."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.models.script import Call, Line, Script
+from app.assistant import Turn
+from tests.support.scripted_assistant import ROLES, stage
+
+ADDING = """
+import asyncio, sys
+from pathlib import Path
+from tests.engine.unit.tools.test_todos import add
+
+asyncio.run(add(Path(sys.argv[1]), sys.argv[2], 10))
+"""
+
+
+class Adding(Script):
+    """A planner that puts down what it is told, each time with a call of its own."""
+
+    def next_line(self, role: str, messages: Any) -> Line:
+        """Return what the role says."""
+        if role == "supervisor":
+            return Call("plan_things", {"brief": "to-dos"})
+        if role == "observer":
+            return "stay"
+        last = [message for message in messages if message.type != "system"][-1]
+        return Call("add_todos", {"items": [last.text]}) if last.type == "human" else "Noted. What else?"
+
+
+async def add(path: Path, name: str, count: int) -> list[dict[str, Any]]:
+    """Put so many to-dos on ann's list, in a thread of this name; return the list."""
+    async with stage(path, Adding().models(ROLES)) as assistant:
+        for number in range(count):
+            async for _ in assistant.play(Turn(thread=name, user="ann", text=f"{name}-{number}")):
+                pass
+        return [item.value for item in await assistant.memory.store.asearch(("users", "ann", "todos"), limit=1000)]
+
+
+async def test_two_turns_at_once_give_no_number_twice(tmp_path: Path) -> None:
+    """Threads of one user that write at the same time, over connections of their own, number as one would."""
+    path = tmp_path / "todos.db"
+    await asyncio.gather(*(add(path, name, 4) for name in ("one", "two", "three")))
+    kept = await add(path, "one", 0)
+    assert sorted(value["number"] for value in kept) == list(range(1, 13))
+
+
+async def test_a_thread_may_be_called_anything(tmp_path: Path) -> None:
+    """No name of a thread stands in the way of its own list."""
+    async with asyncio.timeout(10):
+        assert len(await add(tmp_path / "todos.db", "todos ann", 1)) == 1
+
+
+@pytest.mark.slow
+def test_processes_give_no_number_twice(tmp_path: Path) -> None:
+    """Processes that write side by side number as one would."""
+    path = tmp_path / "todos.db"
+    running = [subprocess.Popen([sys.executable, "-c", ADDING, str(path), name]) for name in ("one", "two", "three")]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    kept = asyncio.run(add(path, "four", 1))
+    assert sorted(value["number"] for value in kept) == list(range(1, 32))

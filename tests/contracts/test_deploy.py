@@ -38,8 +38,7 @@ def stages() -> list[list[tuple[str, str]]]:
 
 def commands() -> set[str]:
     """Return the commands of the command line."""
-    (actions,) = (action for action in command_line._parser()._actions if action.choices)
-    return set(cast(Any, actions.choices))
+    return set(command_line.application().commands)
 
 
 def test_the_image_copies_what_exists() -> None:

@@ -1,7 +1,6 @@
 """`library`: the operator sees what there is to play, and gives people their profiles and limits."""
 
 import json
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +80,14 @@ def test_a_folder_that_is_none_stops_the_start(capsys: Captured, monkeypatch: py
     assert "MEDIA_FOLDER: there is no folder /nowhere/films" in capsys.readouterr().err
 
 
-async def test_the_titles_of_kodi_are_listed(capsys: Captured, database: Path) -> None:
+async def test_the_titles_of_kodi_are_listed(monkeypatch: pytest.MonkeyPatch, database: Path) -> None:
     """Films, series and episodes, without files, which are Kodi's business."""
     async with KodiServer.open() as server:
-        settings = Settings(_env_file=None, database_url=f"sqlite:///{database}", kodi_url=server.url)
-        assert await library.list_(Namespace(json=True), settings) == 0
-    rows = {row["name"]: (row["id"], row["playable"], row["file"]) for row in json.loads(capsys.readouterr().out)}
+        monkeypatch.setenv("DATABASE_URL", f"sqlite:///{database}")
+        monkeypatch.setenv("KODI_URL", server.url)
+        titles = (await library.list_titles()).object
+    assert isinstance(titles, list)
+    rows = {row["name"]: (row["id"], row["playable"], row["file"]) for row in titles}
     episodes = {name: (f"episode-{id}", True, "") for id, name in enumerate(EPISODES.values(), 1)}
     films = {name: (f"film-{id}", True, "") for id, name in enumerate(FILMS, 1)}
     assert rows == {**films, **episodes, SERIES: ("series-1", False, "")}

@@ -1,6 +1,6 @@
 """Dialogs: specialists that take the conversation over. One file defines one `dialog`.
 
-The file name is the dialog's name; its prompt is `prompts/<lang>/dialogs/<name>.md`. A dialog that is an agent graph
+The file name is the dialog's name; its prompt is `prompts/<lang>/<name>/prompt.md`. A dialog that is an agent graph
 (`agent=create_agent(…)`) has its prompt in the graph.
 """
 
@@ -69,5 +69,5 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
             raise ContractError(f"dialogs/{name}.py names observers that do not exist: {', '.join(unknown)}")
         if dialog.agent is None:
             for lang in languages:
-                variables(f"dialogs/{name}", lang)
+                variables(f"{name}/prompt", lang)
     return dialogs

@@ -89,5 +89,5 @@ def _dialog(dialog: Speaker) -> dict[str, object]:
         "form": list(dialog.form.model_fields) if dialog.form else [],
         "resume": dialog.resume,
         "version": dialog.version,
-        "languages": translated(f"dialogs/{dialog.name}"),
+        "languages": translated(f"{dialog.name}/prompt"),
     }

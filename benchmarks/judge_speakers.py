@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 import prompts
 from agents.state import SUPERVISOR
-from agents.state.speaker import Speaker, Speakers
+from agents.toolkit.speaker import Speaker, Speakers
 from app.composition import discover
 from benchmarks.judge_cases import WISHES
 from benchmarks.switch_data import described

@@ -14,9 +14,9 @@ from agents.events.handover import DialogChanged, Handover
 from agents.state import SUPERVISOR, State, form_of, talk_of
 from agents.state.message_notes import notes
 from agents.state.person import Switch, Wish
-from agents.state.speaker import Speaker
 from agents.state.talk import Status, TalkUpdate
 from agents.toolkit.handover_tools import missing
+from agents.toolkit.speaker import Speaker
 from prompts import form_texts, phrase, table
 
 MAX_HOPS = 3

@@ -22,13 +22,13 @@ from agents.sources.search import SEARCH
 from agents.sources.search.choice import listed
 from agents.state import State, form_of, messages_of, talk_of
 from agents.state.message_notes import notes
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.context import Context
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schema, Schemas
 from agents.toolkit.shelf import Shelf, at_hand
+from agents.toolkit.speaker import Speaker, Speakers
 from prompts import form_texts, phrase, prompt, sentence
 
 ENOUGH = 6
@@ -125,6 +125,7 @@ class Prompting:
         if summary := talk_of(state, speaker.name).get("summary"):
             parts.append(phrase("summed_up", lang, summary=summary))
         parts += _of_the_user(context, lang) if speaker.is_supervisor else []
+        parts += context.lines
         if speaker.form:
             values = form_of(state, speaker.name)
             gaps = ", ".join(missing(speaker.form, values)) or "-"

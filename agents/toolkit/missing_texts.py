@@ -6,9 +6,9 @@ examples is found by a language model, but not by the model without a key (`loca
 
 from collections.abc import Iterator, Sequence
 
-from agents.state.speaker import Speakers
 from agents.toolkit.card_texts import own_texts, texts_of
 from agents.toolkit.lint import named
+from agents.toolkit.speaker import Speakers
 from prompts import FALLBACK, card_file, carded, translated
 
 

@@ -11,7 +11,7 @@ from agents.language.text.phrases import mentions, says
 from agents.language.text.stems import words
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.state import State
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from prompts import table
 
 NUMBER = re.compile(r"[#№]?\d{1,6}[.)]?|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d([.:]\d{2,4})?")

@@ -138,9 +138,9 @@ async def open_parts(
         ConfigError: a setting is wrong.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
-    discovered, watching = discover_checked(settings)
+    everyone, watching = discover_checked(settings) if speakers is None else (speakers, observers.discover(languages()))
     models = settings.models(model)
-    unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *discovered.dialogs})
+    unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *everyone.dialogs})
     if unknown_roles:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown_roles)}")
     async with AsyncExitStack() as stack:
@@ -148,11 +148,11 @@ async def open_parts(
             open_memory(settings.database_url, keep=settings.keep_turns, reads=reads)
         )
         if remote and speakers is None:
-            speakers = await stack.enter_async_context(with_remote_tools(settings, discovered))
-            check_tools(speakers)
+            everyone = await stack.enter_async_context(with_remote_tools(settings, everyone))
+            check_tools(everyone)
         yield Parts(
             settings=settings,
-            speakers=speakers or discovered,
+            speakers=everyone,
             watching=watching,
             memory=memory,
             models=models,

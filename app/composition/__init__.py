@@ -84,15 +84,20 @@ class Parts:
 
 @asynccontextmanager
 async def open_assistant(
-    settings: Settings, *, model: str | None = None, remote: bool = True, reads: bool = False
+    settings: Settings,
+    *,
+    models: Models | None = None,
+    remote: bool = True,
+    reads: bool = False,
+    speakers: Speakers | None = None,
 ) -> AsyncIterator[Assistant]:
-    """Open the parts of an installation and build its graph.
+    """Open the parts of an installation, as `open_parts` does, and build its graph.
 
     Raises:
         ConfigError: a setting is wrong.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
-    async with open_parts(settings, model=model, remote=remote, reads=reads) as parts:
+    async with open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers) as parts:
         memory = parts.memory
         for changed in await note_changes(memory.store, parts.speakers) if remote else ():
             LOG.warning("%s", changed)
@@ -124,22 +129,23 @@ async def open_assistant(
 async def open_parts(
     settings: Settings,
     *,
-    model: str | None = None,
+    models: Models | None = None,
     remote: bool = True,
     reads: bool = False,
     speakers: Speakers | None = None,
 ) -> AsyncIterator[Parts]:
-    """Open the database and what needs it; `model` takes the place of every configured one.
+    """Open the database and what needs it.
 
     Without `remote` no remote tool is opened: enough for commands that only look at the database. A command that only
-    `reads` works on a database that cannot be written to. `speakers` are those that the caller has opened already.
+    `reads` works on a database that cannot be written to. `models` and `speakers` are given where others than those of
+    the settings and files are meant.
 
     Raises:
         ConfigError: a setting is wrong.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     everyone, watching = discover_checked(settings) if speakers is None else (speakers, observers.discover(languages()))
-    models = settings.models(model)
+    models = models or settings.models()
     unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *everyone.dialogs})
     if unknown_roles:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown_roles)}")

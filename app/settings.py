@@ -15,7 +15,7 @@ from agents.memory.checkpointer import KEPT
 from agents.models import Models
 from agents.models.factory import Endpoint, make_models
 from agents.models.parameters import Parameters
-from agents.sources.composites.plan import Plan, read_plans
+from dialogs.research.plan import Plan, read_plans
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.shelf import Mode

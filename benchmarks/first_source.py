@@ -15,7 +15,7 @@ from agents.events.search import SearchStep, Sources
 from agents.graph import build_graph
 from agents.memory import open_memory
 from agents.models.script import Call, Script
-from agents.sources.retrievers import Document, Results
+from dialogs.research.retrievers import Document, Results
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer

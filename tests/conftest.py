@@ -19,7 +19,7 @@ from agents.media import Players
 from agents.memory import Memory, open_memory
 from agents.models import Models
 from agents.models.script import Line, Script
-from agents.sources.retrievers import Retriever
+from dialogs.research.retrievers import Retriever
 from agents.state.limits import Limits
 from agents.toolkit.help.chain import HelpChain
 from agents.toolkit.speaker import Speakers
@@ -28,7 +28,7 @@ from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
 from app.composition.media_players import make_players
-from app.composition.search_sources import open_retrievers
+from dialogs.research.services import open_retrievers
 from app.permissions import NOBODY_MAY, Permissions
 from app.recording.recorded_tools import Answer, with_answers, with_strangers
 from app.settings import Settings

@@ -18,8 +18,8 @@ from agents.conversation.scenes import Scenes, described
 from agents.conversation.screen import worded
 from agents.memory.inbox import now_ms
 from agents.sources.attachments import SHOWN
-from agents.sources.search import SEARCH
-from agents.sources.search.choice import listed
+from dialogs.research.search import SEARCH
+from dialogs.research.search.choice import listed
 from agents.state import State, form_of, messages_of, talk_of
 from agents.state.message_notes import notes
 from agents.toolkit.bound_tools import bound_tools
@@ -132,7 +132,7 @@ class Prompting:
             filled = json.dumps(values, ensure_ascii=False, sort_keys=True)
             parts.append(phrase("form_so_far", lang, known=filled, missing=gaps))
         if len(context.retrievers) > 1 and any(tool.name == SEARCH for tool in speaker.tools):
-            parts.append(sentence("search", "sources", lang, sources=listed(context.retrievers, lang)))
+            parts.append(sentence("research/phrases", "sources", lang, sources=listed(context.retrievers, lang)))
         if screen := state.get("screen"):
             parts.append(phrase("on_screen", lang, screen=worded(screen)))
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):

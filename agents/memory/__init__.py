@@ -24,7 +24,7 @@ from agents.memory.media_rows import MediaRows
 from agents.memory.notes import Notes
 from agents.memory.people import TO
 from agents.memory.reminders import Reminders
-from agents.memory.search_cache import SearchCache
+from dialogs.research.cache import SearchCache
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog

@@ -20,7 +20,7 @@ from agents.events.views import Notice, View
 from agents.language.identifiers import Aliases
 from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.sources.search.source_book import SourceBook
+from agents.toolkit.source_book import SourceBook
 from agents.state import State, form_of
 from agents.state.message_notes import notes_of
 from agents.state.talk import Json, Pending, TalkUpdate

@@ -24,8 +24,8 @@ from agents.memory.reminders import Reminders
 from agents.memory.undo_log import UndoLog
 from agents.models import Models
 from agents.sources.attachments import Contents
-from agents.sources.retrievers import Retriever
-from agents.sources.search.source_book import SourceBook
+from dialogs.research.retrievers import Retriever
+from agents.toolkit.source_book import SourceBook
 from agents.state.limits import Limits
 from agents.state.person import Heard
 from agents.state.talk import Json

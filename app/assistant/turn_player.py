@@ -20,7 +20,7 @@ from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.sources.attachments import Contents
-from agents.sources.retrievers import Retriever
+from dialogs.research.retrievers import Retriever
 from agents.state import State
 from agents.state.limits import Limits
 from agents.state.verdict import Ballot, Verdict, read_votes

@@ -19,7 +19,7 @@ from agents.sources.documents.index import DocumentIndex
 from agents.sources.documents.indexing import Tell, index_folder, index_help
 from agents.sources.documents.indexing import remove as remove_folder
 from app.cli.stdout import print_result
-from app.composition.search_sources import index_file
+from dialogs.research.services import index_file
 from app.sentences import say
 from app.settings import Settings
 

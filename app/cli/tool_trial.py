@@ -28,7 +28,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant.closing import TERMINAL
 from app.composition.help_chain import make_help
 from app.composition.media_players import make_players
-from app.composition.search_sources import open_retrievers
+from dialogs.research.services import open_retrievers
 from app.permissions import Permissions
 from app.settings import Settings
 

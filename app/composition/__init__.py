@@ -23,7 +23,7 @@ from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
 from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
-from app.composition.search_sources import check_search, open_retrievers
+from dialogs.research.services import check_search, open_retrievers
 from app.composition.server_changes import note_changes
 from app.composition.services import open_services
 from app.permissions import Permissions

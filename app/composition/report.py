@@ -3,14 +3,14 @@
 from typing import Any
 
 from agents.errors import ConfigError, ContractError
-from agents.sources import retrievers
+from dialogs.research import retrievers
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.lint import faults
 from agents.toolkit.missing_texts import warnings
 from agents.toolkit.speaker import Speaker, Speakers
 from app.composition import discover
 from app.composition.help_chain import check_help
-from app.composition.search_sources import check_search
+from dialogs.research.services import check_search
 from app.settings import Settings
 from prompts import PromptError, languages, translated
 

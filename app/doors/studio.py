@@ -23,7 +23,7 @@ from agents.memory import Memory, open_memory
 from agents.memory.checkpointer import Saver
 from agents.memory.inbox import InboxEntry, now_ms
 from agents.memory.preferences import Preferences
-from agents.sources.retrievers import Retriever
+from dialogs.research.retrievers import Retriever
 from agents.state.person import Heard
 from agents.toolkit.context import make_context
 from app.assistant.language import Languages
@@ -33,7 +33,7 @@ from app.composition import check_tools, discover
 from app.composition.help_chain import check_help, make_help
 from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
-from app.composition.search_sources import check_search, open_retrievers
+from dialogs.research.services import check_search, open_retrievers
 from app.permissions import Permissions
 from app.settings import Settings, read_settings
 from prompts import languages

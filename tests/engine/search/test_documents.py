@@ -19,7 +19,7 @@ from agents.sources.documents.index import DocumentIndex
 from agents.sources.documents.indexing import HELP, index_folder, index_help, remove
 from agents.sources.documents.markdown import markdown_sections, passages
 from app.cli import command_line, document_index
-from app.composition.search_sources import open_retrievers
+from dialogs.research.services import open_retrievers
 from app.settings import Settings
 from tests.support.pdf_file import pdf
 

@@ -8,7 +8,7 @@ import pytest
 from agents.errors import ModelUnavailable, UsageError
 from agents.events import Error, Token
 from agents.models.script import Call
-from agents.sources.retrievers import Image
+from dialogs.research.retrievers import Image
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.cli.replay import rehearse
@@ -16,7 +16,7 @@ from app.cli.trace_test import trace_test
 from app.settings import Settings
 from tests.conftest import Chat
 from tests.support.exports import MEET, Captured, exported, turns
-from tests.support.library import Library, page
+from tests.dialogs.research.library import Library, page
 from tests.support.webhook_server import Webhook
 
 

@@ -4,10 +4,26 @@ import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
+from typing import Protocol
 
-from dialogs.research.retrievers import Document
 from agents.state.citations import Source
 from agents.state.person import FoundSources, NumberedSource
+
+
+class Citable(Protocol):
+    """A document that an answer can cite."""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+
+    @property
+    def url(self) -> str:
+        """Where it stands."""
+
+    @property
+    def text(self) -> str:
+        """What it says."""
 
 
 class SourceBook:
@@ -28,7 +44,7 @@ class SourceBook:
         """The sources as they are stored: those of this turn, or if it has none those before."""
         return {"turn": self._turn, "sources": self._sources} if self._sources else self._former
 
-    async def number(self, call: str, documents: Sequence[Document]) -> list[int]:
+    async def number(self, call: str, documents: Sequence[Citable]) -> list[int]:
         """Return the numbers of a call's documents, once the calls before it have theirs."""
         await self._turn_of(call)
         numbers = [self._number(document) for document in documents]
@@ -53,7 +69,7 @@ class SourceBook:
         for earlier in takewhile(lambda each: each != call, self._over):
             await self._over[earlier].wait()
 
-    def _number(self, document: Document) -> int:
+    def _number(self, document: Citable) -> int:
         mark = hashlib.sha256(f"{document.url}\n{document.title}\n{document.text}".encode()).hexdigest()[:16]
         if mark not in self._numbers:
             self._numbers[mark] = len(self._sources)

@@ -1,92 +1,71 @@
-"""Build the retrievers that SEARCH_SOURCES names; a wrong setting stops the start."""
+"""The retrievers that SEARCH_SOURCES names."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
+from dataclasses import dataclass, field
 
-from agents.errors import ConfigError
 from agents.memory import Memory
-from dialogs.research.cache import SearchCache
-from dialogs.research import retrievers
-from dialogs.research.composites import Bounded
-from dialogs.research.composites import FirstOf
-from dialogs.research.plan import Plan
-from dialogs.research.composites import Together
-from agents.sources.documents.index import DocumentIndex
-from dialogs.research.retrievers import Means, Retriever, Source
+from agents.sources.documents.index import DocumentIndex, index_file
 from agents.sources.web.fetcher import Fetcher
-from agents.sources.web.ssrf import policy_of
-from app.settings import Settings
+from agents.toolkit.context import Context
+from agents.toolkit.services import Services
+from dialogs.research import retrievers
+from dialogs.research.cache import TABLES, SearchCache
+from dialogs.research.composites import Bounded, FirstOf, Together
+from dialogs.research.plan import Plan
+from dialogs.research.retrievers import Means, Retriever, Source
+from dialogs.research.search.choice import listed
+from dialogs.research.settings import ResearchSettings
+from prompts import sentence
 
 LOCAL = "documents"
 """Reads a file of this machine, so that nothing of it is kept twice."""
 
 
+@dataclass(frozen=True)
+class Retrievers:
+    """What searches documents, by name; the first one answers where nobody names another."""
+
+    by_name: Mapping[str, Retriever] = field(default_factory=dict)
+
+    @property
+    def reach_out(self) -> bool:
+        """Whether any of them carries a query to somebody outside."""
+        return any(retriever.reaches_out for retriever in self.by_name.values())
+
+
 @asynccontextmanager
-async def open_retrievers(settings: Settings, memory: Memory) -> AsyncIterator[Mapping[str, Retriever]]:
-    """Yield the retrievers by name, the one that answers by default first; they work during the block.
-
-    Raises:
-        ConfigError: a source does not exist, or lacks a setting.
-        ContractError, PromptError: a file of `dialogs/research/retrievers/` breaks a rule.
-    """
-    check_search(settings)
-    sources = retrievers.discover()
+async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
+    """Open the retrievers and their cache; they work during the block."""
+    settings, memory = services.get(ResearchSettings), services.get(Memory)
+    cache = SearchCache(memory.database, memory.reminders.now)
+    await memory.database.write(lambda db: [db.execute(sql).rowcount for sql in TABLES.steps[0].split(";")])
+    index = DocumentIndex(index_file(memory.path))
     async with Fetcher(timeout=settings.search_timeout, inside=settings.search_internal) as fetcher:
-        means = _means(settings, DocumentIndex(index_file(memory.path)), fetcher)
+        means = Means(
+            index,
+            fetcher,
+            searxng_url=settings.searxng_url,
+            tavily_url=settings.tavily_url,
+            tavily_key=settings.tavily_api_key,
+            wikipedia_url=settings.wikipedia_url,
+        )
+        sources = retrievers.discover()
         try:
-            yield {
-                plan.name: _built(plan, sources, means, settings, memory.search_cache)
-                for plan in settings.search_sources
-            }
+            built = {plan.name: _built(plan, sources, means, settings, cache) for plan in settings.search_sources}
+            yield [cache, Retrievers(built)]
         finally:
-            means.index.close()
+            index.close()
 
 
-def index_file(database: Path) -> Path:
-    """Return where the index of documents lies: beside the database."""
-    return database.with_name(f"{database.stem}.documents.db")
-
-
-def check_search(settings: Settings) -> None:
-    """Check that the sources exist and have the settings that they need.
-
-    Raises:
-        ConfigError: a source does not exist or lacks a setting, or an address cannot be used.
-    """
-    sources = retrievers.discover()
-    for name in dict.fromkeys(name for plan in settings.search_sources for name in plan.sources):
-        if name not in sources:
-            raise ConfigError(f"SEARCH_SOURCES names {name!r}; there are {', '.join(sources)}")
-        for setting in sources[name].needs:
-            if not getattr(settings, setting):
-                raise ConfigError(f"SEARCH_SOURCES: {name} needs {setting.upper()} (see .env.example)")
-    addresses = {
-        "SEARXNG_URL": settings.searxng_url,
-        "TAVILY_URL": settings.tavily_url,
-        "WIKIPEDIA_URL": settings.wikipedia_url.replace("{lang}", "en"),
-    }
-    for setting, address in [*addresses.items(), *(("SEARCH_INTERNAL", place) for place in settings.search_internal)]:
-        try:
-            if address:
-                policy_of(address, internal=True)
-        except ValueError as wrong:
-            raise ConfigError(f"{setting} {wrong}") from None
-
-
-def _means(settings: Settings, index: DocumentIndex, fetcher: Fetcher) -> Means:
-    return Means(
-        index,
-        fetcher,
-        searxng_url=settings.searxng_url,
-        tavily_url=settings.tavily_url,
-        tavily_key=settings.tavily_api_key,
-        wikipedia_url=settings.wikipedia_url,
-    )
+async def known_sources(context: Context, lang: str) -> Sequence[str]:
+    """Tell the dialog's model which sources it can name, if there are several."""
+    by_name = context.service(Retrievers).by_name
+    return [sentence("research/phrases", "sources", lang, sources=listed(by_name, lang))] if len(by_name) > 1 else []
 
 
 def _built(
-    plan: Plan, sources: Mapping[str, Source], means: Means, settings: Settings, cache: SearchCache
+    plan: Plan, sources: Mapping[str, Source], means: Means, settings: ResearchSettings, cache: SearchCache
 ) -> Retriever:
     """Return what a plan describes; a source alone, or the only alternative, is not wrapped."""
 

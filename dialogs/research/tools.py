@@ -7,19 +7,21 @@ from pydantic import Field
 
 from agents.events.search import SearchStep, Step
 from agents.language.text.clean import clean
+from agents.toolkit import Answer, Refused, Runtime, result, traits
+from agents.toolkit.context import Context, emitter
 from dialogs.research.search import NothingFound, SearchRequest
 from dialogs.research.search.answer import SearchPayload, documents_of, images_event, payload, sources_event
 from dialogs.research.search.steps import Stopwatch
 from dialogs.research.search.steps import search as searched
-from agents.toolkit import Answer, Refused, Runtime, result, traits
-from agents.toolkit.context import Context, emitter
+from dialogs.research.services import Retrievers
 
 MOST_QUERIES, MOST_DOCUMENTS = 10, 10
 Query = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 def _reaches_out(context: Context) -> bool:
-    return any(retriever.reaches_out for retriever in context.retrievers.values())
+    retrievers = context.services.find(Retrievers)
+    return retrievers is not None and retrievers.reach_out
 
 
 @traits(foreign=True, egress=_reaches_out, volatile=True, cited=True, result=SearchPayload)
@@ -41,7 +43,7 @@ async def search(
     different = [*dict.fromkeys(" ".join(clean(query).split()) for query in queries)]
     request = SearchRequest(different, runtime.state["lang"], limit, sources or ())
     try:
-        results = await searched(request, runtime.context.retrievers, watch)
+        results = await searched(request, runtime.context.service(Retrievers).by_name, watch)
     except NothingFound as nothing:
         raise Refused(str(nothing)) from None
     documents = documents_of(results)

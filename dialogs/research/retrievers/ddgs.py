@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dialogs.research.fields import address, day, number, text
 from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
 from dialogs.research.retrievers.searxng import mime_type
-from dialogs.research.fields import address, day, number, text
 
 REGIONS = {"en": "us-en", "ru": "ru-ru", "zh": "cn-zh", "de": "de-de", "fr": "fr-fr", "es": "es-es"}
 

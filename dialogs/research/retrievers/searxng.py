@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
 from agents.sources.web.fetcher import NotFetched
 from dialogs.research.fields import address, day, number, rows, text
+from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
 
 CATEGORIES: dict[Kind, str] = {"web": "general", "news": "news", "images": "images"}
 _SIZE = re.compile(r"(\d{1,6})\s*[x×]\s*(\d{1,6})")

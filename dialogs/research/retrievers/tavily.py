@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
-from dialogs.research.retrievers.searxng import mime_type
 from agents.sources.web.fetcher import NotFetched
 from dialogs.research.fields import address, day, rows, text
+from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
+from dialogs.research.retrievers.searxng import mime_type
 
 MOST = 20
 """Results that the service gives at most."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from agents.language.text.fulltext import Entry, Index
 from agents.language.text.phrases import small_words
 from agents.sources.documents.markdown import passages
-from dialogs.research.retrievers import Base, Document, Means, Results, Retriever, Source
-from dialogs.research.retrievers.web import web_search
 from agents.sources.web.addresses import canonical
 from agents.sources.web.fetcher import NotFetched
 from agents.sources.web.page import page_text
+from dialogs.research.retrievers import Base, Document, Means, Results, Retriever, Source
+from dialogs.research.retrievers.web import web_search
 from prompts import FALLBACK
 
 PAGES = 8

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from dialogs.research.retrievers import Base, Document, Results, SearchFailed, Source
 from agents.sources.web.fetcher import NotFetched
 from dialogs.research.fields import number, rows, text
+from dialogs.research.retrievers import Base, Document, Results, SearchFailed, Source
 
 MOST = 20
 """Articles whose beginnings the server gives at once."""

@@ -7,10 +7,10 @@ from typing import cast
 from pydantic import BaseModel
 
 from agents.events.search import Images, ShownImage, Sources
-from dialogs.research.retrievers import Document
-from dialogs.research.search import QueryResult
 from agents.state.citations import Source
 from agents.state.talk import Json
+from dialogs.research.retrievers import Document
+from dialogs.research.search import QueryResult
 
 MOST_IMAGES = 20
 

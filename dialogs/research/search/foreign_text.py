@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from agents.events.links import is_web
 from agents.language.text.clean import clean
-from dialogs.research.retrievers import Document, Image
 from agents.state.citations import without_marks
+from dialogs.research.retrievers import Document, Image
 
 LONGEST = 20_000
 """Characters of a passage that are looked at."""

@@ -71,7 +71,9 @@ def check(result: QueryResult, lang: str) -> QueryResult:
         return result
     failures = "; ".join(f"{name}: {why}" for name, why in result.failures.items())
     key = "nothing_but_failures" if failures else "nothing_found"
-    return replace(result, problem=sentence("research/phrases", key, lang, query=result.query[:LONGEST_NAMED], failures=failures))
+    return replace(
+        result, problem=sentence("research/phrases", key, lang, query=result.query[:LONGEST_NAMED], failures=failures)
+    )
 
 
 def _collected(results: Sequence[QueryResult]) -> str:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from dialogs.research.composites import Bounded
-from dialogs.research.composites import FirstOf
+from dialogs.research.composites import Bounded, FirstOf, Together
 from dialogs.research.plan import read_plans
-from dialogs.research.composites import Together
 from dialogs.research.retrievers import Document, Image, Results, Retriever, SearchFailed
+from tests.dialogs.research.opened import cached
 
 
 @dataclass
@@ -130,8 +129,8 @@ async def test_what_was_found_is_told_again_until_it_is_old(tmp_path: Path) -> N
     """The same query in other letters is not asked again within its time; another number or language is."""
     now = 1_000_000.0
     source = Fixed("web", ["https://a.example"])
-    async with open_memory(f"sqlite:///{tmp_path}/dialogs.db", lambda: now) as memory:
-        bounded = Bounded(source, 5, memory.search_cache, fresh=60)
+    async with open_memory(f"sqlite:///{tmp_path}/dialogs.db", lambda: now) as memory, cached(memory) as cache:
+        bounded = Bounded(source, 5, cache, fresh=60)
 
         first = await bounded.search("Tall  Ships", limit=5, lang="en")
         again = await bounded.search("tall ships", limit=5, lang="en")
@@ -146,14 +145,14 @@ async def test_what_was_found_is_told_again_until_it_is_old(tmp_path: Path) -> N
 async def test_forgetting_empties_the_cache_and_it_holds_no_query(tmp_path: Path) -> None:
     """The database never has the words of a query, and after any `forget` nothing of what was found."""
     path = tmp_path / "dialogs.db"
-    async with open_memory(f"sqlite:///{path}") as memory:
-        bounded = Bounded(Fixed("web", ["https://found.example"]), 5, memory.search_cache, fresh=600)
+    async with open_memory(f"sqlite:///{path}") as memory, cached(memory) as cache:
+        bounded = Bounded(Fixed("web", ["https://found.example"]), 5, cache, fresh=600)
         await bounded.search("my secret illness", limit=5, lang="en")
-        kept = await memory.search_cache.get(("web", "my secret illness", 5, "en"), 600)
+        kept = await cache.get(("web", "my secret illness", 5, "en"), 600)
         await memory.forget_person("ann")
 
         assert kept
-        assert await memory.search_cache.get(("web", "my secret illness", 5, "en"), 600) is None
+        assert await cache.get(("web", "my secret illness", 5, "en"), 600) is None
     assert b"secret illness" not in path.read_bytes()
     assert b"found.example" not in path.read_bytes()
 

@@ -9,11 +9,10 @@ import pytest
 from agents.events import Message, Token, ToolEnd
 from agents.events.search import Images, SearchStep, Sources
 from agents.models.script import Call
-from dialogs.research.composites import Bounded
-from dialogs.research.composites import FirstOf
-from dialogs.research.composites import Together
-from dialogs.research.retrievers import Image
 from app.assistant import Turn
+from dialogs.research.composites import Bounded, FirstOf, Together
+from dialogs.research.retrievers import Image
+from dialogs.research.services import Retrievers
 from tests.conftest import Chat, told
 from tests.dialogs.research.library import Library, page
 
@@ -26,7 +25,7 @@ HATS = page("Hats", "A tricorn is a hat with three corners.", "https://wiki.exam
 def library(chat: Chat) -> Library:
     """A library that is the only source."""
     shelf = Library([PETER, THIRD, HATS])
-    chat.retrievers = {shelf.name: shelf}
+    chat.services = [Retrievers({shelf.name: shelf})]
     return shelf
 
 
@@ -183,7 +182,7 @@ async def test_a_query_without_documents_is_told_in_words(chat: Chat, library: L
 async def test_a_source_that_fails_is_named_and_the_others_answer(chat: Chat, library: Library) -> None:
     """With one failing the answer comes from the other; with all failing the model is told which and why."""
     broken = Library(name="broken", failure="it answers with 503")
-    chat.retrievers = {library.name: library, broken.name: broken}
+    chat.services = [Retrievers({library.name: library, broken.name: broken})]
     chat.expects(
         supervisor=[Call("look_things_up")],
         research=[
@@ -208,7 +207,7 @@ async def test_a_slow_source_is_cut_off_and_an_empty_one_replaced(chat: Chat, li
     stuck = Library([HATS], name="stuck", gates={"city": asyncio.Event()})
     both = Together("both", [Bounded(stuck, 0.05), library])
     instead = FirstOf("instead", [Library(name="empty"), library])
-    chat.retrievers = {both.name: both, instead.name: instead}
+    chat.services = [Retrievers({both.name: both, instead.name: instead})]
     chat.expects(
         supervisor=[Call("look_things_up")],
         research=[search("city"), search("city", sources=["instead"]), "Peter [source=[0]]."],
@@ -222,7 +221,7 @@ async def test_a_slow_source_is_cut_off_and_an_empty_one_replaced(chat: Chat, li
 async def test_a_source_is_chosen_by_the_words_of_the_query(chat: Chat, library: Library) -> None:
     """Where the model names none; the first one answers what no other is for."""
     news = Library([page("Today", "The news of the day about hats.")], name="news")
-    chat.retrievers = {library.name: library, news.name: news}
+    chat.services = [Retrievers({library.name: library, news.name: news})]
     chat.expects(
         supervisor=[Call("look_things_up")],
         research=[search("latest news about hats"), search("corners"), "Done."],

@@ -11,6 +11,7 @@ from agents.events import Message, ToolEnd
 from agents.events.search import Images, SearchStep, Sources
 from agents.models.script import Call
 from dialogs.research.plan import read_plans
+from dialogs.research.settings import ResearchSettings
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 
@@ -32,7 +33,7 @@ async def set_up(chat: Chat, stack: AsyncExitStack, plan: str, **answers: Answer
     services = {name: await stack.enter_async_context(Service.open(answer)) for name, answer in answers.items()}
     urls = {f"{name}_url": service.url for name, service in services.items()}
     about = {"search_sources": read_plans(plan), "tavily_api_key": "k", "search_timeout": 20, **urls}
-    chat.settings = chat.settings.model_validate(chat.settings.model_dump() | about)
+    chat.services = [ResearchSettings.model_validate(about)]
     return services
 
 

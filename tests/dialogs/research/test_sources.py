@@ -13,14 +13,15 @@ from pydantic import SecretStr
 
 from agents.errors import ConfigError
 from agents.memory import open_memory
-from dialogs.research import retrievers
-from dialogs.research.plan import read_plans
 from agents.sources.documents.index import DocumentIndex
-from dialogs.research.retrievers import Image, Means, Retriever, SearchFailed
 from agents.sources.web.fetcher import Fetcher
 from app.cli import command_line
-from dialogs.research.services import check_search, open_retrievers
-from app.settings import Settings
+from app.settings import read
+from dialogs.research import retrievers
+from dialogs.research.plan import read_plans
+from dialogs.research.retrievers import Image, Means, Retriever, SearchFailed
+from dialogs.research.settings import ResearchSettings
+from tests.dialogs.research.opened import opened
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
 from tests.support.search_servers import AIMOCK, NODE, SEARX, searx, tavily
@@ -109,14 +110,13 @@ async def test_research_reads_the_pages_that_a_real_server_names(tmp_path: Path)
     async with Service.open(Answer(body, kind="text/html")) as site:
         row = (f"{site.url}/knots", "Knots", "About a bowline", "", "", "")
         async with searx(tmp_path, [row]) as url:
-            settings = Settings(
-                _env_file=None,
+            settings = ResearchSettings(
                 search_sources=read_plans("web_research"),
                 searxng_url=url,
                 search_internal=(site.url,),
                 search_timeout=20,
             )
-            async with open_memory(f"sqlite:///{tmp_path}/d.db") as memory, open_retrievers(settings, memory) as made:
+            async with open_memory(f"sqlite:///{tmp_path}/d.db") as memory, opened(memory, settings) as made:
                 [found, again] = [await made["web_research"].search("bowline", limit=2, lang="en") for _ in range(2)]
 
     assert "A bowline makes a loop." in found.documents[0].text
@@ -244,10 +244,8 @@ def test_a_wrong_setting_is_named(values: dict[str, str], named: str, monkeypatc
     """The start stops with a line that says what to do."""
     for name, value in values.items():
         monkeypatch.setenv(name, value)
-    settings = Settings(_env_file=None)
-
     with pytest.raises(ConfigError, match=named):
-        check_search(settings)
+        read(ResearchSettings)
 
 
 async def test_a_setting_combines_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,8 +257,8 @@ async def test_a_setting_combines_sources(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setenv("WIKIPEDIA_URL", down.url)
         monkeypatch.setenv("TAVILY_URL", good.url)
         monkeypatch.setenv("TAVILY_API_KEY", "k")
-        settings = Settings(_env_file=None)
-        async with open_memory(f"sqlite:///{tmp_path}/d.db") as memory, open_retrievers(settings, memory) as made:
+        settings = ResearchSettings()
+        async with open_memory(f"sqlite:///{tmp_path}/d.db") as memory, opened(memory, settings) as made:
             found = await made["web"].search("q", limit=3, lang="en")
             await made["web"].search("q", limit=3, lang="en")
 
@@ -303,3 +301,19 @@ def test_check_lists_the_sources_and_what_they_need(
     assert {"name": "wikipedia", "searched_as": "web", "needs": []} in report["sources"]
     assert {"name": "tavily", "searched_as": None, "needs": ["TAVILY_API_KEY"]} in report["sources"]
     assert any("searxng needs SEARXNG_URL" in fault for fault in report["faults"])
+
+
+async def test_a_fresh_machine_answers_from_the_help_pages(tmp_path: Path) -> None:
+    """Without any setting there is a source, which reaches nobody outside."""
+    async with (
+        open_memory(f"sqlite:///{tmp_path}/dialogs.db") as memory,
+        opened(memory, ResearchSettings()) as retrievers,
+    ):
+        [(name, retriever)] = retrievers.items()
+        results = await retriever.search("how do I connect a model?", limit=3, lang="en")
+
+    assert name == "documents"
+    assert not retriever.reaches_out
+    assert results.documents[0].url == "help/en#connecting-a-model"
+    assert "LLM_MODEL" in results.documents[0].text
+    assert results.documents[0].title == "Help › Connecting a model"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dialogs.research import retrievers
 from agents.sources.documents.index import DocumentIndex
-from dialogs.research.retrievers import Means, Results, SearchFailed
 from agents.sources.web.fetcher import Fetcher
+from dialogs.research import retrievers
+from dialogs.research.retrievers import Means, Results, SearchFailed
 from tests.support.loopback import listening
 
 FILLER = "The harbour museum opens daily and shows models of many boats. " * 30

@@ -60,7 +60,7 @@ async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
 
 async def known_sources(context: Context, lang: str) -> Sequence[str]:
     """Tell the dialog's model which sources it can name, if there are several."""
-    by_name = context.service(Retrievers).by_name
+    by_name = (context.services.find(Retrievers) or Retrievers()).by_name
     return [sentence("research/phrases", "sources", lang, sources=listed(by_name, lang))] if len(by_name) > 1 else []
 
 

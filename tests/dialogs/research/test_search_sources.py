@@ -10,6 +10,7 @@ import pytest
 from agents.events import Message, ToolEnd
 from agents.events.search import Images, SearchStep, Sources
 from agents.models.script import Call
+from agents.toolkit.services import Services
 from dialogs.research.plan import read_plans
 from dialogs.research.settings import ResearchSettings
 from tests.conftest import Chat
@@ -26,6 +27,12 @@ async def services() -> AsyncIterator[AsyncExitStack]:
     """Keep services open during a test."""
     async with AsyncExitStack() as stack:
         yield stack
+
+
+def with_settings(chat: Chat, changes: dict[str, object]) -> ResearchSettings:
+    """Return the settings of a conversation, some of them changed."""
+    settings = Services(*chat.services).find(ResearchSettings) or ResearchSettings()
+    return settings.model_copy(update=changes)
 
 
 async def set_up(chat: Chat, stack: AsyncExitStack, plan: str, **answers: Answer) -> dict[str, Service]:
@@ -59,7 +66,7 @@ async def test_one_of_several_fails_one_is_slow_and_the_third_answers(chat: Chat
     good = Answer({"results": [SHIP]})
     plan = "web: wikipedia + tavily + searxng"
     asked = await set_up(chat, services, plan, wikipedia=DOWN, tavily=SLOW, searxng=good)
-    chat.settings = chat.settings.model_copy(update={"search_timeout": 1})
+    chat.services = [with_settings(chat, {"search_timeout": 1})]
 
     end, told = await outcome(chat)
 
@@ -137,7 +144,7 @@ async def test_a_hostile_page_that_was_really_fetched_is_data(chat: Chat, servic
     site = await services.enter_async_context(Service.open(Answer(body.encode(), kind="text/html")))
     hit = {**SHIP, "url": f"{site.url}/page"}
     await set_up(chat, services, "web_research", searxng=Answer({"results": [hit]}))
-    chat.settings = chat.settings.model_copy(update={"search_internal": (site.url,)})
+    chat.services = [with_settings(chat, {"search_internal": (site.url,)})]
 
     end, _ = await outcome(chat)
 

@@ -22,6 +22,7 @@ from agents.memory.ledger_table import LedgerTable
 from agents.memory.locks import ThreadLocks
 from agents.memory.media_rows import MediaRows
 from agents.memory.notes import Notes
+from agents.memory.notices import Notices
 from agents.memory.people import TO
 from agents.memory.reminders import Reminders
 from agents.memory.store import Store, namespace_of
@@ -51,6 +52,7 @@ class Memory:
     store: Store
     transcript: Transcript
     reminders: Reminders
+    notices: Notices
     ledger: Ledger
     notes: Notes
     undo: UndoLog
@@ -94,6 +96,7 @@ class Memory:
             for user in alone:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
+            await self.notices.erase(thread, alone)
             await self.media.erase([*alone])
             await self._erase_elsewhere(thread, alone)
             await self.undo.erase(thread, alone)
@@ -120,6 +123,7 @@ class Memory:
         """Remove a user's items, reminders and done writes. Raises the same as `forget`."""
         await self.store.erase(namespace_of(user))
         await self.reminders.erase("", {user})
+        await self.notices.erase("", {user})
         await self.media.erase([user])
         await self._erase_elsewhere("", {user})
         await self.ledger.erase("", {user})
@@ -234,13 +238,14 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
     reminders, notes = Reminders(connection, now), Notes(connection)
     undo, updates = UndoLog(connection, now), Updates(connection)
     ledger, inode, feedback = Ledger(entries, locks), _inode(path), Feedback(connection)
-    media = MediaRows(connection)
+    media, notices = MediaRows(connection), Notices(connection, now)
     return Memory(
         path,
         saver,
         store,
         transcript,
         reminders,
+        notices,
         ledger,
         notes,
         undo,

@@ -77,14 +77,14 @@ def test_every_dependency_earns_its_place() -> None:
         assert re.split("[>=<]", requirement)[0] in read("docs/decisions.md")
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(document: Path) -> None:
     """A link to a file of the repository names one that exists."""
     for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
         assert (document.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_named_files_exist(document: Path) -> None:
     """A path below one of our folders that a document names is there, or is a file that the document tells to write."""
     if document.name == "CHANGELOG.md":
@@ -101,7 +101,7 @@ def test_named_modules_exist() -> None:
         assert any((ROOT / folder / path).exists() for folder in (".", "agents", "app")), path
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_make_targets_exist(document: Path) -> None:
     """A `make` target that a document names has a rule."""
     for target in re.findall(r"`make (\w+)", document.read_text("utf-8")):

@@ -18,7 +18,7 @@ from agents.language.text.clean import clean
 from agents.memory import Memory
 from agents.memory.reminder_row import Reminder
 from app.assistant import Assistant
-from app.assistant.reminder_clock import Deliver, Ring, Unreachable, ringing
+from app.assistant.notice_clock import Deliver, Ring, Unreachable, ringing
 from app.calendar_file import calendar
 from app.cli.options import Lang, name_given
 from app.cli.talk import RULES
@@ -87,7 +87,7 @@ async def _ring(
     chat, ways = settings.ring_telegram_chat, []
     deliver: Deliver | None = None
     async with AsyncExitStack() as stack:
-        begin = partial(ringing, assistant.memory, user=user)
+        begin = partial(ringing, assistant.memory, assistant.sources, user=user)
         if token:
             # Its library takes half a second to import, which other commands should not wait for.
             telegram = import_module("app.doors.telegram.reminders")

@@ -158,7 +158,7 @@ async def chat(
             visit.reader = make_file_reader(settings, assistant)
             repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
             async with (
-                assistant.reminding(repl.ring, user=visit.owner),
+                assistant.ringing(repl.ring, user=visit.owner),
                 asking_after(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
             ):
                 repl.noted = clock.heard

@@ -14,7 +14,6 @@ from agents.graph import build_graph
 from agents.media import Players
 from agents.memory import Memory, open_memory
 from agents.models import Models
-from agents.sources.retrievers import Retriever
 from agents.state import SUPERVISOR
 from agents.toolkit.context import Context, make_context
 from agents.toolkit.help.chain import HelpChain
@@ -31,9 +30,8 @@ from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
 from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
-from app.composition.search_sources import check_search, open_retrievers
 from app.composition.server_changes import note_changes
-from app.composition.services import open_services
+from app.composition.services import dialogs_of, open_services
 from app.permissions import Permissions
 from app.settings import Settings
 from prompts import languages
@@ -52,7 +50,6 @@ class Parts:
     memory: Memory
     models: Models
     help: HelpChain
-    retrievers: Mapping[str, Retriever]
     players: Players
     services: Services
 
@@ -76,7 +73,6 @@ class Parts:
             device=device,
             rings=rings,
             limits=self.settings.limits,
-            retrievers=self.retrievers,
             players=self.players,
             services=self.services,
         )
@@ -118,7 +114,6 @@ async def open_assistant(
             parts.help,
             parts.permissions,
             settings.limits,
-            parts.retrievers,
             players=parts.players,
             services=parts.services,
         )
@@ -163,9 +158,8 @@ async def open_parts(
             memory=memory,
             models=models,
             help=await make_help(settings, memory.store, memory.notes),
-            retrievers=await stack.enter_async_context(open_retrievers(settings, memory)),
             players=make_players(settings, memory),
-            services=await stack.enter_async_context(open_services(dialogs.discover(languages(), watching), memory)),
+            services=await stack.enter_async_context(open_services(dialogs_of(), memory)),
         )
 
 
@@ -179,7 +173,6 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
     speakers, watching = discover()
     check_tools(speakers, complete=not settings.has_remote_tools)
     check_help(settings)
-    check_search(settings)
     check_media(settings)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
 

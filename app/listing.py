@@ -16,7 +16,7 @@ from agents.state import SUPERVISOR
 from agents.toolkit.card import ToolCard
 from app.cited_text import with_list
 from app.sentences import say
-from prompts import form_texts, language, table
+from prompts import form_texts, language, title_of
 
 FIRST = 40
 """Characters of a thread's first line."""
@@ -40,7 +40,7 @@ def state_of_talk(state: Mapping[str, Any], lang: str) -> list[str]:
     """Return where a conversation stands, in words for the person who holds it."""
 
     def titled(name: str | None) -> str:
-        return str(table("texts", lang).get(f"title_{name}", name)) if name else say("nobody_else", lang)
+        return title_of(name, lang) if name else say("nobody_else", lang)
 
     forms = state.get("forms", {})
     values_of_forms = {name: "; ".join(labelled_values(form, name, lang)) for name, form in forms.items()}

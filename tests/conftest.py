@@ -15,7 +15,6 @@ import prompts
 from agents.conversation.gate import Gate
 from agents.events import Event
 from agents.events.trace import trace
-from agents.media import Players
 from agents.memory import Memory, open_memory
 from agents.models import Models
 from agents.models.script import Line, Script
@@ -27,7 +26,6 @@ from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
-from app.composition.media_players import make_players
 from app.composition.services import dialogs_of, open_services
 from app.permissions import NOBODY_MAY, Permissions
 from app.recording.recorded_tools import Answer, with_answers, with_strangers
@@ -96,8 +94,7 @@ class Chat:
             help = await make_help(self.settings, memory.store, memory.notes)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
-            options |= {"services": services}
-            options |= {"players": make_players(self.settings, memory), "models": self.models}
+            options |= {"services": services, "models": self.models}
             yield compose(memory, self.script, self.speakers, self.observers, **options)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
@@ -129,7 +126,6 @@ def compose(
     limits: Limits | None = None,
     direct_switch: bool = True,
     services: Services | None = None,
-    players: Players | None = None,
     models: Models | None = None,
 ) -> Assistant:
     """Put an assistant together whose models play a script, unless it is given others."""
@@ -144,7 +140,6 @@ def compose(
         help or HelpChain(),
         permissions,
         limits or Limits(),
-        players=players,
         services=services or Services(),
     )
     return Assistant(player, speakers)

@@ -20,7 +20,6 @@ from agents.memory.inbox_updates import Updates
 from agents.memory.ledger import Ledger
 from agents.memory.ledger_table import LedgerTable
 from agents.memory.locks import ThreadLocks
-from agents.memory.media_rows import MediaRows
 from agents.memory.notes import Notes
 from agents.memory.notices import Notices
 from agents.memory.people import TO
@@ -58,7 +57,6 @@ class Memory:
     undo: UndoLog
     updates: Updates
     feedback: Feedback
-    media: MediaRows
     locks: ThreadLocks
     database: Connection
     """For tools that keep tables of their own in the file."""
@@ -97,7 +95,6 @@ class Memory:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
             await self.notices.erase(thread, alone)
-            await self.media.erase([*alone])
             await self._erase_elsewhere(thread, alone)
             await self.undo.erase(thread, alone)
             await self.feedback.erase(thread)
@@ -124,7 +121,6 @@ class Memory:
         await self.store.erase(namespace_of(user))
         await self.reminders.erase("", {user})
         await self.notices.erase("", {user})
-        await self.media.erase([user])
         await self._erase_elsewhere("", {user})
         await self.ledger.erase("", {user})
         await self.undo.erase("", {user})
@@ -238,7 +234,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
     reminders, notes = Reminders(connection, now), Notes(connection)
     undo, updates = UndoLog(connection, now), Updates(connection)
     ledger, inode, feedback = Ledger(entries, locks), _inode(path), Feedback(connection)
-    media, notices = MediaRows(connection), Notices(connection, now)
+    notices = Notices(connection, now)
     return Memory(
         path,
         saver,
@@ -251,7 +247,6 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         undo,
         updates,
         feedback,
-        media,
         locks,
         connection,
         [],

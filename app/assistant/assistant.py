@@ -21,6 +21,7 @@ from agents.memory.typed_file import TypedFile
 from agents.models import Models
 from agents.sources.attachments import Contents
 from agents.state import SUPERVISOR
+from agents.toolkit.services import Services
 from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.closing import TERMINAL
 from app.assistant.forgetter import Forgetter
@@ -57,6 +58,11 @@ class Assistant(ThreadReader):
     def models(self) -> Models:
         """The models that are asked."""
         return self._player.models
+
+    @property
+    def services(self) -> Services:
+        """What the dialogs offer to tools and commands."""
+        return self._player.services
 
     def beside(self, memory: Memory, models: Models) -> "Assistant":
         """Return the same assistant on another database, with these models."""
@@ -191,7 +197,7 @@ class Assistant(ThreadReader):
     @property
     def sources(self) -> list[NoticeSource]:
         """What has something to tell users later: the engine's own notices, and those of dialogs."""
-        return [self.memory.notices, self.memory.reminders, *self._player.services.every(NoticeSource)]  # type: ignore[type-abstract]
+        return [self.memory.notices, self.memory.reminders, *self._player.services.every(NoticeSource)]
 
     def ringing(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
         """Let the notices of one user, or of all, ring during a block."""

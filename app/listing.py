@@ -18,7 +18,7 @@ from app.cited_text import with_list
 from app.sentences import say
 from prompts import form_texts, language, title_of
 
-FIRST = 40
+LONGEST_FIRST_LINE = 40
 """Characters of a thread's first line."""
 
 
@@ -79,7 +79,7 @@ def own_thread_lines(threads: Sequence[ThreadInfo], names: Sequence[str]) -> lis
 def first_line(info: ThreadInfo) -> str:
     """Return the beginning of the first thing that the user said in a thread."""
     text = " ".join(clean(info.first).split())
-    return text if len(text) <= FIRST else f"{text[: FIRST - 1]}…"
+    return text if len(text) <= LONGEST_FIRST_LINE else f"{text[: LONGEST_FIRST_LINE - 1]}…"
 
 
 def note_lines(notes: Sequence[Note]) -> list[str]:

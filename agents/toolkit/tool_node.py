@@ -25,7 +25,7 @@ from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.guard import guarded
-from agents.toolkit.interrupts import answering, asked_by, handed_off
+from agents.toolkit.interrupts import answering, handed_off, question_of
 from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.repeats import refuse_repeated
 from agents.toolkit.rescue import Rescue, Trouble, call_facts, trouble
@@ -144,14 +144,11 @@ async def _run(request: ToolCallRequest, tool: BaseTool, execute: Execute) -> To
             return handed_off(passed.args[0], call)
         return handed_off(answer, call) if isinstance(answer, Command) and (answer.goto or answer.graph) else answer
 
-    with answering(state.get("answers", ()), state["lang"]) as answers:
+    with answering(state.get("answers", ()), state["lang"]):
         try:
             return await run_once(request, tool, executed)
         except GraphInterrupt as interrupted:
-            if question := asked_by(interrupted, answers, call):
-                return question
-            LOG.error("tool %s interrupts within a graph of its own, which cannot go on with the answer", tool.name)
-            raise Failed from None
+            return question_of(interrupted, call)
 
 
 def _present(message: ToolMessage, tool: BaseTool, aliases: Aliases) -> None:

@@ -9,11 +9,11 @@ from agents.state import State
 from agents.state.person import Shown
 from agents.state.talk import Json
 
-VIEWS = 2
+MOST_VIEWS = 2
 """Views that are remembered."""
-LINES = 20
+MOST_LINES = 20
 """Lines of a view that are remembered."""
-LONGEST = 120
+LONGEST_LINE = 120
 """Characters of a line that are remembered."""
 
 
@@ -22,8 +22,8 @@ def on_screen(state: State, title: str, lines: Sequence[str]) -> list[Shown]:
     before = state.get("screen", [])
     if not lines:
         return before
-    shown: Shown = {"title": title[:LONGEST], "lines": [line[:LONGEST] for line in lines[:LINES]]}
-    return [*before, shown][-VIEWS:]
+    shown: Shown = {"title": title[:LONGEST_LINE], "lines": [line[:LONGEST_LINE] for line in lines[:MOST_LINES]]}
+    return [*before, shown][-MOST_VIEWS:]
 
 
 def show(view: View, speaker: str, state: State, original: str = "") -> Change:

@@ -14,10 +14,9 @@ from langgraph.runtime import Runtime
 
 from agents.conversation.changes import Change, Update, emit, put, say, sequence
 from agents.conversation.heard import human
-from agents.language.identifiers import Aliases
+from agents.conversation.tool_state import remember_form, tool_state
 from agents.memory.ledger import Busy, Doubtful
 from agents.memory.ledger_table import Write
-from agents.memory.store import namespace_of
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.state import SUPERVISOR, State, form_of, holder_of
 from agents.state.talk import TalkUpdate
@@ -83,15 +82,10 @@ class TakingBack:
 
     def _visible(self, speaker: Speaker, update: Update, state: State) -> ToolState:
         talk = update.get("talks", {}).get(speaker.name, {})
-        return {
-            "messages": [],
-            "form": dict(talk.get("form") or form_of(state, speaker.name)),
-            "lang": update.get("lang", state["lang"]),
-            "heard": state["heard"],
-            "aliases": Aliases(state.get("aliases")),
-            "labels": state.get("labels", {}),
-            "speaker": speaker.name,
-        }
+        visible = tool_state(speaker, self.speakers, state)
+        visible["lang"] = update.get("lang", state["lang"])
+        visible["form"] = dict(talk.get("form") or visible["form"])
+        return visible
 
     async def _keep(self, speaker: Speaker, runtime: RuntimeOfTool, state: State, update: Update) -> None:
         """Take over what was put back in the state: the form of a speaker, the language."""
@@ -101,11 +95,7 @@ class TakingBack:
         if speaker.form and visible["form"] != form_of(state, speaker.name):
             talks = update.setdefault("talks", {})
             talks[speaker.name] = {**talks.get(speaker.name, {}), "form": visible["form"]}
-            if speaker.remember and runtime.store is not None:
-                place = namespace_of(runtime.context.user, "forms")
-                # Where others read along the state has only what was said there.
-                item = await runtime.store.aget(place, speaker.name) if runtime.context.is_shared else None
-                await runtime.store.aput(place, speaker.name, {**(item.value if item else {}), **visible["form"]})
+            await remember_form(speaker, visible["form"], runtime.context, runtime.store)
 
     def _told(self, answer: str, writers: Sequence[str], state: State) -> Change:
         """Say the answer; who speaks now, and who had written, will know of it."""

@@ -23,7 +23,7 @@ Kind = Literal["general", "selector", "breaker"]
 Effect = Literal["read", "write"]
 Confirm = Literal["never", "foreign", "always"]
 DAY = timedelta(days=1)
-LONGEST = timedelta(days=366)
+LONGEST_KEY_LIFE = timedelta(days=366)
 StateCheck = Callable[[Json, Runtime], Awaitable[str | None]]
 """A state check before a write: takes the arguments and the runtime, returns what stands in the way.
 
@@ -132,7 +132,7 @@ class Traits:
             raise ContractError(f"kind must be one of {get_args(Kind)} and effect one of {get_args(Effect)}")
         if self.effect == "read" and (self.key or self.check or self.repeatable or self.transaction):
             raise ContractError("only a write has a key or a check, is repeatable or a transaction: set effect='write'")
-        if not (timedelta() < self.again_after <= LONGEST) or (self.again_after != DAY and not self.key):
+        if not (timedelta() < self.again_after <= LONGEST_KEY_LIFE) or (self.again_after != DAY and not self.key):
             raise ContractError("again_after is a time of up to 366 days, and only a write with a key has one")
         if self.form and self.kind != "breaker":
             raise ContractError("only a breaker has a form")

@@ -19,7 +19,7 @@ LENGTHS = (2, 3, 5, 8, 12, 18)
 """Numbers of words at which a message counts as longer."""
 REPLY = 12
 """Stems at the end of the last reply that are features."""
-LONGEST = 400
+LONGEST_TEXT = 400
 """Characters that are looked at: the first of the message, the last of what was said before."""
 _SENTENCE = re.compile(r"(?<=[.!?…？！。])\s+")
 _DIGIT = re.compile(r"\d")
@@ -33,7 +33,7 @@ def features(scene: Scene) -> Features:
         message=moment.stems,
         reply=moment.reply_stems,
         question=tuple(stems(moment.question, moment.lang)),
-        before=tuple(stem for text in scene.before for stem in stems(text[-LONGEST:], moment.lang)),
+        before=tuple(stem for text in scene.before for stem in stems(text[-LONGEST_TEXT:], moment.lang)),
         asked=moment.asked,
         length=moment.length,
         accepts=f"begins yes {moment.asked}" in named,
@@ -62,7 +62,7 @@ class _Moment:
 
     @classmethod
     def of(cls, scene: Scene) -> "_Moment":
-        text, reply = scene.text[:LONGEST], (scene.reply or "")[-LONGEST:]
+        text, reply = scene.text[:LONGEST_TEXT], (scene.reply or "")[-LONGEST_TEXT:]
         question = next((part for part in reversed(_SENTENCE.split(reply)) if asks(part)), "")
         is_offer = question and _has(question, "anything_else", scene.lang)
         return cls(

@@ -13,7 +13,7 @@ WORDS = 0.1
 """The weight of a point of BM25, in log-odds of the linear model."""
 CONTEXT = 0.35
 """The weight of the context, where the request has 1."""
-LONGEST = 2_000
+LONGEST_REQUEST = 2_000
 """Characters of a request, and of its context, that are looked at."""
 
 
@@ -54,7 +54,7 @@ class ToolRanker:
         ]
 
     def _scores(self, text: str) -> list[float]:
-        text = text[:LONGEST]
+        text = text[:LONGEST_REQUEST]
         scores = self._linear.scores(self.space.vector(features(text)))
         for hit in self._index.search(text, len(self.cards)):
             scores[int(hit.key)] += WORDS * hit.score

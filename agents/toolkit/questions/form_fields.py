@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BaseModel
 from agents.language.text.phrases import is_said
 from agents.state.talk import Fields
 
-LONGEST = 4_000
+LONGEST_FORM = 4_000
 """Characters of a message that is read as a filled-in form."""
 
 
@@ -50,7 +50,7 @@ def stored_fields(form: type[BaseModel] | None) -> Fields:
 def left_out(form_fields: FormFields, text: str) -> set[str]:
     """Return the fields that a text leaves out: all that may be ("skip"), or those with nothing behind their label."""
     may = {name for name in form_fields.labels if name in form_fields.optional}
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_FORM:
         return set()
     if is_said("omit", text):
         return may

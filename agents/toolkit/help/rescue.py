@@ -1,13 +1,13 @@
 """Ask for help after a failed tool call, whether or not the model asks for it.
 
 `assistant_help` is called when the tool is unknown, when it fails, and when its arguments are wrong twice in a row.
-The question is made of the user's own words (`agents.toolkit.help_query`). The model gets the answer with the problem.
+The question is made of the user's own words (`agents.toolkit.help.query`). The model gets the answer with the problem.
 """
 
 import logging
 import time
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal
 
 from langchain_core.messages import ToolMessage
 from langchain_core.messages.tool import ToolCall
@@ -15,48 +15,19 @@ from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from agents.events import ToolEnd, ToolStart
-from agents.state.message_notes import notes, notes_of
-from agents.state.talk import Json
+from agents.state.message_notes import notes_of
 from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.call import Execute, call_facts
 from agents.toolkit.context import ToolState, emitter
 from agents.toolkit.help import plain
-from agents.toolkit.help_query import help_query
+from agents.toolkit.help.query import help_query
 from agents.toolkit.repeats import this_turn
-from agents.toolkit.result import ToolResult, written
-from agents.toolkit.write_once import Execute
 from prompts import phrase
 
 Trouble = Literal["unknown", "arguments", "failed", "refused"]
-LONGEST_ANSWER = 600
+LONGEST_HELP = 600
 """Characters of help that a model is told with a problem."""
 LOG = logging.getLogger(__name__)
-
-
-class CallFacts(TypedDict):
-    """What the events of a tool call have in common."""
-
-    speaker: str
-    tool: str
-    args: Json
-    id: str
-
-
-def call_facts(speaker: str, call: ToolCall) -> CallFacts:
-    """Return what the events of a call have in common."""
-    return {"speaker": speaker, "tool": call["name"], "args": call["args"], "id": call["id"] or ""}
-
-
-def trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> ToolMessage:
-    """Return what a model is told when its call came to nothing."""
-    call = request.tool_call
-    return ToolMessage(
-        written(text),
-        tool_call_id=call["id"],
-        name=call["name"],
-        status="error",
-        artifact=result or ToolResult(),
-        additional_kwargs=notes(trouble=kind),
-    )
 
 
 @dataclass(frozen=True)
@@ -93,7 +64,7 @@ class Rescue:
         except Exception:
             LOG.exception("tool %s failed", self.help.name)
             return ""
-        return plain(answer.text, LONGEST_ANSWER) if isinstance(answer, ToolMessage) else ""
+        return plain(answer.text, LONGEST_HELP) if isinstance(answer, ToolMessage) else ""
 
 
 def _ends_in_help(message: ToolMessage, state: ToolState) -> bool:

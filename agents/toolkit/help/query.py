@@ -21,7 +21,7 @@ from prompts import phrase, prompt
 
 FEW_WORDS = 3
 """A message of fewer words that say something is not clear by itself."""
-SHOWN = 6
+MOST_SHOWN = 6
 """Messages before the user's last one that the model is shown."""
 LONGEST_SHOWN = 300
 """Characters of each."""
@@ -37,67 +37,41 @@ LOG = logging.getLogger(__name__)
 async def help_query(request: ToolCallRequest) -> str:
     """Return what the user asks, in words that are clear without the conversation; empty if they said nothing."""
     state: ToolState = request.state
-    context = cast(Context, request.runtime.context)
-    if is_clear(state) or not _said_before(state) or context.models.want_facts(ROLE):
-        return by_rules(state)
+    context, lang = cast(Context, request.runtime.context), state["lang"]
+    text = plain(state["heard"]["text"] or "", LONGEST_QUESTION)
+    earlier = [message for message in state.get("talk", ()) if message.id != state["heard"]["id"]]
+    wishes = [wish for message in earlier if (wish := _wish(message))]
+    if not wishes or _is_clear(text, lang):
+        return text
+    by_rule = f"{plain(wishes[-1], max(LONGEST_QUESTION - len(text) - 1, 1))}\n{text}".strip()
+    if context.models.want_facts(ROLE):
+        return by_rule
     listener = Listener(REWRITING, emitter(request.runtime), role=ROLE, thread=context.thread)
+    talk = "\n".join([line for message in earlier if (line := _line(message))][-MOST_SHOWN:])
+    question: list[AnyMessage] = [
+        SystemMessage(prompt("help_query", lang), additional_kwargs=notes(lang=lang)),
+        HumanMessage(text, additional_kwargs=notes(context=[phrase("said_before", lang, talk=talk)])),
+    ]
     try:
         async with asyncio.timeout(PATIENCE):
-            answer = await reply(context.models.chain(ROLE), _prompt(state), [], listener)
+            answer = await reply(context.models.chain(ROLE), question, [], listener)
     except Exception as failure:
         # Help is a way out: whatever is wrong with the model, the question is asked as it is.
         LOG.warning("thread %s: a help query was not rewritten (%s)", context.thread, type(failure).__name__)
-        return by_rules(state)
-    return plain(" ".join(answer.text.split()), LONGEST_QUESTION) or by_rules(state)
+        return by_rule
+    return plain(" ".join(answer.text.split()), LONGEST_QUESTION) or by_rule
 
 
-def is_clear(state: ToolState) -> bool:
-    """Tell whether the user's last message can be understood by itself."""
-    text, lang = _heard(state), state["lang"]
+def _is_clear(text: str, lang: str) -> bool:
+    """Tell whether a message can be understood by itself."""
     content = set(stems(text, lang)) - small_words(lang)
     return not text or (len(content) >= FEW_WORDS and not mentions("pointing", text, lang))
 
 
-def by_rules(state: ToolState) -> str:
-    """Return the user's last message; one that is not clear with the message before it, or with the brief of the
-    hand-over that it caused."""
-    text = _heard(state)
-    if is_clear(state):
-        return text
-    earlier_texts = _said_before(state)
-    earlier = earlier_texts[-1] if earlier_texts else ""
-    before = plain(earlier, max(LONGEST_QUESTION - len(text) - 1, 1))
-    return f"{before}\n{text}".strip()
-
-
-def _prompt(state: ToolState) -> list[AnyMessage]:
-    """Return the prompt: the role, and the last message with what was said before it as data."""
-    lang = state["lang"]
-    lines = [
-        line for message in state.get("talk", ()) if message.id != state["heard"]["id"] and (line := _line(message))
-    ]
-    before = phrase("said_before", lang, talk="\n".join(lines[-SHOWN:]))
-    return [
-        SystemMessage(prompt("help_query", lang), additional_kwargs=notes(lang=lang)),
-        HumanMessage(_heard(state), additional_kwargs=notes(context=[before])),
-    ]
-
-
 def _line(message: AnyMessage) -> str:
     """Return what was said, and by whom; empty for results of tools and notes without a brief."""
-    who = "assistant" if isinstance(message, AIMessage) else "user"
-    text = message.text if isinstance(message, AIMessage) else _wish(message)
+    who, text = ("assistant", message.text) if isinstance(message, AIMessage) else ("user", _wish(message))
     return f"{who}: {plain(' '.join(text.split()), LONGEST_SHOWN)}" if text.strip() else ""
-
-
-def _heard(state: ToolState) -> str:
-    return plain(state["heard"]["text"] or "", LONGEST_QUESTION)
-
-
-def _said_before(state: ToolState) -> list[str]:
-    """Return what the user wanted before this message, oldest first."""
-    earlier = (message for message in state.get("talk", ()) if message.id != state["heard"]["id"])
-    return [wish for message in earlier if (wish := _wish(message))]
 
 
 def _wish(message: AnyMessage) -> str:

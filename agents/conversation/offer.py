@@ -51,7 +51,7 @@ def _wish_answered(dialog: Speaker, answer: Answer, state: State, speakers: Spea
     return [
         decision("offer", "switch", dialog.name, "the user accepted a wish", "free"),
         remaining_wishes,
-        *([partial(handover.pause, speakers[holder], reason=dialog.name)] if holder else []),
+        *handover.interrupt(holder, speakers, dialog.name),
         partial(handover.take_over, dialog, brief=wish["brief"]),
         give_to(dialog.name),
     ]

@@ -58,7 +58,7 @@ class HandoverCalls:
         return [decided, partial(leave, self.speaker, reason="", wish=wish)]
 
     def target(self, goto: str) -> str:
-        """Return the speaker that a hand-off of another library means; empty if there is none but this one."""
+        """Return the speaker that a hand-off of another library means; empty if the name is unknown or its own."""
         dialog = self.speakers.by_tool(goto)
         name = dialog.name if dialog else goto
         return name if name in (SUPERVISOR, *self.speakers.dialogs) and name != self.speaker.name else ""

@@ -10,9 +10,8 @@ from datetime import datetime
 
 from langchain_core.messages import AnyMessage, SystemMessage
 
-from agents.conversation.contents import with_contents
 from agents.conversation.facts import FactSource
-from agents.conversation.heard import heard_so_far, human
+from agents.conversation.heard import heard_so_far, human, with_contents
 from agents.conversation.persons import name_of
 from agents.conversation.scenes import Scenes, described
 from agents.conversation.screen import worded

@@ -34,7 +34,7 @@ def show(view: View, speaker: str, state: State, original: str = "") -> Change:
 
 
 def show_stored(body: Json | None, speaker: str) -> list[Move]:
-    """Return what shows a stored view; nothing if there is none, or none that is understood."""
+    """Return what shows a stored view; nothing without a view, or for a view of an unknown kind."""
     view = stored_view(body) if body else None
     return [partial(show, view, speaker)] if view else []
 

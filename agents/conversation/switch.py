@@ -1,6 +1,7 @@
-"""Switches of the speaker that the user's own words decide: by a name, by a plain wish, home, and back again."""
+"""Switches of the speaker by the user's own words: a name, a plain wish, home, back again, a yes to an offer."""
 
 from functools import partial
+from typing import Literal
 
 from langchain_core.messages import AIMessage
 
@@ -12,6 +13,8 @@ from agents.state import SUPERVISOR, State
 from agents.state.person import Heard, Switch, Wish
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase
+
+Answer = Literal["yes", "no"]
 
 
 def called_by_name(dialog: Speaker, state: State, speakers: Speakers) -> list[Move]:
@@ -98,3 +101,48 @@ def _at_home(state: State) -> Change:
     spoken, events = say(SUPERVISOR, text)
     heard = human(state["heard"], state["lang"])
     return {**spoken, "talks": {SUPERVISOR: {"add": [heard, AIMessage(text)]}}, "listener": None}, events
+
+
+def answer_to_offer(text: str, lang: str) -> Answer | None:
+    """Return what a text answers to an offer; None if it speaks of something else."""
+    answers: tuple[Answer, ...] = ("yes", "no")
+    return next((answer for answer in answers if says(answer, text, lang)), None)
+
+
+def offers_wish(offered: str | None, state: State) -> bool:
+    """Tell whether the dialog on offer is that of a wish that was left, not a paused one."""
+    wishes = state.get("wishes", [])
+    return bool(offered and wishes and wishes[0].get("left") and wishes[0]["dialog"] == offered)
+
+
+def offer_answered(dialog: Speaker, answer: Answer, state: State, speakers: Speakers) -> list[Move]:
+    """Go on with the dialog on offer, or let it go; the same for the wish on offer."""
+    if offers_wish(dialog.name, state):
+        return _wish_answered(dialog, answer, state, speakers)
+    if answer == "yes":
+        return [
+            decision("offer", "switch", dialog.name, "the user accepted", "free"),
+            partial(handover.resume, dialog),
+            give_to(None),
+        ]
+    return [
+        decision("offer", "supervisor", None, "the user declined", "free"),
+        partial(handover.drop, dialog),
+        give_to(SUPERVISOR),
+    ]
+
+
+def _wish_answered(dialog: Speaker, answer: Answer, state: State, speakers: Speakers) -> list[Move]:
+    """Begin the wish on offer, or decline it."""
+    wish, holder = state["wishes"][0], state.get("dialog")
+    remaining_wishes = put({"wishes": state["wishes"][1:], "foreign": wish.get("foreign", False)})
+    if answer == "no":
+        decided = decision("offer", "supervisor", None, "the user declined a wish", "free")
+        return [decided, remaining_wishes, give_to(holder or SUPERVISOR)]
+    return [
+        decision("offer", "switch", dialog.name, "the user accepted a wish", "free"),
+        remaining_wishes,
+        *handover.interrupt(holder, speakers, dialog.name),
+        partial(handover.take_over, dialog, brief=wish["brief"]),
+        give_to(dialog.name),
+    ]

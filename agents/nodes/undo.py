@@ -147,7 +147,7 @@ async def _put_back(write: LoggedWrite, kinds: Sequence[Items], runtime: Runtime
 
 
 async def _inverted(write: LoggedWrite, tool: BaseTool | None, runtime: RuntimeOfTool) -> str:
-    """Let the function of a tool take its write back, once; say so if there is none, or if it fails."""
+    """Let the function of a tool take its write back, once; say so if the tool has no such function, or if it fails."""
     lang, record = runtime.state["lang"], write.record
     what = worded(tool, record.get("args", {}), runtime.state) if tool else write.tool
     inverse, ledger = traits_of(tool).inverse if tool else None, runtime.context.ledger

@@ -136,7 +136,7 @@ class Own(TypedDict, total=False):
     wrote: int
     """The last turn in which a tool wrote something."""
     foreign: bool
-    """Whether text from outside was read since the user last spoke; an answer to a tool's question is no such word."""
+    """Whether text from outside was read since the user last spoke; an answer to a tool's question does not count."""
     declined: list[str]
     """The marks of the calls that the user has said no to since they last spoke."""
     forgetting: Forgettable | None

@@ -161,7 +161,7 @@ def in_json(plain: object) -> str:
 
 
 def plain(object: object) -> Any:
-    """Return an object as JSON has it: a date as text, a model as an object, a number that is none as its name.
+    """Return an object as JSON has it: a date as text, a model as an object, "NaN" for a float that is no number.
 
     Raises:
         ValueError: JSON has nothing for it.

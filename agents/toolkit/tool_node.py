@@ -31,10 +31,10 @@ from agents.toolkit.call import Call, Execute, Outcome, ToolReply, call_facts
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.guard import parameters, said_by_user
-from agents.toolkit.help.rescue import Rescue, Trouble
 from agents.toolkit.interrupts import answering, question_of
 from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.repeats import refuse_repeated
+from agents.toolkit.rescue import Rescue, Trouble
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import traits_of

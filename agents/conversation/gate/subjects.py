@@ -24,7 +24,7 @@ class Heard:
     message: tuple[str, ...]
     reply: tuple[str, ...]
     question: tuple[str, ...]
-    """The question in the reply; empty if there is none."""
+    """The question in the reply; empty without a question."""
     before: tuple[str, ...]
     asked: str
     """What the reply asks: nothing (N), something (Q), or whether there is anything else (E)."""

@@ -86,5 +86,5 @@ def _from_lines(text: str, names: Mapping[str, str]) -> dict[str, object]:
 
 
 def _aliases(alias: object) -> list[str]:
-    """Return the plain names among what pydantic takes for a field; a path into something else is none."""
+    """Return the plain names that pydantic takes for a field, without its paths into nested values."""
     return [name for name in (alias.choices if isinstance(alias, AliasChoices) else [alias]) if isinstance(name, str)]

@@ -8,13 +8,11 @@ from pydantic import BaseModel, ValidationError
 from agents.language.text.phrases import is_said, says
 from agents.state.talk import Json, Pending
 from agents.toolkit.questions import called, offered, open_fields
-from agents.toolkit.questions.agreement import CONFIRM, agreed
+from agents.toolkit.questions.agreement import CONFIRM, INTERRUPT, agreed
 from agents.toolkit.questions.form_errors import misfits
 from agents.toolkit.questions.form_fields import FormFields, left_out
 from agents.toolkit.questions.form_values import complete_form, filled, is_sentence, takes_no
-from agents.toolkit.questions.interruption import INTERRUPT
 from agents.toolkit.questions.options import chosen, misses
-from agents.toolkit.result import Option, taken
 from prompts import phrase
 
 
@@ -41,6 +39,13 @@ class Given:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """The user takes an option."""
+
+    option: Json
+
+
+@dataclass(frozen=True)
 class Again:
     """The question is asked again, as it stands here."""
 
@@ -59,7 +64,7 @@ class Declined:
     """The user does not want the call."""
 
 
-Reading = Given | Again | Runs | Declined
+Reading = Given | Chosen | Again | Runs | Declined
 
 
 def read_answer(said: Said) -> Reading | None:
@@ -101,8 +106,7 @@ def _choice(said: Said) -> Reading | None:
     place = chosen(said.text, options, said.lang)
     if place is None:
         return _which(said, options)
-    option = said.pending["options"][place]
-    return Given(taken(Option(option["label"], option["value"], id=option["id"])))
+    return Chosen(said.pending["options"][place])
 
 
 def _page(said: Said) -> Reading | None:

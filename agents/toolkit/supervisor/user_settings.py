@@ -35,7 +35,7 @@ class UserSettings:
             runtime.state["lang"] = value["lang"]
 
     def same(self, one: Any, other: Any) -> bool:
-        """Compare two settings; one that was not set is none."""
+        """Compare two settings; a setting that was not set equals no setting."""
         return bool(_stored(one) == _stored(other))
 
     def worded(self, value: Any, lang: str) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
@@ -60,7 +60,7 @@ class TakingBack:
             if write.tool == FORGOTTEN:
                 sentences.append(phrase("undo_forgotten", visible["lang"]))
             elif items := _items_of(write, tool):
-                total = _joined(await _put_back(write, items, tool_runtime), total)
+                total = total.after(await _put_back(write, items, tool_runtime))
                 await self._keep(speaker, tool_runtime, state, update)
             else:
                 sentences.append(await _inverted(write, tool, tool_runtime))
@@ -111,12 +111,6 @@ class TakingBack:
         return {**spoken, "talks": talks}, events
 
 
-def _joined(earlier: TakenBack, later: TakenBack) -> TakenBack:
-    """Return what came of two writes, in the order in which they were made."""
-    names = [field.name for field in fields(TakenBack)]
-    return TakenBack(**{name: [*getattr(earlier, name), *getattr(later, name)] for name in names})
-
-
 def _runtime_of(write: LoggedWrite, visible: ToolState, runtime: Runtime[Context]) -> RuntimeOfTool:
     return ToolRuntime(
         state=visible,
@@ -142,7 +136,7 @@ async def _put_back(write: LoggedWrite, kinds: Sequence[Items], runtime: Runtime
         pairs = write.record.get("items", {}).get(items.name, {})
         changes = {key: (before, after) for key, (before, after) in pairs.items()}
         if changes:
-            total = _joined(total, await taken_back(runtime, items, changes))
+            total = (await taken_back(runtime, items, changes)).after(total)
     return total
 
 

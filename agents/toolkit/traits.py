@@ -42,16 +42,17 @@ class Items(Protocol):
     name: str
     """What the kind is called in the undo log; stored, so it stays."""
 
-    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
         """Return those of the items that there are, as plain data."""
 
-    async def write(self, runtime: Runtime, key: str, value: Any) -> None:
+    async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Put an item back as it was; None: there was none."""
 
-    def same(self, one: Any, other: Any) -> bool:
+    def same(self, one: Json | None, other: Json | None) -> bool:
         """Tell whether two values, or None, are the same item in the same state."""
+        return one == other
 
-    def worded(self, value: Any, lang: str) -> str:
+    def worded(self, value: Json, lang: str) -> str:
         """Return an item in words for the user."""
 
 
@@ -61,7 +62,7 @@ class Done:
 
     args: Json
     """The arguments with which the tool ran."""
-    object: Any
+    object: object
     """The object of its result; None if it answered with a sentence."""
     text: str
     """What the model read."""

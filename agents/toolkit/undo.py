@@ -67,6 +67,15 @@ class TakenBack:
     stale: Sequence[str] = ()
     """What was changed by others since, and left so."""
 
+    def after(self, earlier: "TakenBack") -> "TakenBack":
+        """Return what came of this and of an earlier change."""
+        return TakenBack(
+            back=[*earlier.back, *self.back],
+            gone=[*earlier.gone, *self.gone],
+            changed=[*earlier.changed, *self.changed],
+            stale=[*earlier.stale, *self.stale],
+        )
+
     def lines(self, lang: str) -> list[str]:
         """Return the sentences that say so."""
         parts = {"back": self.back, "gone": self.gone, "changed": self.changed, "stale": self.stale}

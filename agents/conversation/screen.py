@@ -18,7 +18,7 @@ LONGEST_LINE = 120
 
 
 def on_screen(state: State, title: str, lines: Sequence[str]) -> list[Shown]:
-    """Return what is on the screen after a view with these lines; a view without lines changes nothing."""
+    """Return what stands on the screen after a view with these lines; a view without lines leaves it as it is."""
     before = state.get("screen", [])
     if not lines:
         return before

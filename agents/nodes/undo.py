@@ -45,7 +45,7 @@ class TakingBack:
     speakers: Speakers
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return what was said, and the forms and the language that are as they were."""
+        """Return what was said, with the forms and the language as they were before."""
         context, message = runtime.context, state["undoing"] or None
         writes = (
             await context.undo.claim(context.thread, context.user, state["heard"]["id"], message)
@@ -98,7 +98,7 @@ class TakingBack:
             await remember_form(speaker, visible["form"], runtime.context, runtime.store)
 
     def _told(self, answer: str, writers: Sequence[str], state: State) -> Change:
-        """Say the answer; who speaks now, and who had written, will know of it."""
+        """Say the answer, and tell it to the speaker that leads and to those that had written."""
         heard = state["heard"]
         talks: dict[str, TalkUpdate] = {name: {"add": [SystemMessage(answer)]} for name in writers}
         if state["undoing"]:

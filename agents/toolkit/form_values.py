@@ -15,7 +15,7 @@ class FormValues(Items):
     name = "form"
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
-        """Return those that have a value."""
+        """Return the fields that have a value."""
         form, speaker = runtime.state["form"], runtime.state.get("speaker", "")
         values = {key: field_value(speaker, key, form.get(key)) for key in keys}
         return {key: value for key, value in values.items() if value is not None}

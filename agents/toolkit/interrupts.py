@@ -77,7 +77,7 @@ def question_of(interrupted: GraphInterrupt, call: ToolCall) -> ToolMessage:
 
 
 def handed_off(command: Command[Any], call: ToolCall) -> ToolMessage:
-    """Return the result of a tool that goes to another node: whom it names, and what it says of it."""
+    """Return the result of a tool that goes to another node: the name of that node."""
     targets = [command.goto] if isinstance(command.goto, str | Send) else [*command.goto]
     names = [target.node if isinstance(target, Send) else str(target) for target in targets]
     goto = next(filter(None, names), "?")

@@ -57,9 +57,9 @@ class Rescue:
     help: BaseTool
 
     async def __call__(self, request: ToolCallRequest, message: ToolMessage, execute: Execute) -> None:
-        """Add to the message what help says, if its trouble is to end there; once for a tool in a turn.
+        """Add to the message what help says, if this kind of trouble needs help; once for a tool in a turn.
 
-        The call of `assistant_help` is told as a tool's of its own.
+        The call of `assistant_help` has events of its own.
         """
         lang = request.state["lang"]
         if not _ends_in_help(message, request.state) or not (query := await _help_query(request)):

@@ -1,8 +1,8 @@
 """Tools that are too many to bind: a shelf from which the fitting ones are handed to the model.
 
 The list of bound tools never changes, so that a provider's cache serves it: the tools that are always at hand,
-`find_tools` and `call_tool`. The cards of fitting tools are appended after the history, each once as long as the
-history shows it. For a small model without a cache the fitting tools can be bound instead.
+`find_tools` and `call_tool`. The cards of fitting tools are appended after the history; a card that the
+history shows is not repeated. For a small model without a cache the fitting tools can be bound instead.
 """
 
 from collections.abc import Mapping, Sequence

@@ -27,12 +27,12 @@ LONGEST_KEY_LIFE = timedelta(days=366)
 StateCheck = Callable[[Json, Runtime], Awaitable[str | None]]
 """A state check before a write: takes the arguments and the runtime, returns what stands in the way.
 
-The arguments are plain data, as the tool accepts them, with its defaults. Of a transaction the check may take part in.
+The arguments are plain data, as the tool accepts them, with its defaults. The check of a transaction runs within it.
 """
 Wording = Callable[[Json, Runtime], Awaitable[str | None]]
 """Words the question before a call for the user: takes the arguments and the runtime.
 
-Empty for the usual words; None where the call would do nothing, so that there is nothing to ask.
+It returns an empty text for the usual words, and None if the call would do nothing and needs no question.
 """
 
 
@@ -92,7 +92,7 @@ class Traits:
     Without a key of its own such a write is not entered in the ledger of done writes, which could add nothing.
     """
     transaction: bool = False
-    """All it writes, it writes in `runtime.context.ledger.transaction()`: that commits with its answer, or not."""
+    """The tool writes only within `runtime.context.ledger.transaction()`, which commits together with its answer."""
     result: type[BaseModel] | Schema | None = None
     """What comes back: a pydantic model or a JSON schema; None for a sentence."""
     form: type[BaseModel] | None = None

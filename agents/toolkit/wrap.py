@@ -83,7 +83,7 @@ def beside(blocking: Callable[..., object]) -> Body:
 
 
 def _carried(raised: BaseException) -> BaseException:
-    """Return an exception as a future can carry it, and none that would end the process."""
+    """Return an exception that a future can carry and that does not end the process."""
     if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
         return raised
     wrapped = RuntimeError(f"it raised {type(raised).__name__}")

@@ -17,7 +17,7 @@ from agents.language.text.stems import stems, words
 
 LENGTHS = (2, 3, 5, 8, 12, 18)
 """Numbers of words at which a message counts as longer."""
-REPLY = 12
+MOST_REPLY_STEMS = 12
 """Stems at the end of the last reply that are features."""
 LONGEST_TEXT = 400
 """Characters that are looked at: the first of the message, the last of what was said before."""
@@ -111,7 +111,7 @@ def _wording(moment: _Moment) -> Iterator[str]:
         yield from (f"w={stem}", f"w{moment.asked}={stem}")
     row = ["^", *moment.stems, "$"]
     yield from (f"b={left} {right}" for left, right in pairwise(row))
-    yield from (f"r={stem}" for stem in set(moment.reply_stems[-REPLY:]))
+    yield from (f"r={stem}" for stem in set(moment.reply_stems[-MOST_REPLY_STEMS:]))
 
 
 def _has(text: str, idea: str, lang: str) -> bool:

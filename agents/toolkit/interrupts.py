@@ -124,24 +124,21 @@ async def _replayed(run: Callable[[], Awaitable[object]], answers: Sequence[obje
     builder.add_edge(START, "play")
     graph = builder.compile(checkpointer=InMemorySaver(serde=_Pickled()))
     config: RunnableConfig = {"configurable": {"thread_id": "call"}}
-    step: _NoState | Command[str] = {}
-    for answer in answers:
-        await _outside(graph.ainvoke, step, config)
-        step = Command(resume=answer)
-    has_all_answers = True
-    await _outside(graph.ainvoke, step, config)
-    return await result
 
+    async def drive() -> None:
+        nonlocal has_all_answers
+        step: _NoState | Command[str] = {}
+        for answer in answers:
+            await graph.ainvoke(step, config)
+            step = Command(resume=answer)
+        has_all_answers = True
+        await graph.ainvoke(step, config)
 
-async def _outside(invoke: Callable[..., Awaitable[Any]], step: object, config: RunnableConfig) -> None:
-    """Run a graph that is no part of the graph around it, whose checkpoints it would share."""
+    # The context is changed, since a graph within another one shares its checkpoints.
     context = copy_context()
     context.run(var_child_runnable_config.set, None)
-
-    async def invoked() -> None:
-        await invoke(step, config)
-
-    await asyncio.create_task(invoked(), context=context)
+    await asyncio.create_task(drive(), context=context)
+    return await result
 
 
 async def _asking_itself(run: Callable[[], Awaitable[object]]) -> object:

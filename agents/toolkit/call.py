@@ -13,8 +13,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from agents.state.talk import Json
+from agents.toolkit.arguments import accepted
 from agents.toolkit.context import Context, ToolState
-from agents.toolkit.guard import accepted
 from agents.toolkit.interrupts import handed_off
 from agents.toolkit.result import ToolResult
 from agents.toolkit.runtime import Runtime

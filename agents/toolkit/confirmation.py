@@ -13,10 +13,10 @@ from langchain_core.tools import BaseTool
 from agents.language.identifiers import MARK
 from agents.language.identifiers.json_schema import Schema, Swap
 from agents.state.talk import Json
+from agents.toolkit.arguments import parameters
 from agents.toolkit.call import Call
 from agents.toolkit.card_texts import own_texts
 from agents.toolkit.context import ToolState
-from agents.toolkit.guard import parameters
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.help import plain
 from agents.toolkit.questions.agreement import CONFIRM, yes_or_no

@@ -26,11 +26,11 @@ from agents.events.views import MOST_ENTRIES, Notice
 from agents.language.identifiers import AliasError
 from agents.state.message_notes import notes
 from agents.state.talk import Json
+from agents.toolkit.arguments import parameters, said_by_user
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.call import Call, Execute, Outcome, ToolReply, call_facts
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.context import Context, emitter
-from agents.toolkit.guard import parameters, said_by_user
 from agents.toolkit.interrupts import answering, question_of
 from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.repeats import refuse_repeated

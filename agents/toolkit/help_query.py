@@ -1,7 +1,7 @@
 """The question of a help call that no model has worded: one that can be understood without the conversation.
 
 What the user said plainly is the question as it is. What points at something ("and that one?") or says little is
-rewritten by a model. A model of rules, or one that does not answer, leaves it to a rule: the words before are added.
+rewritten by a model. A model that does not answer leaves it to a rule: the words before are added.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ async def help_query(request: ToolCallRequest) -> str:
     """Return what the user asks, in words that are clear without the conversation; empty if they said nothing."""
     state: ToolState = request.state
     context = cast(Context, request.runtime.context)
-    if is_clear(state) or not _said_before(state) or context.models.want_facts(ROLE):
+    if is_clear(state) or not _said_before(state):
         return by_rules(state)
     listener = Listener(REWRITING, emitter(request.runtime), role=ROLE, thread=context.thread)
     try:

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -27,9 +27,6 @@ NAME = "local:rules"
 
 class RulesModel(BaseChatModel):
     """Answer by rules: deterministic, stateless, from the messages and the bound tools alone."""
-
-    wants_facts: ClassVar[bool] = True
-    """Prompts for this model carry facts (`agents.state.message_notes.Facts`)."""
 
     longest: int = 1_000
     """Characters of a message that the rules read; some of them take the square of its length."""
@@ -73,6 +70,11 @@ class RulesModel(BaseChatModel):
             yield chunk
             # Others get their turn between two words, as with a model behind a network.
             await asyncio.sleep(0)
+
+
+def make_chat(longest: int) -> RulesModel:
+    """Return the chat model, which reads messages of at most `longest` characters."""
+    return RulesModel(longest=longest, profile={"text_inputs": False, "tool_calling": True})
 
 
 def reply(messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]], longest: int) -> AIMessage:

@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
+from agents.errors import UselessReply
 from agents.language.text.vocabulary import listening
 from agents.models.standin.pattern import Match
 from agents.models.standin.phrasebook import Phrasebook, Source, phrasebook
@@ -14,6 +15,7 @@ from agents.models.standin.sentences import RulesVocabulary, sentence, vocabular
 from agents.models.standin.types import HAND_BACK, SUPERVISOR, Helper, Result, results, text_of
 from agents.models.standin.values import Parameter, parameters
 from agents.models.standin.wishes import wishes
+from agents.state.message_notes import notes_of
 
 SERVED = "served"
 """The note of an answer that a tool gave without its speaker: the tool's name."""
@@ -160,10 +162,14 @@ class Situation:
 
 
 def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]) -> Situation:
-    """Read a prompt; without a scene it is a plain conversation with a supervisor that has these tools."""
-    scenes = [m.additional_kwargs["scene"] for m in messages if "scene" in m.additional_kwargs]
-    inner = messages[1:] if messages and isinstance(messages[0], SystemMessage) else messages
-    spoken = [message for message in inner if not {"scene", "cards", "told"} & message.additional_kwargs.keys()]
-    scene = scenes[-1] if scenes else {}
+    """Read the facts of a prompt.
+
+    Raises:
+        UselessReply: the prompt has no facts; no rule answers its prose.
+    """
+    scene = notes_of(messages[0]).get("facts")
+    if scene is None:
+        raise UselessReply("refused", "rules read the facts of a prompt, and this one has none")
+    spoken = [message for message in scene.get("history", ()) if not {"cards", "told"} & notes_of(message).keys()]
     offered = [*tools, *scene.get("shelf", ())]
     return Situation(scene, spoken, {tool["function"]["name"]: parameters(tool["function"]) for tool in offered})

@@ -37,7 +37,7 @@ def _chat(now: Situation, form: Form) -> Move | None:
         return move
     if text := cancelled(now):
         return _go_on(now, "" if asked else text, asked, skip=bool(asked), said_enough=True)
-    if asked and words.made_of(now.heard, "yes", "undo.phrases"):
+    if asked and words.made_of(now.heard, "yes", "go_on.phrases", "undo.phrases"):
         return _go_on(now, "", asked)
     text = small_talk(now)
     return _go_on(now, text, asked, said_enough=True) if text else None

@@ -69,7 +69,7 @@ def _answer(now: Situation, filler: Filler, plan: Plan, asks: dict[str, Any]) ->
     tool, slot = asks["tool"], asks["slot"]
     parameter = now.tools.get(tool, {}).get(slot)
     text = without_small_talk(now.heard, words)
-    if parameter is None or vague(text, words):
+    if parameter is None or vague(text, words) or words.made_of(text, "go_on.phrases"):
         return False
     if parameter.kind in ("text", "texts") and not is_answer(text, words, errands=True):
         return False

@@ -195,6 +195,8 @@ def is_unfinished(text: str, words: RulesVocabulary) -> bool:
 def is_chatter(text: str, words: RulesVocabulary) -> bool:
     """Tell whether a text is about feelings, the moment or nothing at all ("hungry", "long day", "the second one")."""
     stems = words.stems(text)
+    if not stems:
+        return True
     first, *later = words_of(text)
     told_endings = tuple(words.phrases("answers.told"))
     if first.endswith(tuple(words.phrases("answers.endings"))) or any(

@@ -16,7 +16,7 @@ from agents.state import SUPERVISOR
 from agents.toolkit.card import ToolCard
 from app.cited_text import with_list
 from app.sentences import say
-from prompts import language, table
+from prompts import form_texts, language, table
 
 FIRST = 40
 """Characters of a thread's first line."""
@@ -189,7 +189,7 @@ def _nested(value: object) -> str:
 
 def labelled_values(form: Mapping[str, Any], dialog: str, lang: str) -> list[str]:
     """Return the values of a form that are known, each behind its label."""
-    labels = table(f"forms/{dialog}", lang)
+    labels = form_texts(dialog, lang)
     return [f"{labels.get(name, {}).get('label', name)} – {_fact(value)}" for name, value in form.items() if value]
 
 

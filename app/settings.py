@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -18,11 +18,12 @@ from agents.models.parameters import Parameters
 from agents.sources.composites.plan import Plan, read_plans
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
-from agents.state.speaker import Silence
 from agents.toolkit.shelf import Mode
+from agents.toolkit.speaker import Silence
 from app.env_file import read_env
 from app.permissions import read_permissions
 
+Kind = TypeVar("Kind", bound=BaseSettings)
 HelpLink = Literal["pages", "model", "webhook", "person"]
 
 
@@ -190,13 +191,19 @@ class Settings(BaseSettings):
 
 
 def read_settings() -> Settings:
-    """Read the settings.
+    """Read the settings of the application. Raises ConfigError if one is wrong."""
+    return read(Settings)
+
+
+def read(kind: type[Kind]) -> Kind:
+    """Read the settings of one kind, of the application or of a dialog.
 
     Raises:
         ConfigError: a setting is wrong; names it.
     """
+    env_file = Settings.model_config.get("env_file")
     try:
-        return Settings()
+        return kind(_env_file=env_file, _env_ignore_empty=True)
     except ValidationError as wrong:
         first = wrong.errors()[0]
         setting, *inside = map(str, first["loc"])

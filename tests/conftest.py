@@ -21,8 +21,8 @@ from agents.models import Models
 from agents.models.script import Line, Script
 from agents.sources.retrievers import Retriever
 from agents.state.limits import Limits
-from agents.state.speaker import Speakers
 from agents.toolkit.help.chain import HelpChain
+from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer

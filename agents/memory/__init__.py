@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,8 @@ from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
 
+Eraser = Callable[[str, Collection[str]], Awaitable[None]]
+"""Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
 PREFIX = "sqlite:///"
 CLOSING_MS = 1000
 HINTS = {
@@ -60,6 +62,8 @@ class Memory:
     locks: ThreadLocks
     database: Connection
     """For tools that keep tables of their own in the file."""
+    erasers: list[Eraser]
+    """Delete what the tables of dialogs hold of a thread and its users."""
     inode: tuple[int, int]
     """Which file was opened; another one may come to stand under its name."""
 
@@ -93,6 +97,7 @@ class Memory:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
             await self.media.erase([*alone])
+            await self._erase_elsewhere(thread, alone)
             await self.undo.erase(thread, alone)
             await self.feedback.erase(thread)
             await self.saver.adelete_thread(thread)
@@ -118,6 +123,7 @@ class Memory:
         await self.store.erase(namespace_of(user))
         await self.reminders.erase("", {user})
         await self.media.erase([user])
+        await self._erase_elsewhere("", {user})
         await self.ledger.erase("", {user})
         await self.undo.erase("", {user})
         await self.feedback.erase_person(user)
@@ -145,6 +151,10 @@ class Memory:
         await self.store.adelete(namespace_of(user, "settings"), name)
         await self.undo.erase_settings(user)
         await self._scrub()
+
+    async def _erase_elsewhere(self, thread: str, users: Collection[str]) -> None:
+        for erase in self.erasers:
+            await erase(thread, users)
 
     async def _scrub(self) -> None:
         # What was found says what somebody had asked for.
@@ -244,6 +254,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         media,
         locks,
         connection,
+        [],
         inode,
     )
 

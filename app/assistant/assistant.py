@@ -20,7 +20,7 @@ from agents.memory.typed_file import TypedFile
 from agents.models import Models
 from agents.sources.attachments import Contents
 from agents.state import SUPERVISOR
-from agents.state.speaker import Silence, Speakers
+from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.closing import TERMINAL
 from app.assistant.forgetter import Forgetter
 from app.assistant.reminder_clock import Deliver, ringing

@@ -27,6 +27,7 @@ from agents.state.verdict import Ballot, Verdict, read_votes
 from agents.toolkit.context import Context, make_context
 from agents.toolkit.help.chain import HelpChain
 from agents.toolkit.questions import ask, worded
+from agents.toolkit.services import Services
 from app.assistant.closing import Closing
 from app.assistant.language import Languages
 from app.assistant.message_metadata import metadata_of
@@ -80,6 +81,8 @@ class TurnPlayer:
     """Whether some speaker's model is told the metadata of messages."""
     players: Players | None = None
     """What plays films and series."""
+    services: Services = field(default_factory=Services)
+    """What the dialogs and the application offer to tools."""
 
     def __post_init__(self) -> None:
         self._closing = Closing(self.graph, self.memory, self.languages.default)
@@ -182,6 +185,7 @@ class TurnPlayer:
             retrievers=self.retrievers,
             contents=place.contents,
             players=self.players,
+            services=self.services,
         )
 
     async def _update(

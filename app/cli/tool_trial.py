@@ -20,11 +20,11 @@ from agents.memory.store import namespace_of
 from agents.nodes.tools import ToolCalls
 from agents.state import State
 from agents.state.person import Heard
-from agents.state.speaker import Speaker, Speakers
 from agents.state.talk import Json, Pending
 from agents.toolkit.context import Context, make_context
 from agents.toolkit.guard import parameters
 from agents.toolkit.shelf import shelves
+from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant.closing import TERMINAL
 from app.composition.help_chain import make_help
 from app.composition.media_players import make_players

@@ -4,10 +4,10 @@ from typing import Any
 
 from agents.errors import ConfigError, ContractError
 from agents.sources import retrievers
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.lint import faults
 from agents.toolkit.missing_texts import warnings
+from agents.toolkit.speaker import Speaker, Speakers
 from app.composition import discover
 from app.composition.help_chain import check_help
 from app.composition.search_sources import check_search
@@ -89,5 +89,5 @@ def _dialog(dialog: Speaker) -> dict[str, object]:
         "form": list(dialog.form.model_fields) if dialog.form else [],
         "resume": dialog.resume,
         "version": dialog.version,
-        "languages": translated(f"dialogs/{dialog.name}"),
+        "languages": translated(f"{dialog.name}/prompt"),
     }

@@ -11,9 +11,9 @@ from langchain_core.tools import BaseTool, tool
 
 from agents.memory.undo_log import DAY_MS
 from agents.models.script import Call, Line
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit import Refused, Runtime, traits
 from agents.toolkit.bound_tools import tools_of
+from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, traits_of
 from app.composition import discover
 from app.composition.media_players import make_players

@@ -9,7 +9,7 @@ from agents.errors import ModelUnavailable, UsageError
 from agents.events import Error, Token
 from agents.models.script import Call
 from agents.sources.retrievers import Image
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.cli.replay import rehearse
 from app.cli.trace_test import trace_test

@@ -1,18 +1,24 @@
 """The supervisor and the dialogs, as plain values from which the nodes are built."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
+from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
 from agents.state import SUPERVISOR
 from agents.state.message_notes import Forwarding
+from agents.toolkit.context import Context
 
 Resume = Literal["ask", "tell", "silent", "never"]
 History = Literal["drop", "summarise"]
+ContextLines = Callable[[Context, str], Awaitable[Sequence[str]]]
+"""Takes what the turn is given, and the language."""
+UserLines = Callable[[Context, BaseStore, str], Awaitable[Sequence[str]]]
+"""Takes what the turn is given, the long-term memory, and the language."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,10 @@ class Speaker:
     """Raise it when the form or the prompt changes so much that running conversations must be revised."""
     formerly: Sequence[str] = ()
     """Names that a dialog had before; stored conversations under them go on here."""
+    context_lines: ContextLines | None = None
+    """Returns what a dialog's own model is told with each message: what plays now, which sources there are."""
+    user_lines: UserLines | None = None
+    """Returns what the supervisor is told of the user: what a dialog has learnt of them."""
     agent: Runnable[Any, Any] | None = None
     """A compiled graph over `messages` (such as LangChain's `create_agent` makes) that answers in place of a model.
 

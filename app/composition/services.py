@@ -1,0 +1,30 @@
+"""Open the services of the dialogs: the database, their settings, and what they make of these."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+from agents.memory import Memory
+from agents.toolkit.services import Services
+from app.settings import read
+from dialogs import Dialog
+
+
+@asynccontextmanager
+async def open_services(dialogs: Mapping[str, Dialog], memory: Memory) -> AsyncIterator[Services]:
+    """Yield the services of all dialogs; they work during the block.
+
+    A dialog may use the services of those before it in the alphabet. Every dialog's settings are there first.
+
+    Raises:
+        ConfigError: a setting of a dialog is wrong.
+    """
+    services = Services(memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes)
+    services.add(*(read(dialog.settings) for dialog in dialogs.values() if dialog.settings))
+    async with AsyncExitStack() as stack:
+        for dialog in dialogs.values():
+            if dialog.services is not None:
+                services.add(*await stack.enter_async_context(dialog.services(services)))
+            if dialog.forget is not None:
+                memory.erasers.append(partial(dialog.forget, services))
+        yield services

@@ -1,7 +1,7 @@
 """The models behind "local:": each stands in a folder that only the factory leads to."""
 
 import pytest
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from agents.errors import ConfigError, ModelUnavailable
 from agents.models import factory
@@ -18,6 +18,6 @@ def test_a_local_model_without_its_folder_is_unknown(monkeypatch: pytest.MonkeyP
 
 async def test_rules_refuse_a_prompt_without_facts() -> None:
     """They read no prose, so nobody takes what they say for a summary or a rewritten question."""
-    prompt = [SystemMessage("Sum this up."), HumanMessage("A long talk.")]
+    prompt: list[AnyMessage] = [SystemMessage("Sum this up."), HumanMessage("A long talk.")]
     with pytest.raises(ModelUnavailable, match="facts"):
         await reply([make_model("local:rules", Endpoint())], prompt, [], Listener("summary", lambda _: None))

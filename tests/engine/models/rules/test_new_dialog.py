@@ -61,7 +61,7 @@ def cards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             copied = tmp_path / path.relative_to(prompts.FOLDER)
             copied.parent.mkdir(parents=True, exist_ok=True)
             copied.write_bytes(path.read_bytes())
-        (tmp_path / lang / "tools" / "plan_a_trip.md").write_text(CARDS[lang], "utf-8")
+        (tmp_path / lang / "cards" / "plan_a_trip.md").write_text(CARDS[lang], "utf-8")
     monkeypatch.setattr(prompts, "FOLDER", tmp_path)
 
 

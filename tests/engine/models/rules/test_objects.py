@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agents.models.standin import RulesModel
-from agents.models.standin.readable_json import LONGEST_LINE, MOST_LINES, readable
+from agents.models.standin.replies import LONGEST_LINE, MOST_LINES, readable
 from agents.toolkit.result import written
 from prompts import phrase
 from tests.support.rules_room import rules_prompt
@@ -40,8 +40,8 @@ def test_other_texts_stay(text: str) -> None:
 
 @pytest.mark.parametrize("one", ["x", {"text": "y" * 500}, "z" * 5_000])
 def test_it_is_bounded(one: object) -> None:
-    """A long list is cut and says so, also where the JSON was cut already; a long line is cut, too."""
-    lines = readable(written([one] * 50), "en").splitlines()
+    """A long list is cut and says so; a long line is cut, too."""
+    lines = readable(json.dumps([one] * 50), "en").splitlines()
     assert lines[-1] == "… and more of it."
     assert len(lines) <= MOST_LINES + 1
     assert max(map(len, lines)) <= LONGEST_LINE

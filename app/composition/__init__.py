@@ -23,9 +23,8 @@ from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
 from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
-from app.composition.search_sources import check_search, open_retrievers
 from app.composition.server_changes import note_changes
-from app.composition.services import open_services
+from app.composition.services import dialogs_of, open_services
 from app.permissions import Permissions
 from app.settings import Settings
 from prompts import languages
@@ -52,7 +51,6 @@ async def open_assistant(
     check_tools(speakers, complete=not settings.has_remote_tools)
     models = settings.models(model)
     check_help(settings)
-    check_search(settings)
     check_media(settings)
     unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
     if unknown:
@@ -79,9 +77,8 @@ async def open_assistant(
         langs = Languages(settings.app_lang, tuple(languages()))
         help = await make_help(settings, memory.store, memory.notes)
         permissions = Permissions(settings.permissions)
-        retrievers = await stack.enter_async_context(open_retrievers(settings, memory))
         players = make_players(settings, memory)
-        services = await stack.enter_async_context(open_services(dialogs.discover(languages(), watching), memory))
+        services = await stack.enter_async_context(open_services(dialogs_of(), memory))
         player = TurnPlayer(
             graph,
             memory,
@@ -90,7 +87,6 @@ async def open_assistant(
             help,
             permissions,
             settings.limits,
-            retrievers,
             players=players,
             services=services,
         )

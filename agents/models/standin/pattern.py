@@ -26,6 +26,11 @@ class Spoken:
     units: tuple[Unit, ...]
     line: str
 
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """Return the stems of the line."""
+        return frozenset(self.line.split())
+
     def piece(self, start: int, end: int) -> str:
         """Return the plain text behind a part of the line, with the quotation marks at its edges."""
         first = self.units[self.line.count(" ", 0, start)]
@@ -107,7 +112,7 @@ class Pattern:
 
     def match(self, text: Spoken) -> dict[str, str] | None:
         """Return the raw slot values if the pattern fits the whole text, else None."""
-        if not self.literals <= set(text.line.split()) or len(text.units) > LONGEST_WISH:
+        if not self.literals <= text.stems or len(text.units) > LONGEST_WISH:
             return None
         if not self.timed:
             return self._fit(text)

@@ -104,7 +104,7 @@ class Phrasebook:
 
     def _by_topic(self, text: str) -> Match | None:
         """Return the dialog without examples two of whose words are said ("plan", "trip"), if there is one alone."""
-        said = set(_variants(text, self.lang)[-1].line.split())
+        said = _variants(text, self.lang)[-1].stems
         meant = [wish for wish, stems in self.topics if len(said & stems) >= min(2, len(stems))]
         return Match(meant[0], {}, text) if len(meant) == 1 else None
 

@@ -1,18 +1,18 @@
 """The model that every contestant gets: it answers at once, and plays its part in many threads at the same time."""
 
-import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
-from langchain_core.messages.tool import tool_call, tool_call_chunk
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages.tool import tool_call
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import Field
 
 from agents.models import Model, Models
 from agents.models.script import Asked, Call, Line, ScriptModel
@@ -56,6 +56,8 @@ class Troupe(Player):
 class Instant(ScriptModel):
     """A role of a troupe; unlike other scripts it can be asked for a whole message, and takes tools as they are."""
 
+    tools: Any = Field(default=(), repr=False)
+
     def bind_tools(
         self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
@@ -76,18 +78,20 @@ class Instant(ScriptModel):
             return ChatResult(generations=[ChatGeneration(message=AIMessage("", tool_calls=calls))])
         return ChatResult(generations=[ChatGeneration(message=AIMessage(str(line)))])
 
-    def _chunks(self, parts: Sequence[str | Call]) -> Iterator[AIMessageChunk]:
-        if isinstance(self.script, Troupe) and self.script.in_words and isinstance(parts[0], str):
-            yield from super()._chunks(parts)
-            return
-        for place, part in enumerate(parts):
-            if isinstance(part, str):
-                yield AIMessageChunk(content=part)
-            else:
-                # Not numbered: the calls that are counted are cleared away, and a history must not repeat an id.
-                chunk = tool_call_chunk(name=part.tool, args=json.dumps(part.args), id=uuid.uuid4().hex, index=place)
-                yield AIMessageChunk(content="", tool_call_chunks=[chunk])
-        yield AIMessageChunk(content="", response_metadata={"finish_reason": "stop"})
+    async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[Any]) -> AIMessage:
+        """Return the next line, with the tools as they were bound on record."""
+        return await super().answer_in_time(messages, self.tools)
+
+    def message(self, parts: Sequence[str | Call]) -> AIMessage:
+        """Return a line as a message; the calls on record are cleared away, so their number would repeat an id."""
+        message = super().message(parts)
+        calls = [{**call, "id": uuid.uuid4().hex} for call in message.tool_calls]
+        return message.model_copy(update={"tool_calls": calls})
+
+    def pieces(self, text: str) -> Sequence[str]:
+        """Return a text as a whole, unless the troupe speaks in words."""
+        in_words = isinstance(self.script, Troupe) and self.script.in_words
+        return super().pieces(text) if in_words else [text] if text else []
 
 
 def plain(call: Asked) -> Asked:

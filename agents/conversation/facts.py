@@ -1,6 +1,8 @@
-"""What a prompt says in prose, as data, for a model that reads no prose (`local:rules`)."""
+"""What a prompt says in prose, as data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+from langchain_core.messages import AnyMessage
 
 from agents.conversation.handover import title
 from agents.conversation.scene import Scene
@@ -34,7 +36,7 @@ class FactSource:
             "missing": list(scene.missing),
         }
 
-    def for_speaker(self, speaker: Speaker, state: State, name: str) -> Facts:
+    def for_speaker(self, speaker: Speaker, state: State, name: str, history: Sequence[AnyMessage]) -> Facts:
         """Return the facts of a speaker's prompt; `name` is what to call the user, empty if it is not known."""
         values = form_of(state, speaker.name)
         shelf = self.shelves.get(speaker.name)
@@ -42,6 +44,7 @@ class FactSource:
         return {
             **self._of_everyone(state["lang"]),
             "role": speaker.name,
+            "history": history,
             "name": name,
             "form": values if speaker.form else None,
             "fields": list(speaker.form.model_fields) if speaker.form else [],

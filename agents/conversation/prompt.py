@@ -49,15 +49,14 @@ class Prompting:
         System messages behind the role are notes; `agents.models.message_order` makes data of them.
         """
         lang = state["lang"]
-        noted = notes(lang=lang, forwarding="custom") if speaker.is_custom else notes(lang=lang)
-        role = SystemMessage(self.role(speaker, lang), additional_kwargs=noted)
-        history = heard_so_far(speaker, state)
-        messages: list[AnyMessage] = [role, *with_contents(history, state["heard"], context.contents, lang)]
+        history = with_contents(heard_so_far(speaker, state), state["heard"], context.contents, lang)
+        facts = self.facts.for_speaker(speaker, state, context.about.get("name", ""), history)
+        noted = notes(lang=lang, facts=facts)
+        if speaker.is_custom:
+            noted |= notes(forwarding="custom")
+        messages: list[AnyMessage] = [SystemMessage(self.role(speaker, lang), additional_kwargs=noted), *history]
         if state.get("remaining_steps", LEAST_STEPS) < LEAST_STEPS:
             messages.append(SystemMessage(phrase("last_reply", lang)))
-        if context.models.want_facts(speaker.name):
-            facts = self.facts.for_speaker(speaker, state, context.about.get("name", ""))
-            messages.append(SystemMessage("", additional_kwargs=notes(scene=facts)))
         return messages
 
     def news(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:

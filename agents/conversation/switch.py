@@ -105,6 +105,8 @@ def _at_home(state: State) -> Change:
 
 def answer_to_offer(text: str, lang: str) -> Answer | None:
     """Return what a text answers to an offer; None if it speaks of something else."""
+    if says("go_on", text, lang):
+        return "yes"
     answers: tuple[Answer, ...] = ("yes", "no")
     return next((answer for answer in answers if says(answer, text, lang)), None)
 

@@ -91,9 +91,10 @@ class Model:
         return bool(profile.get("image_inputs")) if self.images is None else self.images
 
     @property
-    def wants_facts(self) -> bool:
-        """Whether the model reads a prompt's facts (`agents.state.message_notes.Facts`) instead of its prose."""
-        return bool(getattr(self.chat, "wants_facts", False))
+    def reads(self) -> bool:
+        """Whether the model reads texts at length."""
+        profile = getattr(self.chat, "profile", None) or {}
+        return bool(profile.get("text_inputs", True))
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,3 @@ class Models:
     def see(self, role: str) -> bool:
         """Tell whether a model that may be asked for a role sees pictures."""
         return any(model.sees for model in self.chain(role))
-
-    def want_facts(self, role: str) -> bool:
-        """Tell whether a model that may be asked for a role wants facts."""
-        return any(model.wants_facts for model in self.chain(role))

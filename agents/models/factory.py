@@ -1,5 +1,7 @@
 """Make chat models from their names: "local:rules", "openai:<name>", or "<provider>:<name>" of another provider."""
 
+import importlib
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,10 +13,11 @@ from agents.models import LONGEST, MOST_CHARACTERS, RETRIED_FOR, Model, Models
 from agents.models.caching import Caching
 from agents.models.parameters import Parameters
 from agents.models.providers import make_chat
-from agents.models.standin import RulesModel
 
 DEFAULT, FALLBACK = "default", "fallback"
 """Entries of the parameters that belong to no role: those of all roles, and those of the fallback model."""
+LOCAL: Mapping[str, str] = {"rules": "agents.models.standin"}
+"""The models behind "local:", each with the module that makes it; a model whose module is not installed is unknown."""
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
 """Which providers want to be asked to keep a prompt's beginning, and how."""
 
@@ -44,13 +47,13 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         ConfigError: the name is of no known kind, its package or its key is missing, or it takes no such parameter.
     """
     kind, _, bare = name.partition(":")
-    if not bare or (kind == "local" and bare != "rules"):
+    if not bare or (kind == "local" and not _is_here(bare)):
+        local = "".join(f"local:{name}, " for name in LOCAL if _is_here(name))
         raise ConfigError(
-            f"LLM_MODEL and its kin take local:rules, openai:<name> or <provider>:<name>, found {name!r}; "
-            "see .env.example"
+            f"LLM_MODEL and its kin take {local}openai:<name> or <provider>:<name>, found {name!r}; see .env.example"
         )
     if kind == "local":
-        return Model(name, RulesModel(longest=endpoint.rules_length))
+        return Model(name, importlib.import_module(LOCAL[bare]).make_chat(longest=endpoint.rules_length))
     chat = _chat(kind, bare, endpoint, {})
     parameters = parameters or Parameters()
     if options := parameters.options(chat, name):
@@ -85,6 +88,10 @@ def make_models(
         roles={role: make_model(name, endpoint, own.get(role, common)) for role, name in names.items()},
         fallback=make_model(fallback, endpoint, own.get(FALLBACK, common)) if fallback else None,
     )
+
+
+def _is_here(local: str) -> bool:
+    return local in LOCAL and importlib.util.find_spec(LOCAL[local]) is not None
 
 
 def _chat(kind: str, name: str, endpoint: Endpoint, options: Mapping[str, object]) -> BaseChatModel:

@@ -12,13 +12,17 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from agents.models.context_block import context_block, undelimited
 from agents.models.signed_thoughts import with_thoughts
 from agents.state.message_notes import Metadata, notes, notes_of
 from prompts import FALLBACK, phrase
 
+TAG = "context"
+"""The name of the element that holds the application's data; the role prompts say what it means."""
 KEEP_CONTEXT = False
 """Whether former user messages keep their context blocks. It costs the same (docs/decisions.md); without is shorter."""
+
+
+_DELIMITER = re.compile(rf"<(/?\s*{TAG})", re.IGNORECASE)
 
 
 def in_order(messages: Sequence[AnyMessage], model: str = "") -> list[AnyMessage]:
@@ -45,6 +49,17 @@ def in_order(messages: Sequence[AnyMessage], model: str = "") -> list[AnyMessage
         else:
             prompt.append(message)
     return prompt if len(prompt) > 1 else [*prompt, HumanMessage(phrase("filler_user", lang))]
+
+
+def context_block(parts: Iterable[str]) -> str:
+    """Return the parts as one delimited block; a delimiter inside a part loses its meaning. Empty without parts."""
+    lines = "\n".join(part for part in parts if part.strip())
+    return f"<{TAG}>\n{undelimited(lines)}\n</{TAG}>" if lines else ""
+
+
+def undelimited(text: str) -> str:
+    """Return a text in which nothing begins or ends a block: `<` before the block's name becomes `‹`."""
+    return _DELIMITER.sub(r"‹\1", text)
 
 
 def _delimited(messages: Sequence[AnyMessage], custom: str | None) -> Iterable[AnyMessage]:

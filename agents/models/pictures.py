@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.messages import AnyMessage
 from langchain_core.messages.content import TextContentBlock
 
-from agents.models.provider_failures import status
+from agents.models.failures import status
 from agents.state.message_notes import notes, notes_of
 from prompts import FALLBACK, phrase
 

@@ -129,7 +129,7 @@ async def ask(
         UselessReply: the model refuses, says nothing, or does not come to an end.
     """
     runnable = model.bound(tools, listener.cache_key)
-    prompt = list(messages) if model.wants_facts else model.marked(in_order(messages, model.name))
+    prompt = model.marked(in_order(messages, model.name))
     prompt = with_pictures(prompt) if model.sees else prompt
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()

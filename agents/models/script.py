@@ -5,20 +5,16 @@ For tests and demonstrations. It streams as a real model does, and counts what i
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.messages.tool import tool_call_chunk
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.tool import tool_call
 from pydantic import ConfigDict, Field
 
 from agents.models import Model, Models
+from agents.models.local_chat import LocalChat
 
 
 class ScriptOver(AssertionError):
@@ -99,61 +95,37 @@ class Script:
         return self.queues[role].pop(0)
 
 
-class ScriptModel(BaseChatModel):
+class ScriptModel(LocalChat):
     """One role of a script, as a chat model."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     role: str
     script: Script = Field(repr=False)
-    tools: list[dict[str, Any]] = Field(default_factory=list, repr=False)
 
-    @property
-    def _llm_type(self) -> str:
-        return "script"
-
-    def bind_tools(
-        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
-    ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Remember the tools, for the record."""
-        return self.model_copy(update={"tools": list(tools)})
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        raise TypeError("a script is only streamed")
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        self.script.asked.append(Asked(self.role, messages, self.tools))
+    async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+        """Return the next line of the role, after the seconds that its first token takes."""
+        self.script.asked.append(Asked(self.role, messages, [*tools]))
         line = self.script.next_line(self.role, messages)
         if delay := self.script.delays.get(self.role):
             await asyncio.sleep(delay)
         if isinstance(line, Exception):
             raise line
-        for chunk in self._chunks([line] if isinstance(line, str | Call) else line):
-            yield ChatGenerationChunk(message=chunk)
-            if gate := self.script.gates.get(self.role):
-                await gate.wait()
+        return self.message([line] if isinstance(line, str | Call) else line)
 
-    def _chunks(self, parts: Sequence[str | Call]) -> Iterator[AIMessageChunk]:
-        number = len(self.script.asked)
-        for place, part in enumerate(parts):
-            if isinstance(part, str):
-                for word in re.findall(r"\s*\S+|\s+$", part):
-                    yield AIMessageChunk(content=word)
-            else:
-                call = tool_call_chunk(
-                    name=part.tool, args=json.dumps(part.args), id=f"call-{number}-{place}", index=place
-                )
-                yield AIMessageChunk(content="", tool_call_chunks=[call])
-        yield AIMessageChunk(content="", response_metadata={"finish_reason": "stop"})
+    def message(self, parts: Sequence[str | Call]) -> AIMessage:
+        """Return a line as a message; its calls are numbered, so that no two have one id."""
+        number, calls = len(self.script.asked), [part for part in parts if isinstance(part, Call)]
+        return AIMessage(
+            "".join(part for part in parts if isinstance(part, str)),
+            tool_calls=[
+                tool_call(name=call.tool, args=dict(call.args), id=f"call-{number}-{place}")
+                for place, call in enumerate(calls)
+            ],
+            response_metadata={"finish_reason": "stop"},
+        )
+
+    async def pause(self) -> None:
+        """Wait for the role's gate, if it has one."""
+        if gate := self.script.gates.get(self.role):
+            await gate.wait()

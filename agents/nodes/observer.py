@@ -86,12 +86,10 @@ class Watching:
     async def _ask(self, scene: Scene, runtime: Runtime[Context], **variables: object) -> str:
         models = runtime.context.models
         role, context = observer_prompt(self.name, scene.lang, **variables)
-        facts = self.prompting.facts.for_observer(self.name, scene) if models.want_facts("observer") else None
+        facts = self.prompting.facts.for_observer(self.name, scene)
         messages: list[AnyMessage] = [
-            SystemMessage(role, additional_kwargs=notes(lang=scene.lang)),
+            SystemMessage(role, additional_kwargs=notes(lang=scene.lang, facts=facts)),
             HumanMessage(scene.text, additional_kwargs=notes(context=[context])),
         ]
-        if facts:
-            messages.append(SystemMessage("", additional_kwargs=notes(scene=facts)))
         listener = Listener(f"{self.name} observer", emitter(runtime), role="observer", thread=runtime.context.thread)
         return (await reply(models.chain("observer"), messages, [], listener)).text.strip()

@@ -77,7 +77,7 @@ class Serving:
             # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
             exchange.append(SystemMessage(message.text))
         if _is_answer(message, view):
-            # The note tells `local:rules` that this answer is a tool's, and that its own question is still open.
+            # The note says that this answer is a tool's, and that the speaker's own question is still open.
             exchange.append(AIMessage(text, additional_kwargs=notes(served=name)))
             moves: list[Move] = [partial(_remember, exchange), partial(_answer, text, view), ask.announce_open]
         else:

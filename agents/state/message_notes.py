@@ -12,7 +12,7 @@ IN_WORDS = "in_words"
 
 
 class Helper(TypedDict):
-    """A dialog, as `local:rules` reads of it."""
+    """A dialog, as data."""
 
     dialog: str
     title: str
@@ -26,10 +26,12 @@ class Helper(TypedDict):
 
 
 class Facts(TypedDict, total=False):
-    """What a prompt says in prose, as data, for a model that reads no prose (`local:rules`)."""
+    """What a prompt says in prose, as data. Every prompt has it; a model that works by rules reads nothing else."""
 
     role: str
     """The speaker's name, or "observer"."""
+    history: Sequence[BaseMessage]
+    """The messages behind the role, with their notes, before they are put in the order of chat templates."""
     lang: str
     helpers: Mapping[str, Helper]
     """The dialogs, by their entry tools."""
@@ -124,8 +126,8 @@ class Notes(TypedDict, total=False):
     """On the result of a failed call: what help said of it."""
     thoughts: str
     """On a reply with calls: what its model wants back of its thinking, packed (`agents.models.signed_thoughts`)."""
-    scene: Facts
-    """On the last instruction of a prompt, if the model asks for facts."""
+    facts: Facts
+    """On the role of a prompt: what the prompt says, as data."""
 
 
 def notes(**values: Unpack[Notes]) -> dict[str, Any]:

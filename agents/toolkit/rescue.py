@@ -107,8 +107,6 @@ async def _help_query(request: ToolCallRequest) -> str:
     if not wishes or _is_clear(text, lang):
         return text
     by_rule = f"{plain(wishes[-1], max(LONGEST_QUESTION - len(text) - 1, 1))}\n{text}".strip()
-    if context.models.want_facts(ROLE):
-        return by_rule
     listener = Listener(REWRITING, emitter(request.runtime), role=ROLE, thread=context.thread)
     talk = "\n".join([line for message in earlier if (line := _line(message))][-MOST_SHOWN:])
     question: list[AnyMessage] = [

@@ -78,7 +78,7 @@ class Assistant(ThreadReader):
     @property
     def reads(self) -> bool:
         """Whether the model that leads reads what is said beside a message."""
-        return not self._player.models.want_facts(SUPERVISOR)
+        return all(model.reads for model in self._player.models.chain(SUPERVISOR))
 
     @property
     def sees(self) -> bool:

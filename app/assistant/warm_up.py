@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +12,6 @@ from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from app.assistant.assistant import Assistant
 from app.assistant.turn import Turn
-from prompts import sentence
 
 GREETING = "Hello."
 ROLES = (SUPERVISOR, "observer")
@@ -35,23 +33,20 @@ class Rehearsal(Script):
 async def warm_up(assistant: Assistant, languages: Sequence[str]) -> None:
     """Rehearse a talk with each dialog in each language, on a database of its own; no provider is asked.
 
-    The stand-in speaks where it would; with an OpenAI client the types of its replies are built.
+    With an OpenAI client the types of its replies are built.
     """
     dialogs = assistant.speakers.dialogs
     script = Rehearsal()
     scripted = script.models([*ROLES, *dialogs])
-    own = {name: model for name in scripted.roles if (model := assistant.models.chain(name)[0]).wants_facts}
     with TemporaryDirectory() as folder:
         async with open_memory(f"sqlite:///{Path(folder) / 'rehearsal.db'}") as memory:
-            alone = assistant.beside(memory, replace(scripted, roles={**scripted.roles, **own}))
-            own.pop(SUPERVISOR, None)
-            within = assistant.beside(memory, replace(scripted, roles={**scripted.roles, **own}))
+            rehearsing = assistant.beside(memory, scripted)
             for lang in languages:
                 script.tool = None
-                await _talk(alone, lang, lang)
+                await _talk(rehearsing, lang, lang)
                 for name, dialog in dialogs.items():
                     script.tool = dialog.tool
-                    await _talk(within, lang, f"{lang} {name}")
+                    await _talk(rehearsing, lang, f"{lang} {name}")
     if "agents.models.openai_chat" in sys.modules:
         from agents.models.openai_chat import build_types  # noqa: PLC0415  # loads the client
 
@@ -59,8 +54,7 @@ async def warm_up(assistant: Assistant, languages: Sequence[str]) -> None:
 
 
 async def _talk(assistant: Assistant, lang: str, thread: str) -> None:
-    """Say hello twice, in the language itself: the second time observers listen."""
-    text = sentence("rules/sentences", "greeting", lang)
+    """Say hello twice: the second time observers listen."""
     for _ in range(2):
-        async for _ in assistant.play(Turn(thread=thread, text=text, lang=lang)):
+        async for _ in assistant.play(Turn(thread=thread, text=GREETING, lang=lang)):
             pass

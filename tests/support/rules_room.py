@@ -131,6 +131,10 @@ class Room(Things):
         return {"lang": self.lang, "helpers": helpers, "tools": own, "wishes": wishes, **about_form, **scene}
 
     def _ask(self, messages: Sequence[BaseMessage], scene: dict[str, Any], tools: list[BaseTool]) -> AIMessage:
-        closing = SystemMessage("Go on.", additional_kwargs={"scene": scene})
-        prompt = [SystemMessage("You are an assistant."), *messages, closing]
-        return RulesModel().bind_tools(tools).invoke(prompt)
+        return RulesModel().bind_tools(tools).invoke(rules_prompt(messages, **scene))
+
+
+def rules_prompt(messages: Sequence[BaseMessage], **facts: Any) -> list[BaseMessage]:
+    """Return a prompt as the rule-based model reads it: the facts hold the messages."""
+    role = SystemMessage("You are an assistant.", additional_kwargs={"facts": {**facts, "history": messages}})
+    return [role, *messages]

@@ -1,28 +1,43 @@
-"""From wishes to tool calls: find the value of each argument, look up what a name means, ask for what is missing."""
+"""From wishes to tool calls: find the value of each argument, look up what a name means, ask for what is missing.
 
+An argument that no words of the user hold may come from another tool. By convention `choose_thing` lets the user
+choose what an identifier `thing_id` or `thing_ids` stands for, and `ask_thing` lets them fill in what begins with
+`thing`. What comes back has the argument under its own name.
+"""
+
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.models.standin.identifiers import getter, getting, is_getter, spelled_out, was_got
-from agents.models.standin.lists import choosing, listing, number_in, plain_number, reading, readings, refer
 from agents.models.standin.pattern import Match
-from agents.models.standin.sentences import asking, sentence
-from agents.models.standin.situation import Situation
+from agents.models.standin.references import (
+    ASK,
+    CHOOSE,
+    chooser,
+    entries_of,
+    list_tool,
+    list_tools,
+    plain_number,
+    refer,
+)
+from agents.models.standin.situation import Call, Situation
 from agents.models.standin.times import time_in
-from agents.models.standin.types import Call
-from agents.models.standin.values import IDENTIFIERS, QUERIES, Parameter, clean, items, named, vague
+from agents.models.standin.values import IDENTIFIERS, QUERIES, REFERRING, Parameter, clean, items, named, vague
+from agents.models.standin.vocabulary import asking, sentence
+
+WORDS = "words"
+"""The parameter of a choosing tool that takes what the user said of the thing."""
+_SPELLED = re.compile(r"[#№]?[^\s,;.!?\"«»“”]*\d[^\s,;!?\"«»“”]*[^\s,;.!?\"«»“”]")
+"""An identifier as a user writes it: a word of several letters and digits."""
 
 
-class NeedsListing(Exception):
-    """A name can only be understood with the list at hand, and the conversation does not hold it.
+class NeedsCall(Exception):
+    """An argument needs another tool first: one that shows a list, or lets the user choose.
 
-    Its argument is the tool that shows the list; none if there is no such tool.
+    Its argument is the call; none if no tool helps.
     """
-
-
-class NeedsChoice(Exception):
-    """Several entries could be meant; its argument is the call that lets the user choose."""
 
 
 class Unclear(Exception):
@@ -47,12 +62,6 @@ class Plan:
         """Whether nothing was understood."""
         return not (self.calls or self.remarks or self.asks or self.foreign or self.begun)
 
-    def nothing_by_halves(self, lang: str) -> None:
-        """Do nothing of several wishes if one of them is not clear, and say so."""
-        if self.remarks and (self.calls or self.foreign or len(self.remarks) > 1):
-            self.calls, self.foreign, self.asks = [], [], None
-            self.remarks.append(sentence("nothing_done", lang))
-
 
 @dataclass(frozen=True)
 class Filler:
@@ -62,10 +71,14 @@ class Filler:
     with_lists: bool = True
     """Whether the conversation may be searched for what numbers and names refer to."""
 
-    def add(self, plan: Plan, tool: str, raw: Mapping[str, str], args_known: Mapping[str, Any] | None = None) -> None:
-        """Add a tool's calls to the plan, or the question for what is missing."""
+    def add(self, plan: Plan, tool: str, raw: Mapping[str, str], known: Mapping[str, Any] | None = None) -> None:
+        """Add a tool's calls to the plan, or the question for what is missing.
+
+        Raises:
+            NeedsCall: another tool has to be called first.
+        """
         parameters = self.now.tools.get(tool, {})
-        args = {**(args_known or {}), **_spelled(parameters, raw)}
+        args = {**(known or {}), **_spelled(parameters, raw)}
         for name, parameter in parameters.items():
             if name not in raw or parameter.kind in IDENTIFIERS or self._says_nothing(parameter, raw[name]):
                 continue
@@ -74,14 +87,13 @@ class Filler:
                     args[name] = value
             except Unclear as unclear:
                 plan.remarks.append(str(unclear))
-                if _is_choosable(parameter) and not plan.calls:
+                if parameter.kind not in ("text", "texts") and not plan.calls:
                     plan.asks = {"tool": tool, "slot": name, "args": args}
                 return
-        args |= self._got(tool, parameters, args, raw)
-        missing = None if is_getter(tool, parameters) else _missing_of(parameters, args)
+        args |= self._got(tool, args, raw)
+        missing = None if _is_getter(tool, parameters) else _missing_of(parameters, args)
         if missing and (number := self._pointed_at(tool, parameters[missing], is_vague=missing in raw)) is not None:
-            numbered = {**args, missing: number}
-            args = {name: numbered[name] for name in parameters if name in numbered}
+            args = {name: {**args, missing: number}[name] for name in parameters if name in {*args, missing}}
             missing = _missing_of(parameters, args)
         if missing:
             plan.asks = {"tool": tool, "slot": missing, "args": args}
@@ -94,106 +106,139 @@ class Filler:
         """Return the typed value of raw words for a tool.
 
         Raises:
-            NeedsChoice: several entries of a list could be meant.
-            NeedsListing: the words name an entry of a list that is not known yet.
+            NeedsCall: the words name an entry of a list that is not known yet, or several entries.
             Unclear: no value can be told from the words.
         """
-        words = self.now.words
+        words, value = self.now.words, None
         if parameter.kind in ("flag", "choice") or words.phrases(parameter.word_list):
             value = named(raw, parameter, words)
-            if value is None:
-                raise Unclear(asking(parameter.name, self.now.lang))
-            return value
-        if parameter.kind in ("number", "numbers"):
+        elif parameter.kind == "time":
+            value = time_in(raw, words)
+        elif parameter.kind in REFERRING:
             return self._numbers(tool, raw)
-        if parameter.kind == "time":
-            if (when := time_in(raw, words)) is None:
-                raise Unclear(asking(parameter.name, self.now.lang))
-            return when
-        return items(raw, words) if parameter.kind == "texts" else clean(raw, words)
+        else:
+            return items(raw, words) if parameter.kind == "texts" else clean(raw, words)
+        if value is None:
+            raise Unclear(asking(parameter.name, self.now.lang))
+        return value
 
-    def _got(
-        self, tool: str, parameters: Mapping[str, Parameter], args: Mapping[str, Any], raw: Mapping[str, str]
-    ) -> dict[str, Any]:
-        """Return what the user has chosen or filled in of the arguments that are missing; else let them do so next.
-
-        Raises:
-            NeedsChoice: the user has to be asked by a tool.
-            NeedsListing: they were, and nothing came of it.
-        """
+    def _got(self, tool: str, args: Mapping[str, Any], raw: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the user has chosen or filled in of the arguments that are missing; else let them do so next."""
         got: dict[str, Any] = {}
+        parameters = self.now.tools.get(tool, {})
         described = {name: text for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
         for name, parameter in parameters.items():
-            tool_to_ask = getter(self.now, parameter)
-            if name in args or name in got or tool_to_ask is None or not (parameter.required or name in described):
+            getter = self._getter(parameter)
+            if name in args or name in got or getter is None or not (parameter.required or name in described):
                 continue
-            value = was_got(self.now, parameter)
-            if not value and any(result.call.name == tool_to_ask for result in self.now.results):
-                raise NeedsListing(tool_to_ask)
-            if not value:
-                plain = {
-                    name: text for name, text in described.items() if not self._says_nothing(parameters[name], text)
-                }
-                raise NeedsChoice(getting(self.now, tool, tool_to_ask, {**args, **got}, plain))
-            got |= value
+            if value := self._was_got(getter, parameter):
+                got |= value
+            elif any(result.call.name == getter for result in self.now.results):
+                raise NeedsCall(None)
+            else:
+                texts = [text for name, text in described.items() if not self._says_nothing(parameters[name], text)]
+                raise NeedsCall(self._getting(tool, getter, {**args, **got}, texts))
         return {name: value for name, value in got.items() if name in parameters}
+
+    def _getter(self, parameter: Parameter) -> str | None:
+        """Return the tool that gets a parameter's value from the user; None if there is none."""
+        kind = CHOOSE if parameter.kind in IDENTIFIERS else ASK
+        names = [it for it in self.now.tools if it.startswith(kind) and parameter.name.startswith(it[len(kind) :])]
+        return max(names, key=len, default=None)
+
+    def _was_got(self, getter: str, parameter: Parameter) -> Mapping[str, Any]:
+        """Return a parameter with the value that the user has chosen, or all that they filled in; maybe empty."""
+        for result in self.now.results:
+            values = _object(result.text) if result.call.name == getter and not result.failed else {}
+            single = parameter.name.removesuffix("s")
+            if parameter.kind == "ids" and single in values:
+                return {parameter.name: [values[single]]}
+            if parameter.name in values:
+                return values if getter.startswith(ASK) else {parameter.name: values[parameter.name]}
+        return {}
+
+    def _getting(self, tool: str, getter: str, args: Mapping[str, Any], described: list[str]) -> Call:
+        """Return the call of a getter that finds out what a call of `tool` still needs."""
+        words = next((clean(text, self.now.words) for text in described if _spelled_out(text) is None), None)
+        passed: dict[str, Any] = {}
+        for name, parameter in self.now.tools[getter].items():
+            # `return_delivered_order_items` is about orders that are delivered.
+            told = [value for value in parameter.values if value in tool.split("_")]
+            several = args.get(f"{name}s") or []
+            found = [args[name]] if name in args else [*several, *([words] if name == WORDS and words else told)]
+            passed |= {name: found[0]} if found else {}
+        return Call(getter, passed)
 
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
         if parameter.name == QUERIES:
             # "Reminders" is no to-do, but may well be looked up.
             return not set(self.now.words.stems(raw)) - self.now.words.stop
-        points = parameter.kind in ("number", "numbers") and self.now.words.means(raw, "references.it")
+        points = parameter.kind in REFERRING and self.now.words.means(raw, "references.it")
         return points or (parameter.kind != "choice" and vague(raw, self.now.words))
 
     def _pointed_at(self, tool: str, parameter: Parameter, *, is_vague: bool) -> list[int] | None:
         """Return the one entry that "the alarm" can mean, or let the user choose; None if no entry is meant at all."""
-        if parameter.kind not in ("number", "numbers") or not self.with_lists or reading(self.now, tool) is None:
+        if parameter.kind not in REFERRING or not self.with_lists or (shown_by := list_tool(self.now, tool)) is None:
             return None
-        entries = listing(self.now, tool)
-        if entries is None:
-            raise NeedsListing(reading(self.now, tool))
-        if len(entries) == 1 and not is_vague:
-            return list(entries)
-        return [self._chosen(tool, tuple(entries), entries)] if entries and choosing(self.now, tool) else None
+        listing = entries_of(self.now, tool)
+        if listing is None:
+            raise NeedsCall(Call(shown_by, {}))
+        if len(listing) == 1 and not is_vague:
+            return list(listing)
+        return [self._chosen(tool, tuple(listing), listing)] if listing and chooser(self.now, tool) else None
 
     def _numbers(self, tool: str, raw: str) -> list[int]:
         words, lang = self.now.words, self.now.lang
         # The number of a page is no entry.
-        has_list = self.with_lists and tool not in readings(self.now)
-        entries = listing(self.now, tool) if has_list else None
-        if entries is None:
-            plain = [plain_number(piece, words) for piece in items(raw, words)]
-            if not plain or any(number is None or number < 1 for number in plain):
-                raise NeedsListing(reading(self.now, tool))
-            return [number for number in plain if number is not None]
-        if not entries:
+        has_list = self.with_lists and tool not in list_tools(self.now)
+        listing = entries_of(self.now, tool) if has_list else None
+        if listing is None:
+            plain = [plain_number(piece, words) or 0 for piece in items(raw, words)]
+            if min(plain, default=0) < 1:
+                shown_by = list_tool(self.now, tool)
+                raise NeedsCall(Call(shown_by, {}) if shown_by else None)
+            return plain
+        if not listing:
             raise Unclear(sentence("empty", lang))
-        meant = refer(raw, entries, words)
-        shown = "\n".join(f"{number}. {entry}" for number, entry in entries.items())
+        meant = refer(raw, listing, words)
         if meant.choices:
-            return [self._chosen(tool, meant.choices, entries)]
+            return [self._chosen(tool, meant.choices, listing)]
         if meant.unknown:
-            raise Unclear(sentence("not_on_list", lang, name=", ".join(meant.unknown), list=shown))
-        if not meant.numbers:
-            raise Unclear(sentence("no", lang))
+            raise Unclear(sentence("not_on_list", lang, name=", ".join(meant.unknown), list=_shown(listing)))
         return list(meant.numbers)
 
-    def _chosen(self, tool: str, numbers: tuple[int, ...], entries: Mapping[int, str]) -> int:
-        """Return which of several entries the user has chosen; else let them choose, or ask in words."""
-        chooser = choosing(self.now, tool)
+    def _chosen(self, tool: str, numbers: tuple[int, ...], listing: Mapping[int, str]) -> int:
+        """Return the entry that the user has chosen out of several; else let them choose."""
+        choosing = chooser(self.now, tool)
         for result in self.now.results:
-            if result.call.name == chooser and (number := number_in(result.text)) in numbers:
+            number = _object(result.text).get("number") if result.call.name == choosing else None
+            if isinstance(number, int) and number in numbers:
                 return number
-        if chooser is None:
-            near = "\n".join(f"{number}. {entries[number]}" for number in numbers)
-            raise Unclear(sentence("which_of", self.now.lang, list=near))
-        raise NeedsChoice(Call(chooser, {"numbers": list(numbers)}))
+        if choosing is None or any(result.call.name == choosing for result in self.now.results):
+            shown = _shown({number: listing[number] for number in numbers})
+            raise Unclear(sentence("which_of", self.now.lang, list=shown))
+        raise NeedsCall(Call(choosing, {"numbers": [*numbers]}))
+
+
+def _shown(listing: Mapping[int, str]) -> str:
+    return "\n".join(f"{number}. {entry}" for number, entry in listing.items())
+
+
+def _spelled_out(raw: str) -> str | None:
+    """Return the identifier that the words of a user hold; None if they only describe what they mean."""
+    word = _SPELLED.search(raw)
+    return word[0] if word and len(word[0]) >= 4 else None
 
 
 def _spelled(parameters: Mapping[str, Parameter], raw: Mapping[str, str]) -> dict[str, Any]:
-    """Return the identifiers that the user wrote out, by parameter."""
-    ids = {name: spelled_out(text) for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
+    """Return the identifiers that the user spelled out."""
+    ids = {name: _spelled_out(text) for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
     return {name: [id] if parameters[name].kind == "ids" else id for name, id in ids.items() if id}
+
+
+def _is_getter(tool: str, parameters: Mapping[str, Parameter]) -> bool:
+    """Tell whether a tool itself finds out what is meant, so that nothing has to be asked before."""
+    return tool.startswith((CHOOSE, ASK)) and all(it.kind not in REFERRING for it in parameters.values())
 
 
 def _missing_of(parameters: Mapping[str, Parameter], args: Mapping[str, Any]) -> str | None:
@@ -201,10 +246,10 @@ def _missing_of(parameters: Mapping[str, Parameter], args: Mapping[str, Any]) ->
     needed = [name for name, parameter in parameters.items() if parameter.required]
     if absent := next((name for name in needed if args.get(name) in (None, [])), None):
         return absent
+    if any(parameters[name].kind not in REFERRING for name in needed):
+        return None
     # An identifier that may be left out stands for what is the user's own.
     spare = [name for name, it in parameters.items() if not it.required and it.optional and it.kind not in IDENTIFIERS]
-    if any(parameters[name].kind not in ("number", "numbers") for name in needed):
-        return None
     return spare[0] if spare and not any(name in args for name in spare) else None
 
 
@@ -227,6 +272,9 @@ def _merge(calls: list[Call], call: Call) -> None:
         calls.append(call)
 
 
-def _is_choosable(parameter: Parameter) -> bool:
-    """Tell whether its values are given beforehand, so that a wrong one is worth asking for again."""
-    return parameter.kind in ("number", "numbers", "flag", "choice", "time")
+def _object(text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, Mapping) else {}

@@ -2,10 +2,7 @@
 
 import json
 
-from agents.models.standin.pattern import Match
-from agents.models.standin.phrasebook import first_match
-from agents.models.standin.situation import Situation
-from agents.models.standin.types import HELP, Move
+from agents.models.standin.situation import HELP, Move, Situation
 
 UNSURE = {"supervisor": Move("stay"), "finished": Move("no"), "intent": Move("{}")}
 """The opinions of one who does not know."""
@@ -15,7 +12,7 @@ WORK = "work"
 
 def observe(now: Situation) -> Move:
     """Return an observer's opinion as text."""
-    kind = now.scene.get("observer")
+    kind = now.facts.get("observer")
     if kind == "supervisor":
         return Move(_holder(now))
     if kind == "finished":
@@ -26,15 +23,13 @@ def observe(now: Situation) -> Move:
 
 def _holder(now: Situation) -> str:
     """Name who is plainly wished for instead of the present dialog; "stay" in doubt."""
-    has_asked = "?" in str(now.scene.get("reply") or "")
+    has_asked = "?" in str(now.facts.get("reply") or "")
     if now.words.made_of(now.heard, "switch.phrases"):
         return "stay" if has_asked and now.words.made_of(now.heard, "cancel") else "own"
     matches = now.wishes()
     # Every speaker can look into the help itself.
-    others = [match for match in matches if match.owner not in ("", HELP) and (match.pattern.strong or not has_asked)]
-    is_own = len(others) < len(matches) or first_match("edits.replace", now.heard, now.words.lang)
-    return "stay" if is_own or not others else _name(now, others[0])
-
-
-def _name(now: Situation, match: Match) -> str:
-    return next((helper.dialog for helper in now.helpers if helper.tool == match.owner), match.owner)
+    owners = [match.owner for match in matches if match.owner not in ("", HELP)]
+    strong = [match.owner for match in matches if match.owner in owners and (match.pattern.strong or not has_asked)]
+    if len(strong) < len(matches) or not strong:
+        return "stay"
+    return next((helper.dialog for helper in now.helpers if helper.tool == strong[0]), strong[0])

@@ -6,15 +6,14 @@ from functools import cache, cached_property, lru_cache
 
 from agents.language.text.stems import plain, words
 from agents.language.text.vocabulary import Unit
-from agents.models.standin.sentences import vocabulary
 from agents.models.standin.times import later, parted, time_in
 from agents.models.standin.values import WHEN, values_list
+from agents.models.standin.vocabulary import vocabulary
 
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")
 _FILLER = "~"
 """Stands before the stem of a word that may be said or left out."""
-_QUOTES = ('"', "«", "“"), ('"', "»", "”")
-LONGEST = 60
+LONGEST_WISH = 60
 """Words; a longer text is a story, not a wish, and would make matching slow."""
 
 
@@ -36,8 +35,8 @@ class Spoken:
         """Return the plain text behind a part of the line, with the quotation marks at its edges."""
         first = self.units[self.line.count(" ", 0, start)]
         last = self.units[self.line.count(" ", 0, end) - 1]
-        opened = self.text[: first.start].endswith(_QUOTES[0])
-        closed = self.text[last.end :].startswith(_QUOTES[1])
+        opened = self.text[: first.start].endswith(('"', "«", "“"))
+        closed = self.text[last.end :].startswith(('"', "»", "”"))
         return self.text[first.start - opened : last.end + closed]
 
 
@@ -76,10 +75,9 @@ class Pattern:
 
     @cached_property
     def weight(self) -> float:
-        """Return how much the phrase says: a word or a value of a closed set counts 1, a time 1, an opening 0.5."""
+        """Return how much the phrase says: a word, a time and a value of a closed set count 1, an opening 0.5."""
         stems = tuple(stem for _, line in self.parts for stem in line.split())
-        openings = vocabulary(self.lang).openings
-        opening = next((entry for entry in openings if stems[: len(entry)] == entry), ())
+        opening = next((entry for entry in vocabulary(self.lang).openings if stems[: len(entry)] == entry), ())
         closed = sum(bool(values_of(self.tool, slot, self.lang)) for slot in self.slots)
         return len(stems) - len(opening) + 0.5 * bool(opening) + closed + (WHEN in self.slots)
 
@@ -98,10 +96,10 @@ class Pattern:
     def regex(self) -> re.Pattern[str]:
         """Return the expression that fits the line of a text."""
         filler = rf"(?:{_FILLER}\S+ )*"
-        # "An" is a filler elsewhere, but "an hour" is a time.
         pieces: list[str] = []
         for slot, line in self.parts:
             stems = [f"{re.escape(stem)} " for stem in line.split()] or [self._slot(slot)]
+            # "An" is a filler elsewhere, but "an hour" is a time.
             pieces += stems if slot == WHEN else [filler + piece for piece in stems]
         return re.compile("".join(pieces) + filler)
 
@@ -114,23 +112,22 @@ class Pattern:
 
     def match(self, text: Spoken) -> dict[str, str] | None:
         """Return the raw slot values if the pattern fits the whole text, else None."""
-        if not self.literals <= text.stems or len(text.units) > LONGEST:
+        if not self.literals <= text.stems or len(text.units) > LONGEST_WISH:
             return None
         if not self.timed:
-            return self._found(text)
-        if (named := parted(text.text, text.lang)) is None:
+            return self._fit(text)
+        if (named := parted(text.text, text.lang)) is None or (slots := self._fit(spoken(named[1], text.lang))) is None:
             return None
-        slots = self._found(spoken(named[1], text.lang))
         # Words from both sides of a time are no one thing to do.
-        is_one_text = slots is not None and all(value in text.text for value in slots.values())
-        return {**slots, WHEN: self._when(named[0], text.lang)} if slots is not None and is_one_text else None
+        is_one_text = all(value in text.text for value in slots.values())
+        return {**slots, WHEN: self._when(named[0], text.lang)} if is_one_text else None
 
     def _when(self, raw: str, lang: str) -> str:
         """Return the words of a time; beside "snooze" a length of time is how much later it shall be."""
         is_postponed = self.literals & vocabulary(self.lang).listed("edits.postpone")
         return later(raw, vocabulary(lang)) if is_postponed else raw
 
-    def _found(self, text: Spoken) -> dict[str, str] | None:
+    def _fit(self, text: Spoken) -> dict[str, str] | None:
         if (fit := self.regex.fullmatch(text.line)) is None:
             return None
         slots = {slot: text.piece(*fit.span(slot)) for slot in fit.groupdict()}

@@ -1,18 +1,27 @@
-"""Which ability a text asks for: all example phrases in reach, held against the whole text."""
+"""Which abilities a message asks for: all example phrases in reach, held against its parts.
 
-from collections.abc import Iterable
+A message is cut into parts that each mean something; one with a rest means nothing.
+"""
+
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
+from agents.language.text.stems import plain
 from agents.models.standin.pattern import Match, Pattern, Spoken, pattern, spoken, values_of
-from agents.models.standin.sentences import vocabulary
 from agents.models.standin.times import names_time
-from agents.models.standin.values import WHEN, is_plain, items
+from agents.models.standin.values import QUOTED, WHEN, is_plain, is_unfinished, items
+from agents.models.standin.vocabulary import vocabulary
 from prompts import card, form_texts
 
 FILL_FORM = "fill_form"
-ENOUGH = 3
+ENOUGH_SAID = 3
 """Words of a sentence about a field that nobody asked for: "I am" has 2, "I work as" has 3."""
+MOST_PARTS = 12
+"""Parts of a message between punctuation and conjunctions; a longer message is a story."""
+SOCIAL = ("thanks", "greeting", "goodbye", "yes", "no", "how_are_you", "cancel")
+"""What may stand beside wishes."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +36,21 @@ class Source:
     about: str = ""
     """The name and the description of a dialog, whose words stand in for examples where it has none."""
 
+    def phrases(self, lang: str) -> tuple[str, ...]:
+        """Return what people say who want the tool."""
+        return card(self.tool, lang)[1] or self.examples
 
-@dataclass(frozen=True)
-class Topic:
-    """A dialog without examples, and the words of its name and description."""
-
-    wish: Pattern
-    stems: frozenset[str]
+    def patterns(self, lang: str) -> Iterator[Pattern]:
+        """Yield the patterns of its phrases."""
+        for example in self.phrases(lang):
+            made = pattern(example, lang, self.tool, self.owner)
+            yield made
+            if made.timed and "{text}" not in example:
+                # "For 7" is a time where a time has to be ("set an alarm for {when}"), not anywhere in a sentence.
+                yield pattern(example, lang, self.tool, self.owner, placed=True)
+        for field in form_texts(self.form, lang).values() if self.form else ():
+            for example in field.get("examples", ()):
+                yield pattern(example, lang, self.tool, self.owner, of_form=True)
 
 
 @dataclass(frozen=True)
@@ -42,18 +59,41 @@ class Phrasebook:
 
     lang: str
     patterns: tuple[Pattern, ...]
-    topics: tuple[Topic, ...] = ()
+    topics: tuple[tuple[Pattern, frozenset[str]], ...] = ()
+    """The dialogs without examples, each with the stems of its name and description."""
 
-    def find(self, text: str, fields: frozenset[str] = frozenset()) -> Match | None:
-        """Return the pattern that fits the whole text and says most, with or without a polite opening.
+    def wishes(self, text: str, fields: frozenset[str] = frozenset()) -> tuple[Match, ...]:
+        """Return the wishes of a message in order; none if any of its words belongs to no wish and is no small talk.
 
-        `fields` are those of a form that a short sentence may be about ("I know …").
+        Of several ways to cut the message the one with the most wishes counts. `fields` are those of a form that a
+        short sentence may be about ("I know …").
         """
+        flat = plain(text)
+        parts = _parts(flat, self.lang)
+        if len(parts) > MOST_PARTS or is_unfinished(flat, vocabulary(self.lang)):
+            return ()
+        # The wishes of all parts from a place on; None where a part means nothing.
+        behind: dict[int, tuple[Match, ...] | None] = {len(parts): ()}
+        for first in reversed(range(len(parts))):
+            ways: list[tuple[Match, ...]] = []
+            for last in range(first, len(parts)):
+                rest, piece = behind[last + 1], flat[parts[first][0] : parts[last][1]]
+                if rest is None:
+                    continue
+                if first == last and vocabulary(self.lang).made_of(piece, *SOCIAL):
+                    ways.append(rest)
+                elif wish := self._find(piece, fields):
+                    ways.append((wish, *rest))
+            behind[first] = max(ways, key=len, default=None)
+        return behind[0] or ()
+
+    def _find(self, text: str, fields: frozenset[str]) -> Match | None:
+        """Return the pattern that fits the whole text and says most, with or without a polite opening."""
         matches = [
             Match(candidate, slots, text)
             for variant in _variants(text, self.lang)
             for candidate in self.patterns
-            if (slots := candidate.match(variant)) is not None and self._plausible(candidate, slots, fields)
+            if (slots := candidate.match(variant)) is not None and self._is_plausible(candidate, slots, fields)
         ]
         if not matches:
             return self._by_topic(text)
@@ -64,24 +104,19 @@ class Phrasebook:
 
     def _by_topic(self, text: str) -> Match | None:
         """Return the dialog without examples two of whose words are said ("plan", "trip"), if there is one alone."""
-        stems = _variants(text, self.lang)[-1].stems
-        topics = [topic for topic in self.topics if len(stems & topic.stems) >= min(2, len(topic.stems))]
-        return Match(topics[0].wish, {}, text) if len(topics) == 1 else None
+        said = _variants(text, self.lang)[-1].stems
+        meant = [wish for wish, stems in self.topics if len(said & stems) >= min(2, len(stems))]
+        return Match(meant[0], {}, text) if len(meant) == 1 else None
 
-    def _is_told(self, text: str) -> bool:
-        """Tell whether a text is a sentence about a field of a form."""
-        heard = spoken(text, self.lang)
-        return any(candidate.of_form and candidate.match(heard) is not None for candidate in self.patterns)
-
-    def _plausible(self, candidate: Pattern, slots: dict[str, str], fields: frozenset[str]) -> bool:
+    def _is_plausible(self, candidate: Pattern, slots: dict[str, str], fields: frozenset[str]) -> bool:
         """Refuse values that name nothing ("I like it"), and sentences about a field that are said in passing."""
-        words = vocabulary(self.lang)
-        if candidate.owner and candidate.literals and candidate.literals <= words.listed("references.nouns"):
+        lexicon = vocabulary(self.lang)
+        if candidate.owner and candidate.literals and candidate.literals <= lexicon.listed("references.nouns"):
             # "The second one" stands on a list that only its own speaker has shown.
             return False
-        if candidate.of_form and candidate.said < ENOUGH and not fields >= slots.keys():
+        if candidate.of_form and not (fields >= slots.keys() or candidate.said >= ENOUGH_SAID):
             return False
-        if candidate.of_form and any(self._is_told(name) for raw in slots.values() for name in items(raw, words)[1:]):
+        if candidate.of_form and any(self._is_told(name) for raw in slots.values() for name in items(raw, lexicon)[1:]):
             # "I like hiking and I work as a cook" is no list of what one likes.
             return False
         if WHEN not in slots and "text" in slots and names_time(slots["text"], self.lang):
@@ -89,56 +124,25 @@ class Phrasebook:
             return False
         fills = candidate.of_form or candidate.tool == FILL_FORM
         free = {slot: raw for slot, raw in slots.items() if not values_of(candidate.tool, slot, self.lang)}
-        return all(is_plain(raw, slot, words, of_form=fills) for slot, raw in free.items())
+        return all(is_plain(raw, slot, lexicon, of_form=fills) for slot, raw in free.items())
 
-
-def first_match(name: str, text: str, lang: str) -> dict[str, str] | None:
-    """Return the slots of the pattern in a word list ("edits.replace") that fits the text and says most."""
-    heard = _variants(text, lang)[-1]
-    fits = ((candidate, candidate.match(heard)) for candidate in _listed(name, lang))
-    weighed = [(candidate.weight, slots) for candidate, slots in fits if slots is not None]
-    return max(weighed, key=lambda pair: pair[0])[1] if weighed else None
-
-
-@cache
-def _listed(name: str, lang: str) -> tuple[Pattern, ...]:
-    return tuple(pattern(example, lang) for example in vocabulary(lang).phrases(name))
+    def _is_told(self, text: str) -> bool:
+        """Tell whether a text is a sentence about a field of a form."""
+        heard = spoken(text, self.lang)
+        return any(candidate.of_form and candidate.match(heard) is not None for candidate in self.patterns)
 
 
 @lru_cache(maxsize=200)
 def phrasebook(sources: tuple[Source, ...], lang: str) -> Phrasebook:
     """Gather the example phrases of the sources."""
-    patterns = tuple(candidate for source in sources for candidate in _patterns(source, lang))
-    topics = tuple(_topic(source, lang) for source in sources if source.about and not _examples(source, lang))
-    return Phrasebook(lang, patterns, topics)
-
-
-def showpiece(tool: str, lang: str) -> str | None:
-    """Return the example of a tool's card that can be shown to people as it is."""
-    return next((example for example in card(tool, lang)[1] if "{" not in example), None)
-
-
-def _examples(source: Source, lang: str) -> tuple[str, ...]:
-    return card(source.tool, lang)[1] or source.examples
-
-
-def _topic(source: Source, lang: str) -> Topic:
-    words = vocabulary(lang)
-    stems = frozenset(words.stems(source.about)) - words.stop - words.listed("about")
-    return Topic(Pattern(source.tool, source.owner, source.about, lang, ()), stems)
-
-
-def _patterns(source: Source, lang: str) -> Iterable[Pattern]:
-    examples = _examples(source, lang)
-    card_patterns = [pattern(example, lang, source.tool, source.owner) for example in examples]
-    # "For 7" is a time where a time has to be ("set an alarm for {when}"), not anywhere in a sentence.
-    placed = [candidate.example for candidate in card_patterns if candidate.timed and "{text}" not in candidate.example]
-    card_patterns += [pattern(example, lang, source.tool, source.owner, placed=True) for example in placed]
-    yield from card_patterns
-    if source.form:
-        for fields in form_texts(source.form, lang).values():
-            for example in fields.get("examples", ()):
-                yield pattern(example, lang, source.tool, source.owner, of_form=True)
+    lexicon = vocabulary(lang)
+    empty = lexicon.stop | lexicon.listed("about")
+    topics = [
+        (Pattern(source.tool, source.owner, source.about, lang, ()), frozenset(lexicon.stems(source.about)) - empty)
+        for source in sources
+        if source.about and not source.phrases(lang)
+    ]
+    return Phrasebook(lang, tuple(made for source in sources for made in source.patterns(lang)), tuple(topics))
 
 
 def _rank(match: Match) -> tuple[float, bool, int]:
@@ -148,15 +152,26 @@ def _rank(match: Match) -> tuple[float, bool, int]:
 
 def _variants(text: str, lang: str) -> list[Spoken]:
     """Return the text, and what is left of it behind one or two polite openings."""
-    words = vocabulary(lang)
+    lexicon = vocabulary(lang)
     variants = [spoken(text, lang)]
     for _ in range(2):
         units = [*variants[-1].units]
-        while units and units[0].stem in words.fillers:
+        while units and units[0].stem in lexicon.fillers:
             units = units[1:]
         stems = tuple(unit.stem for unit in units)
-        opening = next((entry for entry in words.openings if stems[: len(entry)] == entry), ())
+        opening = next((entry for entry in lexicon.openings if stems[: len(entry)] == entry), ())
         if not opening or len(stems) == len(opening):
             break
         variants.append(spoken(variants[-1].text[units[len(opening)].start :], lang))
     return variants
+
+
+def _parts(flat: str, lang: str) -> list[tuple[int, int]]:
+    """Return the spans between punctuation and conjunctions; what stands in quotation marks stays whole."""
+    joined = vocabulary(lang).conjunctions
+    boundary = re.compile(rf"(?:[,;:!?.\n—]+(?:\s+|$))+(?:{joined}\s+)?|\s+{joined}\s+", re.IGNORECASE)
+    quoted = [cut.span() for cut in QUOTED.finditer(flat)]
+    cuts = [cut.span() for cut in boundary.finditer(flat)]
+    free = [cut for cut in cuts if not any(begin < cut[0] < end for begin, end in quoted)]
+    spans = zip([0, *(end for _, end in free)], [*(start for start, _ in free), len(flat)], strict=True)
+    return [(begin, end) for begin, end in spans if flat[begin:end].strip()]

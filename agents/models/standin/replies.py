@@ -1,32 +1,35 @@
 """The words of a reply: small talk, what can be done, results of tools. Nothing else is ever claimed."""
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from agents.models.standin.lists import only_entries
-from agents.models.standin.phrasebook import showpiece
-from agents.models.standin.quotations import quotations
-from agents.models.standin.readable_json import readable
-from agents.models.standin.sentences import sentence
-from agents.models.standin.situation import Situation
-from agents.models.standin.types import HELP, PROTOCOL, SEARCH, Call, Move, Result
-from prompts import FALLBACK, carded
+from agents.models.standin.references import is_list
+from agents.models.standin.situation import HELP, PROTOCOL, SEARCH, Call, Move, Result, Situation
+from agents.models.standin.vocabulary import sentence
+from prompts import FALLBACK, card, carded
 
-_MARK = re.compile(r"^\[[^\]]*\] ")
 SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
+MOST_LINES = 10
+LONGEST_LINE = 200
+"""Characters of a line of an object; the rest is cut."""
+MOST_DOCUMENTS = 3
+"""Documents that are quoted for a query."""
+LONGEST_QUOTATION = 300
+"""Characters."""
+_MARK = re.compile(r"^\[[^\]]*\] ")
 
 
-def small_talk(now: Situation) -> str | None:
-    """Return the answer to a greeting, thanks and the like; None if the text says anything else."""
+def small_talk(now: Situation) -> str:
+    """Return the answer to a greeting, thanks and the like; empty if the text says anything else."""
     lists = now.words.made_of(now.heard, *SMALL_TALK)
-    name = next((name for name in SMALL_TALK if name in lists), None)
-    if name is None:
-        return None
+    name = next((name for name in SMALL_TALK if name in lists), "")
     if name == "who_are_you":
         return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
     if name == "greeting" and not (now.own and now.own.form):
         return joined(now.greeting, sentence("greeted", now.lang), examples(now))
-    return sentence(name, now.lang)
+    return sentence(name, now.lang) if name else ""
 
 
 def abilities(now: Situation) -> str:
@@ -37,15 +40,12 @@ def abilities(now: Situation) -> str:
 
 def examples(now: Situation, most: int = 3) -> str:
     """Show phrases that are understood: a dialog's own while it speaks, else some of everything."""
-    own = now.own
-    names: Iterable[str]
-    if own:
-        names = [name for name in own.tools if name not in PROTOCOL]
-    else:
-        names = [*(helper.tool for helper in now.helpers[:2]), *now.tools]
-    shown = [example for name in names if name != HELP and (example := showpiece(name, _shown(now)))]
-    some = [sentence("example", now.lang, text=example) for example in dict.fromkeys(shown)][:most]
-    return sentence("examples", now.lang, examples=", ".join(some)) if some else ""
+    lang = now.lang if carded(now.lang) else FALLBACK
+    names = now.own.tools if now.own else [*(helper.tool for helper in now.helpers[:2]), *now.tools]
+    phrases = (card(name, lang)[1] for name in names if name not in PROTOCOL)
+    whole = [next((phrase for phrase in of_tool if "{" not in phrase), "") for of_tool in phrases]
+    shown = [sentence("example", now.lang, text=phrase) for phrase in dict.fromkeys(whole) if phrase][:most]
+    return sentence("examples", now.lang, examples=", ".join(shown)) if shown else ""
 
 
 def not_understood(now: Situation) -> Move:
@@ -61,9 +61,8 @@ def ask_help(now: Situation) -> Move:
 
 def told(results: Iterable[Result], lookups: Iterable[str], lang: str) -> str:
     """Word the results of tools: lists under a heading, the last one only, everything else as it came."""
-    reading = set(lookups)
-    made = list(results)
-    acted = [result for result in made if result.call.name not in reading]
+    made, lookup_tools = list(results), set(lookups)
+    acted = [result for result in made if result.call.name not in lookup_tools]
     lines, listed = [], ""
     for result in acted or made[-1:]:
         if result.declined:
@@ -74,7 +73,7 @@ def told(results: Iterable[Result], lookups: Iterable[str], lang: str) -> str:
             lines.append(sentence("nothing_found", lang) if result.failed else quotations(result.text, lang))
         elif result.failed:
             lines.append(sentence("failed", lang, reason=result.text))
-        elif only_entries(result.text):
+        elif is_list(result.text):
             listed = sentence("success" if acted else "listing", lang, list=result.text)
         else:
             # Where help comes from is told to a model, in brackets.
@@ -87,6 +86,53 @@ def joined(*parts: str, by: str = " ") -> str:
     return by.join(part for part in parts if part)
 
 
-def _shown(now: Situation) -> str:
-    """Return the language of the examples: the conversation's, if its tools have cards in it."""
-    return now.lang if carded(now.lang) else FALLBACK
+def quotations(text: str, lang: str) -> str:
+    """Return the beginnings of the documents that a search found, each with the mark of its source."""
+    lines: list[str] = []
+    for result in json.loads(text)["results"]:
+        lines.append(sentence("quoted", lang, query=result["query"]))
+        for document in result["documents"][:MOST_DOCUMENTS]:
+            title, _, body = str(document["text"]).partition("\n")
+            passage = sentence(
+                "quotation", lang, passage=_bounded(" ".join((body or title).split()), LONGEST_QUOTATION)
+            )
+            lines.append(f"- {passage} [source=[{document['reference_keyword']}]]")
+    return "\n".join(lines) or sentence("nothing_found", lang)
+
+
+def readable(text: str, lang: str) -> str:
+    """Return the JSON of an object as lines `key: value`, that of a list with numbers; any other text as it is."""
+    try:
+        value = json.loads(text) if text.startswith(("{", "[")) else None
+    except (ValueError, RecursionError):
+        return text
+    if value is None:
+        return text
+    if isinstance(value, Mapping):
+        lines = _pairs(value, lang)
+    else:
+        lines = [f"{number}. {_inline(entry, lang)}" for number, entry in enumerate(value, 1)]
+    rest = [sentence("more_of_it", lang)] if len(lines) > MOST_LINES else []
+    shown = [_bounded(line, LONGEST_LINE) for line in lines[:MOST_LINES]]
+    return "\n".join([*shown, *rest]) or sentence("nothing_found", lang)
+
+
+def _pairs(entries: Mapping[str, Any], lang: str) -> list[str]:
+    return [f"{name.replace('_', ' ')}: {_inline(it, lang)}" for name, it in entries.items() if it is not None]
+
+
+def _inline(value: Any, lang: str) -> str:
+    match value:
+        case bool():
+            return sentence("true" if value else "false", lang)
+        case float() if value.is_integer():
+            return str(int(value))
+        case dict():
+            return ", ".join(_pairs(value, lang)) or "-"
+        case list():
+            return "; ".join(_inline(item, lang) for item in value) or "-"
+    return "-" if value is None else " ".join(str(value).split())
+
+
+def _bounded(line: str, longest: int) -> str:
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,29 +1,88 @@
-"""What the rules read of a prompt: the scene it names, the tools, and where the conversation stands."""
+"""What the rules read of a prompt: its facts, the tools, and where the conversation stands."""
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from agents.errors import UselessReply
 from agents.language.text.vocabulary import listening
 from agents.models.standin.pattern import Match
-from agents.models.standin.phrasebook import Phrasebook, Source, phrasebook
-from agents.models.standin.sentences import RulesVocabulary, sentence, vocabulary
-from agents.models.standin.types import HAND_BACK, SUPERVISOR, Helper, Result, results, text_of
+from agents.models.standin.phrasebook import FILL_FORM, Phrasebook, Source, phrasebook
 from agents.models.standin.values import Parameter, parameters
-from agents.models.standin.wishes import wishes
+from agents.models.standin.vocabulary import StandinVocabulary, sentence, vocabulary
+from agents.state.message_notes import notes_of
 
+HAND_BACK, HELP, SEARCH = "hand_back", "assistant_help", "search"
+PROTOCOL = frozenset({HAND_BACK, HELP})
+SUPERVISOR = "supervisor"
 SERVED = "served"
 """The note of an answer that a tool gave without its speaker: the tool's name."""
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A dialog as the supervisor sees it."""
+
+    tool: str
+    dialog: str
+    title: str
+    tools: Sequence[str]
+    form: str | None
+    description: str = ""
+
+    def sources(self, owner: str) -> tuple[Source, ...]:
+        """Return where phrases that belong to this dialog come from; `owner` is who gets them."""
+        inner = tuple(Source(name, owner) for name in self.tools if name not in PROTOCOL)
+        # Sentences about a field ("I like …") are for the dialog that asks for it.
+        fields = (Source(FILL_FORM, owner, None if owner else self.form),) if self.form else ()
+        return (Source(self.tool, owner, about=f"{self.tool.replace('_', ' ')} {self.description}"), *inner, *fields)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call to make or made."""
+
+    name: str
+    args: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        """Return what makes two calls the same."""
+        return f"{self.name} {json.dumps(self.args, sort_keys=True, ensure_ascii=False)}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A tool call that was made since the user spoke, and what came back."""
+
+    call: Call
+    text: str
+    failed: bool
+    broken: bool = False
+    """Whether the tool itself failed; the text is then only what help said of it."""
+    declined: bool = False
+    """Whether the user was asked before it ran, and said no."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """What the model does next: say something, call tools, or both."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """Kept with the message for the next turn: `asks` what is missing, `offer` what was proposed."""
 
 
 @dataclass(frozen=True)
 class Situation:
     """One prompt, read."""
 
-    scene: Mapping[str, Any]
+    facts: Mapping[str, Any]
     messages: Sequence[BaseMessage]
     """The conversation; of system messages only the notes of a change of hands."""
     tools: Mapping[str, Mapping[str, Parameter]]
@@ -32,28 +91,28 @@ class Situation:
     @property
     def role(self) -> str:
         """Return whose part is played: the supervisor's, a dialog's or an observer's."""
-        return str(self.scene.get("role") or SUPERVISOR)
+        return str(self.facts.get("role") or SUPERVISOR)
 
     @property
     def lang(self) -> str:
         """Return the language to answer in."""
-        return str(self.scene.get("lang") or "en")
+        return str(self.facts.get("lang") or "en")
 
     @property
     def greeting(self) -> str:
         """Return a greeting, by name if that is known."""
-        name = str(self.scene.get("name") or "")
+        name = str(self.facts.get("name") or "")
         return sentence("greeting_by_name", self.lang, name=name) if name else sentence("greeting", self.lang)
 
-    @property
+    @cached_property
     def helpers(self) -> list[Helper]:
         """Return the dialogs, by their entry tools."""
-        return [Helper(tool, **entry) for tool, entry in (self.scene.get("helpers") or {}).items()]
+        return [Helper(tool, **entry) for tool, entry in (self.facts.get("helpers") or {}).items()]
 
     @property
     def own(self) -> Helper | None:
         """Return the dialog whose part is played."""
-        role = self.scene.get("dialog") if self.role == "observer" else self.role
+        role = self.facts.get("dialog") if self.role == "observer" else self.role
         return next((helper for helper in self.helpers if helper.dialog == role), None)
 
     @cached_property
@@ -61,7 +120,7 @@ class Situation:
         """Return what to act on: what a change of hands was for, else the user's last words."""
         # Words that were heard before the note belong to what the speaker did before it.
         last_words = "" if self._noted > self._spoken else self.said
-        return str(self.brief or self.scene.get("text") or last_words)
+        return str(self.brief or self.facts.get("text") or last_words)
 
     @cached_property
     def said(self) -> str:
@@ -71,21 +130,21 @@ class Situation:
     @cached_property
     def brief(self) -> str:
         """Return what the conversation changed hands for, if it just did."""
-        note = self.messages[self._noted - 1].additional_kwargs if self._noted else {}
-        return str(self.scene.get("brief") or note.get("brief") or "")
+        note = notes_of(self.messages[self._noted - 1]).get("brief") if self._noted else ""
+        return str(self.facts.get("brief") or note or "")
 
     @property
     def begun(self) -> bool:
         """Whether a dialog has just taken over."""
-        return bool(self.brief or self._noted or self.scene.get("opening")) and self.role != SUPERVISOR
+        return bool(self.brief or self._noted or self.facts.get("opening")) and self.role != SUPERVISOR
 
     @property
     def undone(self) -> bool:
         """Whether the user took a switch back, so that the message is meant for this dialog after all."""
-        return bool(self.scene.get("undone"))
+        return bool(self.facts.get("undone"))
 
     @cached_property
-    def words(self) -> RulesVocabulary:
+    def words(self) -> StandinVocabulary:
         """Return the word lists for what was heard."""
         return vocabulary(listening(self.heard, self.lang))
 
@@ -101,7 +160,7 @@ class Situation:
         ends = [place for place, result in enumerate(made, 1) if result.call.name == HAND_BACK]
         return made[max(ends, default=0) :]
 
-    @property
+    @cached_property
     def last_reply(self) -> AIMessage | None:
         """Return the assistant's last words before the user's; a shortcut in between leaves what was asked open."""
         served = False
@@ -109,7 +168,7 @@ class Situation:
             if isinstance(message, HumanMessage):
                 served = False
             elif isinstance(message, AIMessage):
-                served = served or SERVED in message.additional_kwargs
+                served = served or SERVED in notes_of(message)
                 if not served:
                     return message
         return None
@@ -120,27 +179,23 @@ class Situation:
 
     def wishes(self, fields: frozenset[str] = frozenset()) -> tuple[Match, ...]:
         """Return what was wished for; `fields` are those of a form that a short sentence may be about."""
-        book = self._book()
-        return wishes(self.heard, self.words, lambda text: book.find(text, fields))
+        return self._book().wishes(self.heard, fields)
 
     def find(self, text: str) -> Match | None:
         """Return the wish that a whole text is."""
-        return self._book().find(text)
+        return next(iter(self._book().wishes(text)), None)
 
     def _book(self) -> Phrasebook:
         """Return the phrases of everything in reach; the speaker's own ones have no owner."""
-        own = self.own
-        sources = tuple(Source(name) for name in self.tools if name not in self.scene.get("helpers", {}))
+        own, examples = self.own, self.facts.get("examples") or {}
+        sources = tuple(Source(name) for name in self.tools if name not in self.facts.get("helpers", {}))
         if own:
             # The own entry phrases too ("help me plan my day"): said inside, they ask for nothing more.
             sources += own.sources("")
         if not self.undone:
-            sources += tuple(
-                source for helper in self.helpers if helper != own for source in helper.sources(helper.tool)
-            )
+            sources += tuple(it for helper in self.helpers if helper != own for it in helper.sources(helper.tool))
             names = {source.tool for source in sources}
-            sources += tuple(Source(name, name) for name in self.scene.get("tools", ()) if name not in names)
-        examples = self.scene.get("examples") or {}
+            sources += tuple(Source(name, name) for name in self.facts.get("tools", ()) if name not in names)
         with_examples = (replace(source, examples=tuple(examples.get(source.tool, ()))) for source in sources)
         return phrasebook(tuple(dict.fromkeys(with_examples)), self.words.lang)
 
@@ -160,10 +215,35 @@ class Situation:
 
 
 def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]) -> Situation:
-    """Read a prompt; without a scene it is a plain conversation with a supervisor that has these tools."""
-    scenes = [m.additional_kwargs["scene"] for m in messages if "scene" in m.additional_kwargs]
-    inner = messages[1:] if messages and isinstance(messages[0], SystemMessage) else messages
-    spoken = [message for message in inner if not {"scene", "cards", "told"} & message.additional_kwargs.keys()]
-    scene = scenes[-1] if scenes else {}
-    offered = [*tools, *scene.get("shelf", ())]
-    return Situation(scene, spoken, {tool["function"]["name"]: parameters(tool["function"]) for tool in offered})
+    """Read the facts of a prompt.
+
+    Raises:
+        UselessReply: the prompt has no facts; no rule answers its prose.
+    """
+    facts = notes_of(messages[0]).get("facts")
+    if facts is None:
+        raise UselessReply("refused", "rules read the facts of a prompt, and this one has none")
+    spoken = [message for message in facts.get("history", ()) if not {"cards", "told"} & notes_of(message).keys()]
+    offered = [*tools, *facts.get("shelf", ())]
+    return Situation(facts, spoken, {tool["function"]["name"]: parameters(tool["function"]) for tool in offered})
+
+
+def results(messages: Sequence[BaseMessage]) -> list[Result]:
+    """Return the tool calls of these messages with their outcomes, in order."""
+    made = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
+    calls = {call["id"]: Call(call["name"], call["args"]) for call in made}
+    answers = [message for message in messages if isinstance(message, ToolMessage)]
+    return [_result(calls[answer.tool_call_id], answer) for answer in answers if answer.tool_call_id in calls]
+
+
+def _result(call: Call, message: ToolMessage) -> Result:
+    trouble = notes_of(message).get("trouble")
+    if trouble in ("failed", "arguments", "unknown"):
+        # The words that came back say what a model is to do, which is nothing to read out.
+        return Result(call, notes_of(message).get("rescued") or "", failed=True, broken=True)
+    return Result(call, text_of(message), message.status == "error", declined=trouble == "declined")
+
+
+def text_of(message: BaseMessage) -> str:
+    """Return a message's text."""
+    return str(message.text).strip()

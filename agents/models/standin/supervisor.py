@@ -2,20 +2,22 @@
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agents.models.standin.arguments import NeedsChoice, NeedsListing, Plan
-from agents.models.standin.lists import points, spelled
+from agents.models.standin.arguments import NeedsCall, Plan
 from agents.models.standin.plan import cancelled, understand
+from agents.models.standin.references import points, with_list
 from agents.models.standin.replies import abilities, joined, not_understood, small_talk, told
-from agents.models.standin.sentences import sentence
-from agents.models.standin.situation import Situation
-from agents.models.standin.types import Call, Move
+from agents.models.standin.situation import Call, Move, Situation
+from agents.models.standin.vocabulary import sentence
 
 
 def speak(now: Situation) -> Move:
     """Return the supervisor's next move."""
     if now.results:
-        return _report(now)
-    if now.scene.get("opening") or not now.heard:
+        # What a dialog does, the dialog says itself.
+        entries = {helper.tool for helper in now.helpers}
+        own = [result for result in now.results if result.call.name not in entries]
+        return _with_remarks(now, _plan(now), told(own, (), now.lang) if own else "")
+    if now.facts.get("opening") or not now.heard:
         return _opening(now)
     if answered := _offer_answered(now):
         return answered
@@ -36,15 +38,8 @@ def speak(now: Situation) -> Move:
 def _plan(now: Situation) -> Plan:
     try:
         return understand(now)
-    except (NeedsChoice, NeedsListing):
+    except NeedsCall:
         return Plan()
-
-
-def _report(now: Situation) -> Move:
-    """Word the results of the supervisor's own tools; what a dialog does, the dialog says itself."""
-    entries = {helper.tool for helper in now.helpers}
-    own = [result for result in now.results if result.call.name not in entries]
-    return _with_remarks(now, _plan(now), told(own, (), now.lang) if own else "")
 
 
 def _with_remarks(now: Situation, plan: Plan, text: str) -> Move:
@@ -59,7 +54,7 @@ def _opening(now: Situation) -> Move:
     helper = next((helper for helper in now.helpers if helper.form), next(iter(now.helpers), None))
     if helper is None:
         return Move(joined(*parts, by="\n"))
-    offer = sentence("offer" if helper.form == "profile" else "offer_other", now.lang, title=helper.title)
+    offer = sentence("offer", now.lang, title=helper.title)
     return Move(joined(*parts, offer, by="\n"), notes={"offer": helper.tool})
 
 
@@ -78,6 +73,6 @@ def _handovers(now: Situation, plan: Plan) -> list[Call]:
     briefs: dict[str, list[str]] = {}
     forms = {helper.tool for helper in now.helpers if helper.form}
     for match in sorted(plan.foreign, key=lambda match: match.owner in forms):
-        text = spelled(now, match) if points(match, now.words) else None
+        text = with_list(now, match) if points(match, now.words) else None
         briefs.setdefault(match.owner, []).append(text or match.text)
     return [Call(owner, {"brief": ". ".join(texts)}) for owner, texts in briefs.items()]

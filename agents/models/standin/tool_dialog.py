@@ -3,19 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
-from agents.models.standin.arguments import NeedsChoice, NeedsListing, Plan
-from agents.models.standin.lists import choosers, readings
+from agents.models.standin.arguments import NeedsCall, Plan
 from agents.models.standin.plan import cancelled, understand, wants_help
+from agents.models.standin.references import choosers, list_tools
 from agents.models.standin.replies import ask_help, joined, not_understood, small_talk, told
 from agents.models.standin.replies import examples as show_examples
-from agents.models.standin.sentences import asking, sentence
-from agents.models.standin.situation import Situation
-from agents.models.standin.types import HAND_BACK, PROTOCOL, Call, Move
+from agents.models.standin.situation import HAND_BACK, PROTOCOL, Call, Move, Situation
 from agents.models.standin.values import WHEN
+from agents.models.standin.vocabulary import asking, sentence
 from agents.state.message_notes import IN_WORDS
-
-PLAN = "plan_day"
-"""The tool that takes a whole day in one sentence."""
 
 
 def speak(now: Situation) -> Move:
@@ -25,18 +21,16 @@ def speak(now: Situation) -> Move:
     try:
         plan = understand(now)
         if plan.empty and now.begun and now.said != now.heard:
-            now = replace(now, scene={**now.scene, "brief": now.said})
+            now = replace(now, facts={**now.facts, "brief": now.said})
             plan = understand(now)
-    except NeedsListing as needed:
-        reading = needed.args[0]
-        if reading is None or any(result.call.name == reading for result in now.results):
-            return Move(told(now.results, (), now.lang)) if now.results else not_understood(now)
-        return Move("", (Call(reading, {}),))
-    except NeedsChoice as needed:
-        return Move("", needed.args)
+    except NeedsCall as needed:
+        [call] = needed.args
+        if call and not any(result.call.key == call.key for result in now.results):
+            return Move("", (call,))
+        return Move(told(now.results, (), now.lang)) if now.results else not_understood(now)
     done = {result.call.key for result in now.results}
     if remaining := [call for call in plan.calls if call.key not in done]:
-        return Move("", _round(now, remaining))
+        return Move("", _first_of(now, remaining))
     return _answer(now, plan)
 
 
@@ -46,13 +40,8 @@ def leave(now: Situation) -> Move | None:
         return None
     if _is_done(now):
         return hand_back("", sentence("done", now.lang))
-    if cancelled(now) is None and now.words.made_of(now.heard, "switch.phrases"):
-        return hand_back(now.heard)
-    return None
-
-
-def _is_done(now: Situation) -> bool:
-    return "done" in now.words.made_of(now.heard, "done", "thanks", "no")
+    leaves = not cancelled(now) and now.words.made_of(now.heard, "switch.phrases")
+    return hand_back(now.heard) if leaves else None
 
 
 def hand_back(wish: str, text: str = "") -> Move:
@@ -60,28 +49,31 @@ def hand_back(wish: str, text: str = "") -> Move:
     return Move(text, (Call(HAND_BACK, {"wish": wish} if wish else {}),))
 
 
+def _is_done(now: Situation) -> bool:
+    return "done" in now.words.made_of(now.heard, "done", "thanks", "no")
+
+
 def _chat(now: Situation) -> Move | None:
     if not now.heard or (now.undone and _is_done(now)):
         return Move(show_examples(now) or sentence("greeted", now.lang))
-    if text := cancelled(now):
-        return Move(text)
-    text = small_talk(now)
+    text = cancelled(now) or small_talk(now)
     return Move(text) if text else None
 
 
-def _round(now: Situation, calls: list[Call]) -> tuple[Call, ...]:
-    """Put off calls that take several entries away while others still refer to entries by number, and then lists."""
-    kinds = {call.key: {entry.kind for entry in now.tools[call.name].values()} for call in calls}
-    referring = [call for call in calls if kinds[call.key] & {"number", "numbers"}]
-    later = [call for call in referring if "numbers" in kinds[call.key]] if len(referring) > 1 else []
-    shown = [call for call in calls if call.name in readings(now)]
-    first = tuple(call for call in calls if call not in later and call not in shown)
-    return first or tuple(later) or tuple(shown)
+def _first_of(now: Situation, calls: list[Call]) -> tuple[Call, ...]:
+    """Return the calls of the next round: what takes entries away comes behind what changes one, then come lists."""
+
+    def rank(call: Call) -> int:
+        kinds = {parameter.kind for parameter in now.tools[call.name].values()}
+        return 2 if call.name in list_tools(now) else int("numbers" in kinds)
+
+    first = min(map(rank, calls))
+    return tuple(call for call in calls if rank(call) == first)
 
 
 def _answer(now: Situation, plan: Plan) -> Move:
-    lookups = [*readings(now), *choosers(now)]
-    acted = [result for result in now.results if result.call.name not in lookups]
+    lookups = [*list_tools(now), *choosers(now)]
+    acted = any(result.call.name not in lookups for result in now.results)
     asked_to_read = any(call.name in lookups for call in plan.calls)
     shown = told(now.results, lookups, now.lang) if acted or asked_to_read else ""
     text = joined(shown, *plan.remarks, by="\n")
@@ -93,7 +85,7 @@ def _answer(now: Situation, plan: Plan) -> Move:
         return Move(text, notes={**notes, "asks": asks})
     if not text:
         return _at_a_loss(now, plan)
-    return hand_back("", text) if now.scene.get("wishes") else Move(text, notes=notes)
+    return hand_back("", text) if now.facts.get("wishes") else Move(text, notes=notes)
 
 
 def _refused_time(now: Situation) -> dict[str, Any] | None:
@@ -109,9 +101,6 @@ def _at_a_loss(now: Situation, plan: Plan) -> Move:
     """Begin with what can be said here; later ask again what was asked, or say that this was not understood."""
     if now.own and not (set(now.tools) - PROTOCOL):
         return Move(sentence("talk_only", now.lang, title=now.own.title))
-    if PLAN in now.tools and (plan.begun or now.begun) and now.words.means(now.heard, "day_plans"):
-        [slot] = now.tools[PLAN]
-        return Move(asking(slot, now.lang), notes={"asks": {"tool": PLAN, "slot": slot, "args": {}}})
     if plan.begun or now.begun:
         return Move(joined(sentence("greeted", now.lang), show_examples(now)))
     if wants_help(now):

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool, tool
 from pydantic import ValidationError
 
@@ -19,13 +19,14 @@ from agents.remote.http_file import HttpFile
 from agents.remote.yaml_file import read_files
 from agents.state import SUPERVISOR
 from agents.state.limits import Limits
-from agents.state.message_notes import Facts, notes
+from agents.state.message_notes import Facts
 from agents.toolkit import traits
 from app.assistant import Turn
 from app.assistant.closing import TERMINAL
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat
+from tests.support.rules_room import rules_prompt
 from tests.support.sampling import sample
 
 LIMITS = Limits(message_length=50, turns_per_hour=3, calls_per_reply=4, same_calls=3, field_length=40)
@@ -225,12 +226,11 @@ UNITS = [
 async def test_rules_do_not_hold_up_the_others(unit: str) -> None:
     """The longest text that rules read leaves the event loop to others; a longer one is refused at once."""
     model = RulesModel()
-    scene: Facts = {"role": SUPERVISOR, "lang": "en", "helpers": {}, "tools": ["add_todos"]}
+    facts: Facts = {"role": SUPERVISOR, "lang": "en", "helpers": {}, "tools": ["add_todos"]}
     long, longer = ("add " + unit * 4_000)[:1_000], ("add " + unit * 4_000)[:4_096]
 
     async def asked(text: str) -> str:
-        prompt = [SystemMessage(""), HumanMessage(text), SystemMessage("", additional_kwargs=notes(scene=scene))]
-        return str((await model.ainvoke(prompt)).text)
+        return str((await model.ainvoke(rules_prompt([HumanMessage(text)], **facts))).text)
 
     turns: list[None] = []
     ticking = asyncio.create_task(_tick(turns))

@@ -38,6 +38,14 @@ async def test_ask_offers_and_yes_resumes_with_a_recap(chat: Chat) -> None:
     assert (await chat.state())["dialog"] == "profile"
 
 
+@pytest.mark.parametrize("text", ["go on", "Continue", "keep going"])
+async def test_a_bare_continue_takes_up_the_offer(chat: Chat, text: str) -> None:
+    """It says yes to what is on offer."""
+    await interrupted(chat, "ask")
+    assert (await chat.says(text)).endswith("Which skills do you have?")
+    assert (await chat.state())["dialog"] == "profile"
+
+
 async def test_ask_takes_no_for_an_answer(chat: Chat) -> None:
     """No lets the dialog go; it is not offered again."""
     await interrupted(chat, "ask")

@@ -298,6 +298,22 @@ async def test_a_wrong_switch_takes_back_what_it_wrote(chat: Chat) -> None:
     assert (await belongings(chat))["items"] == {}
 
 
+@pytest.mark.parametrize("text", ["go on", "continue", "keep going", "продолжай", "продолжим"])
+async def test_a_bare_continue_takes_nothing_back(chat: Chat, text: str) -> None:
+    """It is for the dialog that was switched to; what that has written stays."""
+    lang = "ru" if text[0] == "п" else "en"
+    chat.expects(
+        supervisor=MEET,
+        profile=["What do you like?", "…"],
+        observer=["planner", "stay"],
+        planner=[MILK, "Noted.", "What else?"],
+    )
+    await chat.says("let us get acquainted", lang=lang)
+    await chat.says("please put fresh milk and warm bread on my list", lang=lang)
+    assert (await undone(chat, text, lang=lang)).endswith("planner: What else?")
+    assert (await belongings(chat))["items"]
+
+
 async def test_what_an_observer_remembered(chat: Chat) -> None:
     """The goal that was noted beside the profile goes with what the same message wrote down."""
     intent = '{"intent": "work as a nurse"}'

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from agents.language.identifiers.spelled_out import spelled
 from agents.models import Model, Models
@@ -151,10 +151,10 @@ class Clerk(Script):
 class ClerkModel(ScriptModel):
     """A role of a clerk; its replies tell by their ids what their calls are for."""
 
-    def _chunks(self, parts: Sequence[str | Call]) -> Iterator[AIMessageChunk]:
+    def message(self, parts: Sequence[str | Call]) -> AIMessage:
+        """Return a line as a message."""
         id = next((part.purpose.id() for part in parts if isinstance(part, Serving)), None)
-        for chunk in super()._chunks(parts):
-            yield chunk.model_copy(update={"id": id})
+        return super().message(parts).model_copy(update={"id": id})
 
 
 def _written(value: Any, schema: Mapping[str, Any], numbers: Mapping[Named, int]) -> Any:

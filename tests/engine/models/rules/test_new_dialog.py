@@ -4,14 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 
 import prompts
 from agents.models.standin import RulesModel
 from agents.models.standin.phrasebook import phrasebook
-from agents.state.message_notes import Facts, Helper, notes
+from agents.state.message_notes import Facts, Helper
 from prompts import card
+from tests.support.rules_room import rules_prompt
 
 TRAVEL: Helper = {
     "dialog": "travel",
@@ -60,7 +61,7 @@ def cards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             copied = tmp_path / path.relative_to(prompts.FOLDER)
             copied.parent.mkdir(parents=True, exist_ok=True)
             copied.write_bytes(path.read_bytes())
-        (tmp_path / lang / "tools" / "plan_a_trip.md").write_text(CARDS[lang], "utf-8")
+        (tmp_path / lang / "cards" / "plan_a_trip.md").write_text(CARDS[lang], "utf-8")
     monkeypatch.setattr(prompts, "FOLDER", tmp_path)
 
 
@@ -78,8 +79,7 @@ def answered(text: str, *tools: BaseTool, **more: object) -> AIMessage:
     """Return what a speaker says to a text."""
     facts: Facts = {"lang": "en", "helpers": {"plan_things": PLANNER, "plan_a_trip": TRAVEL}, "role": "supervisor"}
     facts.update(more)  # type: ignore[typeddict-item]
-    closing = SystemMessage("Go on.", additional_kwargs=notes(scene=facts))
-    prompt = [SystemMessage("You lead."), HumanMessage(text), closing]
+    prompt = rules_prompt([HumanMessage(text)], **facts)
     return RulesModel().bind_tools(tools or (plan_things, plan_a_trip)).invoke(prompt)
 
 

@@ -7,9 +7,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agents.models.standin import RulesModel
-from agents.models.standin.readable_json import LONGEST_LINE, MOST_LINES, readable
+from agents.models.standin.replies import LONGEST_LINE, MOST_LINES, readable
 from agents.toolkit.result import written
 from prompts import phrase
+from tests.support.rules_room import rules_prompt
 
 
 @pytest.mark.parametrize(
@@ -39,8 +40,8 @@ def test_other_texts_stay(text: str) -> None:
 
 @pytest.mark.parametrize("one", ["x", {"text": "y" * 500}, "z" * 5_000])
 def test_it_is_bounded(one: object) -> None:
-    """A long list is cut and says so, also where the JSON was cut already; a long line is cut, too."""
-    lines = readable(written([one] * 50), "en").splitlines()
+    """A long list is cut and says so; a long line is cut, too."""
+    lines = readable(json.dumps([one] * 50), "en").splitlines()
     assert lines[-1] == "… and more of it."
     assert len(lines) <= MOST_LINES + 1
     assert max(map(len, lines)) <= LONGEST_LINE
@@ -50,7 +51,7 @@ def test_a_reply_has_no_json() -> None:
     """The rules' reply tells the object of a tool in words."""
     made = AIMessage("", tool_calls=[{"name": "current_time", "args": {}, "id": "1"}])
     found = ToolMessage(json.dumps({"hour": 9}), tool_call_id="1")
-    reply = RulesModel().invoke([HumanMessage("what time is it"), made, found])
+    reply = RulesModel().invoke(rules_prompt([HumanMessage("what time is it"), made, found]))
     assert "hour: 9" in str(reply.text)
     assert "{" not in str(reply.text)
 
@@ -63,5 +64,5 @@ def test_what_a_model_is_told_of_a_failure_is_not_read_out(more: dict[str, Any],
     made = AIMessage("", tool_calls=[{"name": "current_time", "args": {}, "id": "1"}])
     text = phrase("tool_failed", "en", tool="current_time")
     found = ToolMessage(text, tool_call_id="1", status="error", additional_kwargs={"trouble": "failed", **more})
-    reply = RulesModel().invoke([HumanMessage("what time is it"), made, found])
+    reply = RulesModel().invoke(rules_prompt([HumanMessage("what time is it"), made, found]))
     assert str(reply.text).splitlines()[0] == f"That ran into an error.{expected}"

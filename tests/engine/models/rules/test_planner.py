@@ -5,7 +5,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agents.models.standin import RulesModel
 from tests.support.rules_outcome import Lang, acted, call
-from tests.support.rules_room import Room
+from tests.support.rules_room import Room, rules_prompt
 
 PLANNER = {"en": ["add milk, bread and eggs to my list"], "ru": ["добавь молоко, хлеб и яйца в список"]}
 IN_PLANNER: list[tuple[Lang, str, list[str]]] = [
@@ -102,5 +102,5 @@ def test_failed_tool_is_told() -> None:
     """A tool that failed is reported with its own words, nothing is claimed to be done."""
     made = AIMessage("", tool_calls=[{"name": "current_time", "args": {}, "id": "1"}])
     failed = ToolMessage("the clock is broken", tool_call_id="1", status="error")
-    reply = RulesModel().invoke([HumanMessage("what time is it"), made, failed])
+    reply = RulesModel().invoke(rules_prompt([HumanMessage("what time is it"), made, failed]))
     assert "the clock is broken" in str(reply.text)

@@ -99,5 +99,5 @@ def test_what_is_not_certain_changes_nothing(begun: str, lang: Lang, text: str) 
 def test_nothing_is_done_by_halves(lang: Lang, text: str) -> None:
     """A message of which a part means nothing changes nothing, and the user hears so."""
     room = Room(lang)
-    assert table("rules/sentences", lang)["not_understood"] in room.says(text)
+    assert table("standin/sentences", lang)["not_understood"] in room.says(text)
     assert acted(room) == []

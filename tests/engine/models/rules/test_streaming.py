@@ -1,17 +1,17 @@
 """The rule-based model streams as real ones do."""
 
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 
 from agents.models.standin import RulesModel
-from tests.support.rules_room import Room
+from tests.support.rules_room import Room, rules_prompt
 
 
 async def test_streams_word_by_word() -> None:
     """The streamed message is the whole one, in pieces, and its last piece carries the reason for the end."""
-    model = RulesModel().bind_tools(Room().tools("supervisor"))
-    whole = await model.ainvoke([HumanMessage("hello")])
+    model, prompt = RulesModel().bind_tools(Room().tools("supervisor")), rules_prompt([HumanMessage("hello")])
+    whole = await model.ainvoke(prompt)
     merged, count = AIMessageChunk(content=""), 0
-    async for piece in model.astream([HumanMessage("hello")]):
+    async for piece in model.astream(prompt):
         assert isinstance(piece, AIMessageChunk)
         merged, count = merged + piece, count + 1
     assert count > 5
@@ -24,26 +24,26 @@ async def test_streams_word_by_word() -> None:
 async def test_streams_tool_calls_with_stable_ids() -> None:
     """The same prompt makes the same calls with the same ids, streamed or not; other prompts make other ids."""
     model = RulesModel().bind_tools(Room().tools("supervisor"))
-    asked = [HumanMessage("what time is it and what can you do", id="m1")]
+    asked: list[BaseMessage] = [HumanMessage("what time is it and what can you do", id="m1")]
     merged: AIMessageChunk | None = None
-    async for piece in model.astream(asked):
+    async for piece in model.astream(rules_prompt(asked)):
         assert isinstance(piece, AIMessageChunk)
         merged = piece if merged is None else merged + piece
     assert merged is not None
-    whole = await model.ainvoke(asked)
+    whole = await model.ainvoke(rules_prompt(asked))
     assert isinstance(whole, AIMessage)
     assert merged.tool_calls == whole.tool_calls
     assert [entry["name"] for entry in merged.tool_calls] == ["current_time", "abilities"]
     assert merged.response_metadata["finish_reason"] == "tool_calls"
-    again = await model.ainvoke([*asked, whole, HumanMessage("what time is it and what can you do", id="m2")])
+    asked += [whole, HumanMessage("what time is it and what can you do", id="m2")]
+    again = await model.ainvoke(rules_prompt(asked))
     assert isinstance(again, AIMessage)
     assert not {entry["id"] for entry in again.tool_calls} & {entry["id"] for entry in whole.tool_calls}
 
 
 async def test_notes_survive_streaming() -> None:
     """What the next turn needs to know travels with the streamed message too."""
-    scene = {"role": "supervisor", "lang": "en", "helpers": {}, "tools": ["change_language"]}
-    prompt = [HumanMessage("change the language"), SystemMessage("Go on.", additional_kwargs={"scene": scene})]
+    prompt = rules_prompt([HumanMessage("change the language")], tools=["change_language"])
     model = RulesModel().bind_tools(Room().tools("supervisor"))
     merged: AIMessageChunk | None = None
     async for piece in model.astream(prompt):

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from agents.models.standin import RulesModel
 from tests.support.rules_outcome import PROFILE, Lang
-from tests.support.rules_room import Room
+from tests.support.rules_room import Room, rules_prompt
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,7 @@ def dialog_reply(name: str, *messages: BaseMessage, **scene: Any) -> AIMessage:
         tool: {"dialog": dialog, "title": dialog, "tools": [], "form": form} for tool, (dialog, form) in entries.items()
     }
     closing = {"role": name, "lang": "en", "helpers": helpers, "tools": ["current_time"], **scene}
-    prompt = [SystemMessage("Role."), *messages, SystemMessage("Go on.", additional_kwargs={"scene": closing})]
-    return RulesModel().bind_tools(room.tools(name)).invoke(prompt)
+    return RulesModel().bind_tools(room.tools(name)).invoke(rules_prompt(messages, **closing))
 
 
 def test_brief_in_a_note_counts_more_than_the_message() -> None:

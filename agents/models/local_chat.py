@@ -1,0 +1,88 @@
+"""A chat model that runs in this process: it knows its whole reply at once, and streams it as a provider would."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+
+class LocalChat(BaseChatModel):
+    """Streams what `answer` returns, word by word and call by call."""
+
+    @property
+    def _llm_type(self) -> str:
+        return type(self).__name__
+
+    def answer(self, messages: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+        """Return the whole reply to a prompt."""
+        raise NotImplementedError
+
+    async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+        """Return the reply without holding up the event loop: while it is worked out, other chats go on."""
+        return await asyncio.to_thread(self.answer, messages, tools)
+
+    def pieces(self, text: str) -> Sequence[str]:
+        """Return the pieces in which a text is streamed: its words."""
+        return re.findall(r"\s*\S+|\s+$", text)
+
+    async def pause(self) -> None:
+        """Give others their turn between two pieces, as a model behind a network does."""
+        await asyncio.sleep(0)
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Offer these tools; which to use is always the model's choice."""
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        message = self.answer(messages, kwargs.get("tools", ()))
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        message = await self.answer_in_time(messages, kwargs.get("tools", ()))
+        for chunk in _chunks(message, self.pieces(message.text)):
+            yield ChatGenerationChunk(message=chunk)
+            await self.pause()
+
+
+def _chunks(message: AIMessage, pieces: Sequence[str]) -> Iterator[AIMessageChunk]:
+    for piece in pieces:
+        yield AIMessageChunk(content=piece, id=message.id)
+    for place, call in enumerate(message.tool_calls):
+        args = json.dumps(call["args"], ensure_ascii=False)
+        chunk = tool_call_chunk(name=call["name"], args=args, id=call["id"], index=place)
+        yield AIMessageChunk(content="", tool_call_chunks=[chunk], id=message.id)
+    yield AIMessageChunk(
+        content="",
+        additional_kwargs=message.additional_kwargs,
+        response_metadata=message.response_metadata,
+        usage_metadata=message.usage_metadata,
+        chunk_position="last",
+    )

@@ -6,19 +6,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agents.memory.connection import Connection, Row, T, Work
-from agents.memory.rare_table import RareTable
+from agents.memory.schema import Tables
 
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS media_viewers (
-    user TEXT NOT NULL, device TEXT NOT NULL, profile TEXT NOT NULL, age INTEGER, PRIMARY KEY (user, device))""",
-    """CREATE TABLE IF NOT EXISTS media_plays (
-    profile TEXT NOT NULL, at_ms INTEGER NOT NULL, title TEXT NOT NULL, PRIMARY KEY (profile, at_ms))""",
-    """CREATE TABLE IF NOT EXISTS media_marks (
+TABLES = Tables(
+    "media",
+    (
+        """
+CREATE TABLE media_viewers (
+    user TEXT NOT NULL, device TEXT NOT NULL, profile TEXT NOT NULL, age INTEGER, PRIMARY KEY (user, device));
+CREATE TABLE media_plays (
+    profile TEXT NOT NULL, at_ms INTEGER NOT NULL, title TEXT NOT NULL, PRIMARY KEY (profile, at_ms));
+CREATE TABLE media_marks (
     profile TEXT NOT NULL, title TEXT NOT NULL, position INTEGER NOT NULL DEFAULT 0,
-    watched INTEGER NOT NULL DEFAULT 0, liked INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (profile, title))""",
-    """CREATE TABLE IF NOT EXISTS media_playback (
+    watched INTEGER NOT NULL DEFAULT 0, liked INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (profile, title));
+CREATE TABLE media_playback (
     profile TEXT PRIMARY KEY, title TEXT NOT NULL, state TEXT NOT NULL, position INTEGER NOT NULL,
-    since_ms INTEGER NOT NULL, volume INTEGER NOT NULL, off_at_end INTEGER NOT NULL)""",
+    since_ms INTEGER NOT NULL, volume INTEGER NOT NULL, off_at_end INTEGER NOT NULL);
+""",
+    ),
 )
 OF_PROFILE = ("media_plays", "media_marks", "media_playback")
 VIEWER = "SELECT profile, age FROM media_viewers WHERE user = ? AND device IN ('', ?) ORDER BY device DESC"
@@ -56,24 +61,25 @@ class PlaybackRow:
 
 
 class MediaRows:
-    """The tables; they are there from the first write on."""
+    """The tables."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._table = RareTable(connection, "media_viewers", TABLES)
 
     async def write(self, work: Work[T]) -> T:
-        """Do `work` in a transaction, with all tables there; return what it returns."""
-        return await self._table.write(work)
+        """Do `work` in a transaction; return what it returns."""
+        return await self._connection.write(work)
 
     async def viewer(self, user: str, device: str) -> Row | None:
         """Return the profile and the age limit of a user who speaks through the door of a device, if they have one."""
-        rows = await self._table.rows(VIEWER, (user, device))
+        rows = await self._connection.execute(VIEWER, (user, device))
         return rows[0] if rows else None
 
     async def viewers(self) -> list[Row]:
         """Return user, device (empty: every one), profile and age limit of all viewers."""
-        return await self._table.rows("SELECT user, device, profile, age FROM media_viewers ORDER BY user, device")
+        return await self._connection.execute(
+            "SELECT user, device, profile, age FROM media_viewers ORDER BY user, device"
+        )
 
     async def set_viewer(self, user: str, device: str, profile: str, age: int | None) -> None:
         """Say which profile a user has through every door, or through that of one device alone."""
@@ -82,7 +88,8 @@ class MediaRows:
 
     async def remove_viewer(self, user: str) -> bool:
         """Say that a user has no profile; False if they had none."""
-        return await self._table.delete("user", [user]) > 0
+        sql = "DELETE FROM media_viewers WHERE user = ?"
+        return await self.write(lambda db: db.execute(sql, (user,)).rowcount) > 0
 
     async def erase(self, users: Sequence[str]) -> None:
         """Remove what the profiles of these users hold, but for those that somebody else has as well.
@@ -97,13 +104,7 @@ class MediaRows:
             for table in OF_PROFILE:
                 db.executemany(f"DELETE FROM {table} WHERE profile = ?", [(profile,) for profile in profiles])
 
-        if await self._connection.read(is_there):
-            await self.write(work)
-
-
-def is_there(db: sqlite3.Connection) -> bool:
-    """Tell whether the database has these tables."""
-    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'media_viewers'").fetchone() is not None
+        await self.write(work)
 
 
 def marks_of(db: sqlite3.Connection, profile: str) -> dict[str, Mark]:

@@ -6,13 +6,12 @@ import sqlite3
 from collections.abc import Callable
 
 from agents.memory.connection import Connection
-from agents.memory.rare_table import RareTable
 
-TABLES = (
-    "CREATE TABLE IF NOT EXISTS search_cache (key TEXT PRIMARY KEY, found TEXT NOT NULL, at_ms INTEGER NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS search_cache_time ON search_cache (at_ms)",
-)
-MOST = 500
+TABLES = """
+CREATE TABLE search_cache (key TEXT PRIMARY KEY, found TEXT NOT NULL, at_ms INTEGER NOT NULL);
+CREATE INDEX search_cache_time ON search_cache (at_ms);
+"""
+MOST_ROWS = 500
 """Rows that are kept, the newest."""
 GET = "SELECT found FROM search_cache WHERE key = ? AND at_ms > ?"
 PUT = "INSERT OR REPLACE INTO search_cache (key, found, at_ms) VALUES (?, ?, ?)"
@@ -26,11 +25,11 @@ class SearchCache:
     """Keeps JSON by what was asked; `now` tells the Unix time in seconds."""
 
     def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
-        self._table, self._now = RareTable(connection, "search_cache", TABLES), now
+        self._connection, self._now = connection, now
 
     async def get(self, asked: tuple[object, ...], seconds: float) -> object | None:
         """Return what was found for this within so many seconds; None if nothing was kept."""
-        rows = await self._table.rows(GET, (_key(asked), self._ms() - int(seconds * 1000)))
+        rows = await self._connection.execute(GET, (_key(asked), self._ms() - int(seconds * 1000)))
         documents: object = json.loads(rows[0][0]) if rows else None
         return documents
 
@@ -40,14 +39,13 @@ class SearchCache:
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(PUT, (_key(asked), text, self._ms()))
-            connection.execute(OLD, (self._ms() - int(seconds * 1000), MOST))
+            connection.execute(OLD, (self._ms() - int(seconds * 1000), MOST_ROWS))
 
-        await self._table.write(work)
+        await self._connection.write(work)
 
     async def erase(self) -> None:
         """Delete everything."""
-        if await self._table.rows("SELECT 1 FROM search_cache LIMIT 1"):
-            await self._table.write(lambda connection: connection.execute("DELETE FROM search_cache").rowcount)
+        await self._connection.execute("DELETE FROM search_cache")
 
     def _ms(self) -> int:
         return int(self._now() * 1000)

@@ -54,7 +54,7 @@ class Clock:
 
     A reminder rings when its thread is free, so that a turn that deletes or changes it is over by then.
     It counts as rung when `deliver` has returned: after a crash in between the same ring is delivered again.
-    A repetition that was missed several times is told once. The clock reads `memory.reminders.now`, whose time runs
+    A repetition that was missed several times is told once. The clock reads `memory.now`, whose time runs
     `speed` times as fast as real time.
     """
 
@@ -70,7 +70,7 @@ class Clock:
         speed: float = 1.0,
     ) -> None:
         self._memory, self._deliver, self._away_for, self._speed = memory, deliver, away, speed
-        self._now = memory.reminders.now
+        self._now = memory.now
         self._user, self._threads, self._without = user, threads, without
         self._ringing: dict[int, asyncio.Task[None]] = {}
         self._away: dict[str, asyncio.Event] = {}

@@ -48,7 +48,7 @@ async def import_(options: Namespace, settings: Settings) -> int:
     source = _read(Path(options.file), lang)
     async with open_assistant(settings, remote=False) as assistant:
         memory = assistant.memory
-        now, zone = datetime.fromtimestamp(memory.reminders.now(), UTC), await zone_of_user(memory.store, user)
+        now, zone = datetime.fromtimestamp(memory.now(), UTC), await zone_of_user(memory.store, user)
         try:
             calendar_entries = await asyncio.to_thread(entries, source, zone, now)
         except ValueError as fault:

@@ -19,8 +19,8 @@ from agents.memory import (
     ledger_table,
     media_rows,
     notes,
+    notices,
     reminders,
-    search_cache,
     store,
     transcript_rows,
     undo_log,
@@ -33,24 +33,24 @@ from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.media_rows import MediaRows
 from agents.memory.notes import Notes
+from agents.memory.notices import Notices
 from agents.memory.people import TO
 from agents.memory.reminders import Reminders
 from agents.memory.schema import ENGINE, Tables, migrate
-from agents.memory.search_cache import SearchCache
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
 from agents.memory.updates import Updates
 
 PREFIX = "sqlite:///"
-PARTS = (transcript_rows, gate_log, updates, store, ledger_table, undo_log, notes, feedback, search_cache)
+PARTS = (transcript_rows, gate_log, updates, store, ledger_table, undo_log, notes, notices, feedback)
 TABLES = (
     Tables(ENGINE, ("".join(part.TABLES for part in PARTS),)),
     reminders.TABLES,
     media_rows.TABLES,
 )
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
-"""Deletes rows of a thread (none if it is empty), and all rows of the users."""
+"""Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
 HINTS = {
     ("locked",): "Another program holds it; try again when that has ended.",
     ("full", "I/O"): "See whether the disk is full or damaged.",
@@ -71,12 +71,12 @@ class Memory:
     store: Store
     transcript: Transcript
     reminders: Reminders
+    notices: Notices
     ledger: Ledger
     notes: Notes
     undo: UndoLog
     updates: Updates
     feedback: Feedback
-    search_cache: SearchCache
     media: MediaRows
     locks: ThreadLocks
     database: Connection
@@ -86,7 +86,7 @@ class Memory:
     now: Callable[[], float]
     """Tells the Unix time in seconds."""
     erasers: list[Eraser] = field(default_factory=list)
-    """What `forget` and `forget_person` call, so that those who have tables of their own can delete their rows."""
+    """Delete what the tables of dialogs hold of a thread and its users."""
 
     def check_file(self) -> None:
         """Raise FileNotFoundError when the database was deleted or replaced since it was opened."""
@@ -171,13 +171,12 @@ class Memory:
 
     async def _erase_rows(self, thread: str, users: set[str]) -> None:
         await self.reminders.erase(thread, users)
+        await self.notices.erase(thread, users)
         await self.media.erase([*users])
         for erase in self.erasers:
             await erase(thread, users)
 
     async def _scrub(self) -> None:
-        # What was found says what somebody had asked for.
-        await self.search_cache.erase()
         await self.database.execute("VACUUM")
         if not await self.database.truncate():
             raise UsageError("Another process is reading the database; the thread's last bytes go when it closes.")
@@ -267,7 +266,7 @@ async def _opened(
         undo=UndoLog(database, now),
         updates=Updates(database),
         feedback=Feedback(database),
-        search_cache=SearchCache(database, now),
+        notices=Notices(database, now),
         media=MediaRows(database),
         locks=locks,
         database=database,

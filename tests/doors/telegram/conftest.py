@@ -11,7 +11,7 @@ import pytest
 from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.models.script import Script
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.door import TelegramDoor

@@ -7,7 +7,7 @@ import pytest
 
 from agents.memory.people import SILENCE
 from agents.models.script import Script
-from agents.state.speaker import Silence, Speakers
+from agents.toolkit.speaker import Silence, Speakers
 from app.assistant import silence_clock
 from app.doors.telegram.door import TelegramDoor
 from app.short_term_memory import contents

@@ -10,7 +10,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
-from agents.state.speaker import Silence
+from agents.toolkit.speaker import Silence
 from app.assistant import silence_clock
 from app.assistant.silence_clock import SilenceClock
 from app.short_term_memory import contents

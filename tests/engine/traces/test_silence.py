@@ -15,7 +15,7 @@ from agents.memory.inbox import InboxEntry
 from agents.memory.people import SILENCE
 from agents.memory.preferences import Preferences
 from agents.models.script import Call
-from agents.state.speaker import Silence
+from agents.toolkit.speaker import Silence
 from app.assistant import Assistant, Turn
 from app.assistant.silence_clock import Nudge, SilenceClock
 from app.composition import open_assistant

@@ -30,9 +30,8 @@ def forge(path: Path, **values: object) -> None:
     with closing(sqlite3.connect(path)) as database:
         [(id,)] = database.execute(f"SELECT checkpoint_id FROM checkpoints WHERE rowid = ({newest})")
     checkpoint = {"v": 4, "id": id, "ts": "", "channel_values": values, "channel_versions": {}, "versions_seen": {}}
-    damage(
-        path, f"UPDATE checkpoints SET checkpoint = ? WHERE rowid = ({newest})", Packing().dumps_typed(checkpoint)[1]
-    )
+    sql = f"UPDATE checkpoints SET type = ?, checkpoint = ? WHERE rowid = ({newest})"
+    damage(path, sql, *Packing().dumps_typed(checkpoint))
 
 
 async def play(assistant: Assistant, text: str) -> list[tuple[str, str]]:
@@ -45,10 +44,10 @@ MSGPACK = "zlib msgpack"
 ROWS: dict[str, tuple[str, bytes] | dict[str, object]] = {
     "bytes": (MSGPACK, zlib.compress(b"\xc1\xff\x00")),
     "text that is no UTF-8": (MSGPACK, zlib.compress(b"\xa3\xff\xfe\xfd")),
-    "another kind": ("zlib pickle", zlib.compress(b"cos\nsystem\n.")),
+    "another kind": ("pickle", b"cos\nsystem\n."),
     "a list": (MSGPACK, zlib.compress(ormsgpack.packb([1, 2]))),
     "bytes that are cut off": (MSGPACK, zlib.compress(b"x" * 99)[:-5]),
-    "bytes that are not packed": ("msgpack", ormsgpack.packb({})),
+    "bytes that are not packed": ("msgpack", b"\xc1\xff\x00"),
     "other values": {"talks": 5, "turn": "many"},
     "messages that are none": {"talks": {"supervisor": {"messages": ["hi"]}}, "turn": 1, "lang": "en"},
 }

@@ -58,7 +58,8 @@ async def promise(text: str, runtime: Runtime) -> str:
 
 TRIPS: dict[type, tuple[str, ...]] = {
     Connection: ("read",),
-    aiosqlite.Connection: ("execute", "executemany", "execute_fetchall", "commit"),
+    aiosqlite.Connection: ("execute", "executemany", "execute_fetchall", "commit", "cursor"),
+    aiosqlite.Cursor: ("execute", "executemany"),
 }
 """What does something with a database: every other method goes through these."""
 PACE = 0.02

@@ -11,7 +11,7 @@ from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_valida
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agents.errors import ConfigError
-from agents.memory.checkpointer import KEPT
+from agents.memory.checkpointer import KEPT_TURNS
 from agents.models import Models
 from agents.models.factory import Endpoint, make_models
 from agents.models.parameters import Parameters
@@ -46,7 +46,7 @@ class Settings(BaseSettings):
     reply_seconds: float = Field(default=600, gt=0)
     rules_length: int = Field(default=1_000, ge=100, le=4_000)
     database_url: str = "sqlite:///var/dialogs.db"
-    keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT
+    keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT_TURNS
     app_lang: str = "en"
     log_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)

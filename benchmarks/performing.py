@@ -1,7 +1,7 @@
 """Perform the conversation: models that speak its lines, the application around them, turn after turn."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -12,7 +12,7 @@ import observers
 from agents.conversation.prompt import Prompting
 from agents.events import Event, Message, TurnEnd
 from agents.graph import Graph, build_graph
-from agents.memory import open_memory
+from agents.memory import Memory, open_memory
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speaker, Speakers
@@ -32,6 +32,8 @@ DESCRIPTIONS = {
 
 Durability = Literal["async", "sync", "exit"]
 """When LangGraph writes: beside the next step, before it, or once at the end of a turn."""
+Change = Callable[[Memory], AbstractAsyncContextManager[Memory]]
+"""Returns the memory with other parts in it, which are open during a block."""
 
 
 class OffScript(AssertionError):
@@ -87,11 +89,22 @@ def role_text(name: str) -> str:
 
 @asynccontextmanager
 async def stage(
-    url: str, player: Player, *, watched: bool = True, durability: Durability = "sync"
+    url: str,
+    player: Player,
+    *,
+    watched: bool = True,
+    durability: Durability = "sync",
+    change: Change | None = None,
 ) -> AsyncIterator[Assistant]:
-    """Open the database at `url` and put the application together around the script; it ships with `sync`."""
+    """Open the database at `url` and put the application together around the script; it ships with `sync`.
+
+    `change` puts other parts into the memory.
+    """
     speakers, langs = company(watched=watched), languages()
-    async with open_memory(url) as memory:
+    async with AsyncExitStack() as stack:
+        memory = await stack.enter_async_context(open_memory(url))
+        if change:
+            memory = await stack.enter_async_context(change(memory))
         graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)
         if durability != "sync":
             graph = cast(Graph, _Lasting(graph, durability))

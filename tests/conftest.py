@@ -26,7 +26,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
-from app.composition.services import dialogs_of, open_services
+from app.composition.services import dialogs_of, open_services, tables_of
 from app.permissions import NOBODY_MAY, Permissions
 from app.recording.recorded_tools import Answer, with_answers, with_strangers
 from app.settings import Settings
@@ -89,7 +89,7 @@ class Chat:
     async def assistant(self) -> AsyncIterator[Assistant]:
         """Open the database anew, as a fresh process would."""
         async with (
-            open_memory(f"sqlite:///{self.path}", self.now) as memory,
+            open_memory(f"sqlite:///{self.path}", self.now, tables=tables_of(dialogs_of())) as memory,
             open_services(dialogs_of(), memory, *self.services) as services,
         ):
             help = await make_help(self.settings, memory.store, memory.notes)

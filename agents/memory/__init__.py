@@ -4,44 +4,61 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from langchain_core.runnables import RunnableConfig
 
 from agents.errors import BrokenState, ConfigError, UnusableDatabase, UsageError
-from agents.memory.checkpoint_rows import Keep
-from agents.memory.checkpointer import KEPT, Saver
-from agents.memory.connection import Connection, connect, truncate
+from agents.memory import (
+    feedback,
+    gate_log,
+    ledger_table,
+    notes,
+    notices,
+    reminders,
+    store,
+    transcript_rows,
+    undo_log,
+    updates,
+)
+from agents.memory.checkpointer import KEPT_TURNS, Keep, Saver
+from agents.memory.connection import Connection, connect
 from agents.memory.feedback import Feedback
-from agents.memory.inbox_updates import Updates
 from agents.memory.ledger import Ledger
-from agents.memory.ledger_table import LedgerTable
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
 from agents.memory.notices import Notices
 from agents.memory.people import TO
 from agents.memory.reminders import Reminders
+from agents.memory.schema import ENGINE, Tables, migrate
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
+from agents.memory.updates import Updates
 
+PREFIX = "sqlite:///"
+PARTS = (transcript_rows, gate_log, updates, store, ledger_table, undo_log, notes, notices, feedback)
+TABLES = (
+    Tables(ENGINE, ("".join(part.TABLES for part in PARTS),)),
+    reminders.TABLES,
+)
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
 """Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
-PREFIX = "sqlite:///"
-CLOSING_MS = 1000
 HINTS = {
     ("locked",): "Another program holds it; try again when that has ended.",
     ("full", "I/O"): "See whether the disk is full or damaged.",
     ("malformed", "not a database"): "It is damaged, or no database; restore a copy, or name another file.",
     ("hard link",): "Nothing was changed.",
+    ("already exists",): "It was made by a version before the first release; name another file.",
 }
 """What to do about a fault, by what SQLite says of it."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Memory:
     """The parts of one database."""
 
@@ -60,10 +77,12 @@ class Memory:
     locks: ThreadLocks
     database: Connection
     """For tools that keep tables of their own in the file."""
-    erasers: list[Eraser]
-    """Delete what the tables of dialogs hold of a thread and its users."""
     inode: tuple[int, int]
     """Which file was opened; another one may come to stand under its name."""
+    now: Callable[[], float]
+    """Tells the Unix time in seconds."""
+    erasers: list[Eraser] = field(default_factory=list)
+    """Delete what the tables of dialogs hold of a thread and its users."""
 
     def check_file(self) -> None:
         """Raise FileNotFoundError when the database was deleted or replaced since it was opened."""
@@ -93,11 +112,9 @@ class Memory:
                 return False
             for user in alone:
                 await self.store.erase(namespace_of(user))
-            await self.reminders.erase(thread, alone)
-            await self.notices.erase(thread, alone)
-            await self._erase_elsewhere(thread, alone)
             await self.undo.erase(thread, alone)
             await self.feedback.erase(thread)
+            await self._erase_rows(thread, alone)
             await self.saver.adelete_thread(thread)
             # Last: by its transcript a thread is found again whose removal was killed half-way.
             await self.transcript.erase(thread)
@@ -119,12 +136,10 @@ class Memory:
     async def forget_person(self, user: str) -> None:
         """Remove a user's items, reminders and done writes. Raises the same as `forget`."""
         await self.store.erase(namespace_of(user))
-        await self.reminders.erase("", {user})
-        await self.notices.erase("", {user})
-        await self._erase_elsewhere("", {user})
         await self.ledger.erase("", {user})
         await self.undo.erase("", {user})
         await self.feedback.erase_person(user)
+        await self._erase_rows("", {user})
         await self._scrub()
 
     async def forget_profile(self, user: str, field: str | None = None) -> None:
@@ -150,28 +165,33 @@ class Memory:
         await self.undo.erase_settings(user)
         await self._scrub()
 
-    async def _erase_elsewhere(self, thread: str, users: Collection[str]) -> None:
+    async def _erase_rows(self, thread: str, users: set[str]) -> None:
+        await self.reminders.erase(thread, users)
+        await self.notices.erase(thread, users)
         for erase in self.erasers:
             await erase(thread, users)
 
     async def _scrub(self) -> None:
-        async with self.saver.lock:
-            await self.saver.conn.execute("VACUUM")
-            emptied = await truncate(self.saver.conn)
-        if not emptied:
+        await self.database.execute("VACUUM")
+        if not await self.database.truncate():
             raise UsageError("Another process is reading the database; the thread's last bytes go when it closes.")
 
 
 @asynccontextmanager
 async def open_memory(
-    url: str, now: Callable[[], float] = time.time, *, keep: Keep = KEPT, reads: bool = False
+    url: str,
+    now: Callable[[], float] = time.time,
+    *,
+    keep: Keep = KEPT_TURNS,
+    reads: bool = False,
+    tables: Sequence[Tables] = (),
 ) -> AsyncIterator[Memory]:
     """Open the database at `sqlite:///path` and create what is missing; close it at the end.
 
     `now` tells the Unix time in seconds that reminders and the ledger go by; `keep` is how many turns of a thread
     can be gone back to, or "all" for every step of every turn. Who only `reads` gets a copy of a file that cannot be
-    written to. Raises ConfigError when the address is of
-    another kind, or the file cannot be opened or is no database.
+    written to. `tables` are those of others than the engine. Raises ConfigError when the address is of another kind,
+    the file cannot be opened or is no database, or a newer version of this program has made its tables.
     """
     path = database_path(url)
     async with AsyncExitStack() as stack:
@@ -179,11 +199,11 @@ async def open_memory(
         try:
             try:
                 _prepare(path)
-                memory = await _opened(path, stack, now, keep)
+                memory = await _opened(path, stack, now, keep, tables)
             except (OSError, sqlite3.Error):
                 if not reads or not path.is_file():
                     raise
-                memory = await _opened(_copy(path, copies), stack, now, keep)
+                memory = await _opened(_copy(path, copies), stack, now, keep, tables)
         except (OSError, sqlite3.Error) as error:
             raise UnusableDatabase(f"DATABASE_URL: cannot use {path} ({error}). {_hint(str(error))}") from error
         yield memory
@@ -218,47 +238,35 @@ def _prepare(path: Path) -> None:
     sqlite3.connect(path).close()
 
 
-async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], keep: Keep) -> Memory:
+async def _opened(
+    path: Path, stack: AsyncExitStack, now: Callable[[], float], keep: Keep, tables: Sequence[Tables]
+) -> Memory:
     locks = ThreadLocks(path)
     # Two processes that create the same file at once would run the same migrations.
     async with locks.hold(""):
         saver = await stack.enter_async_context(Saver.from_conn_string(str(path), keep))
-        await saver.setup()
-        store = await stack.enter_async_context(Store.from_conn_string(str(path)))
-        await store.setup()
-        connection = await stack.enter_async_context(connect(str(path), synchronous="FULL"))
-        transcript = Transcript(connection)
-        await transcript.setup()
-        entries = await stack.enter_async_context(LedgerTable.from_conn_string(str(path), now))
-    stack.push_async_callback(_empty_log, saver)
-    reminders, notes = Reminders(connection, now), Notes(connection)
-    undo, updates = UndoLog(connection, now), Updates(connection)
-    ledger, inode, feedback = Ledger(entries, locks), _inode(path), Feedback(connection)
-    notices = Notices(connection, now)
+        database = await stack.enter_async_context(connect(str(path)))
+        for each in (*TABLES, *tables):
+            await database.read(partial(migrate, each))
+        for_writes = await stack.enter_async_context(connect(str(path)))
+    stack.push_async_callback(saver.empty_log)
     return Memory(
-        path,
-        saver,
-        store,
-        transcript,
-        reminders,
-        notices,
-        ledger,
-        notes,
-        undo,
-        updates,
-        feedback,
-        locks,
-        connection,
-        [],
-        inode,
+        path=path,
+        saver=saver,
+        store=Store(database),
+        transcript=Transcript(database),
+        reminders=Reminders(database, now),
+        ledger=Ledger(for_writes, locks, now),
+        notes=Notes(database),
+        undo=UndoLog(database, now),
+        updates=Updates(database),
+        feedback=Feedback(database),
+        notices=Notices(database, now),
+        locks=locks,
+        database=database,
+        inode=_inode(path),
+        now=now,
     )
-
-
-async def _empty_log(saver: Saver) -> None:
-    async with saver.lock:
-        # Other processes may go on reading; then it is theirs to do, and nobody should wait for it.
-        await saver.conn.execute(f"PRAGMA busy_timeout={CLOSING_MS}")
-        await truncate(saver.conn)
 
 
 def database_path(url: str) -> Path:

@@ -1,14 +1,13 @@
 """The checkpointer: LangGraph's own for SQLite, changed to lose no turn, to grow little and to run no stored code."""
 
-import asyncio
-import json
+import logging
 import sqlite3
 import zlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
-from typing import Any, Self, cast
+from typing import Any, Literal, Self
 
+import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -17,52 +16,117 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
     get_checkpoint_id,
-    get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.checkpoint.sqlite.utils import load_pending_writes, search_where
+from langgraph.checkpoint.sqlite.utils import search_where
 
 from agents.errors import BrokenState
-from agents.memory import checkpoint_rows as rows
-from agents.memory.checkpoint_rows import Keep, Place
-from agents.memory.connection import Connection, Row, T, connect, writing
-from agents.memory.serializer import Serializer
+from agents.memory.connection import BUSY_MS, PRAGMAS, TRUNCATE, Row
 
-KEPT = 50
-"""Turns that are kept if nobody says otherwise."""
-PAGE = 64
-"""Checkpoints that are listed in one trip to the database."""
-ROUNDS = 4
-"""Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
+Keep = int | Literal["all"]
+"""How many turns of a thread can be gone back to; "all" keeps every step of every turn."""
+KEPT_TURNS = 50
+PACKED = "zlib "
+"""What the `type` of a packed value begins with."""
+LEAST_PACKED = 1000
+"""Bytes from which on a value is packed."""
+LONGEST_VALUE = 64 * 1024 * 1024
+"""Bytes that a value may unpack to: a forged one must not fill the memory."""
+
+HERE = "thread_id = ?1 AND checkpoint_ns = ?2"
+NEWEST = f"SELECT checkpoint_id FROM checkpoints WHERE {HERE} ORDER BY rowid DESC LIMIT 1"
+# Metadata that are no JSON would end every query that looks into them.
+ABOUT = "CASE WHEN json_valid(CAST(metadata AS TEXT)) THEN json_extract(CAST(metadata AS TEXT), '$.{}') END"
+SOURCE = ABOUT.format("source")
+STEPS = f"""
+DELETE FROM checkpoints WHERE {HERE} AND checkpoint_id IN (
+    SELECT parent_checkpoint_id FROM checkpoints WHERE {HERE} AND {SOURCE} = 'loop')
+"""
+"""Deletes the steps that another step of their turn follows."""
+OLD = f"""
+DELETE FROM checkpoints WHERE {HERE} AND rowid <= (
+    SELECT rowid FROM checkpoints WHERE {HERE} ORDER BY rowid DESC LIMIT 1 OFFSET ?3)
+"""
+# A graph within a graph has a namespace that ends in the id of its task, and lives as long as that.
+INNER = f"""
+DELETE FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns LIKE '%:%' AND {ABOUT.format('parents.""')} NOT IN (
+    SELECT checkpoint_id FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = '')
+"""
+ORPHANS = """
+DELETE FROM writes WHERE thread_id = ?1 AND (checkpoint_ns, checkpoint_id) NOT IN (
+    SELECT checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?1)
+"""
+LAST_TURN = f"""
+DELETE FROM checkpoints WHERE {HERE} AND rowid >= (
+    SELECT coalesce(max(rowid) FILTER (WHERE {SOURCE} = 'input'), max(rowid))
+    FROM checkpoints WHERE {HERE})
+"""
+SUPERSEDED = """
+DELETE FROM checkpoints WHERE thread_id = ?1 AND rowid NOT IN (
+    SELECT max(rowid) FROM checkpoints WHERE thread_id = ?1 GROUP BY checkpoint_ns)
+"""
+THREADS_OF_RUN = f"SELECT DISTINCT thread_id FROM checkpoints WHERE {ABOUT.format('run_id')} = ?"
+DELETE_RUN = f"DELETE FROM checkpoints WHERE {ABOUT.format('run_id')} = ?"
+COPIES = (
+    """INSERT OR REPLACE INTO checkpoints
+    SELECT ?2, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
+    FROM checkpoints WHERE thread_id = ?1 ORDER BY rowid""",
+    """INSERT OR REPLACE INTO writes
+    (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
+    SELECT ?2, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value
+    FROM writes WHERE thread_id = ?1""",
+)
+
+
+class Packing(JsonPlusSerializer):
+    """LangGraph's serializer for its own and LangChain's types, and zlib around it."""
+
+    def __init__(self) -> None:
+        # None allows those types only. The default lets a forged row run code unless an environment variable was set
+        # before the first import.
+        super().__init__(allowed_msgpack_modules=None)
+
+    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
+        """Return the kind and the bytes of `obj`."""
+        kind, data = super().dumps_typed(obj)
+        # Most values are the writes of a step, of some bytes. A higher level takes twice the time for a tenth less.
+        return (kind, data) if len(data) < LEAST_PACKED else (PACKED + kind, zlib.compress(data, 1))
+
+    def loads_typed(self, data: tuple[str, bytes]) -> object:
+        """Return what `dumps_typed` made a kind and bytes of. Raises zlib.error or ValueError if they are broken."""
+        kind, packed = data
+        if not kind.startswith(PACKED):
+            return super().loads_typed(data)
+        stream = zlib.decompressobj()
+        plain = stream.decompress(packed, LONGEST_VALUE)
+        if not stream.eof:
+            raise ValueError("a value that is cut off, or too long")
+        return super().loads_typed((kind.removeprefix(PACKED), plain))
 
 
 class Saver(AsyncSqliteSaver):
     """Keep the checkpoints of the last turns of each thread; the latest is the one that was written last.
 
-    With `keep="all"` every checkpoint stays, as in the stock saver. With a number of turns, a step of a turn replaces
-    the step before it, and when the next turn begins, the oldest turn goes. So what waits at the end of a turn stays
-    with it. Graphs with a `DeltaChannel` need "all", because such a channel is read from the steps.
+    With `keep="all"` every checkpoint stays, as in the stock saver. With a number of turns, the steps of a turn go when
+    the next one begins, and with them the oldest turn. So what waits at the end of a turn stays with it. Graphs with a
+    `DeltaChannel` need "all", because such a channel is read from the steps.
 
     The stock saver takes the highest id for the latest checkpoint. Ids come from the clock: a process whose clock is
     behind answers a turn and the next turn no longer knows it.
-
-    The tables are the stock saver's, but each is read and written in one trip to the connection's thread, and what
-    a task wrote is not written when the checkpoint of its step, which holds it, follows at once.
     """
 
-    conn: Connection
-
-    def __init__(self, conn: Connection, *, serde: SerializerProtocol | None = None, keep: Keep = KEPT) -> None:
-        super().__init__(conn, serde=serde or Serializer())
+    def __init__(
+        self, conn: aiosqlite.Connection, *, serde: SerializerProtocol | None = None, keep: Keep = KEPT_TURNS
+    ) -> None:
+        super().__init__(conn, serde=serde or Packing())
         self.keep = keep
-        self._replaced: dict[Place, str | None] = {}
-        """For each place that a checkpoint is being written to: the id of the one before."""
 
     @classmethod
     @asynccontextmanager
-    async def from_conn_string(cls, conn_string: str, keep: Keep = KEPT) -> AsyncIterator[Self]:
+    async def from_conn_string(cls, conn_string: str, keep: Keep = KEPT_TURNS) -> AsyncIterator[Self]:
         """Open the database file at `conn_string` with its settings; close it at the end.
 
         `keep` is how many turns of a thread can be gone back to, or "all" for every step of every turn.
@@ -70,16 +134,14 @@ class Saver(AsyncSqliteSaver):
         """
         if keep != "all" and keep < 1:
             raise ValueError(f'keep must be "all" or a number of turns, found {keep!r}')
-        async with connect(conn_string, synchronous="NORMAL", implicit=True) as connection:
-            yield cls(connection, keep=keep)
-
-    async def setup(self) -> None:
-        """Create the tables, and drop the rule of older versions that one checkpoint replaces those before."""
-        if self.is_setup:
-            return
-        await super().setup()
-        async with self.lock, writing(self.conn):
-            await self.conn.execute("DROP TRIGGER IF EXISTS keep_latest")
+        # At DEBUG aiosqlite logs every statement with its values, which are people's words.
+        logging.getLogger("aiosqlite").setLevel(logging.INFO)
+        timeout = BUSY_MS / 1000
+        async with aiosqlite.connect(conn_string, timeout=timeout, isolation_level="IMMEDIATE") as connection:
+            await connection.executescript(f"{PRAGMAS} PRAGMA synchronous=NORMAL;")
+            saver = cls(connection, keep=keep)
+            await saver.setup()
+            yield saver
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint of a thread with its pending writes: that of the id in `config`, or the latest.
@@ -87,13 +149,24 @@ class Saver(AsyncSqliteSaver):
         Raises:
             BrokenState: what is stored there cannot be read.
         """
-        await self.setup()
-        place = _place(config)
+        thread, namespace = place = _place(config)
+        id = get_checkpoint_id(config)
+        if id is None:
+            async with self.lock:
+                newest = list(await self.conn.execute_fetchall(NEWEST, place))
+            if not newest:
+                return None
+            id = newest[0][0]
         try:
-            stored = await self.conn.read(partial(_in_one_view, partial(rows.read, place, get_checkpoint_id(config))))
-        except zlib.error as broken:
-            raise BrokenState(place[0]) from broken
-        return self._tuple(place, *stored) if stored else None
+            stored = await super().aget_tuple(_config(thread, namespace, id))
+            if stored and not _is_sound(stored, id):
+                raise ValueError("no checkpoint")
+        except (sqlite3.Error, BrokenState):
+            raise
+        # Whatever bytes may stand there.
+        except Exception as broken:
+            raise BrokenState(thread) from broken
+        return stored
 
     async def alist(
         self,
@@ -107,21 +180,14 @@ class Saver(AsyncSqliteSaver):
 
         Those that cannot be read are left out.
         """
-        await self.setup()
         where, values = search_where(config, filter)
-        before_id = get_checkpoint_id(before) if before else None
-        last: int | None = None
-        left = limit
-        while left is None or left > 0:
-            size = PAGE if left is None else min(left, PAGE)
-            query = partial(rows.page, where, values, before_id, last, size)
-            page = await self.conn.read(partial(_in_one_view, query))
-            for _, place, row, writes in page:
-                with suppress(BrokenState):
-                    yield self._tuple(place, row, writes)
-            if len(page) < size:
-                return
-            last, left = page[-1][0], None if left is None else left - size
+        sql = f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints {where} ORDER BY rowid DESC"
+        async with self.lock:
+            rows = [tuple(row) for row in await self.conn.execute_fetchall(sql, values)]
+        for thread, namespace, id in _written_before(rows, before)[:limit]:
+            with suppress(BrokenState):
+                if stored := await self.aget_tuple(_config(thread, namespace, id)):
+                    yield stored
 
     async def aput(
         self,
@@ -130,112 +196,101 @@ class Saver(AsyncSqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint in one transaction; the first one of a turn drops what earlier turns need no more."""
-        await self.setup()
-        place, parent = _place(config), get_checkpoint_id(config)
-        about = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
-        row = (*place, checkpoint["id"], parent, *self.serde.dumps_typed(checkpoint), about)
-        self._replaced[place] = parent
-        try:
-            await self.conn.write(partial(rows.add, row, metadata.get("source"), self.keep))
-        finally:
-            self._replaced.pop(place, None)
-        return _config(place, checkpoint["id"])
+        """Save a checkpoint; the first one of a turn drops what earlier turns need no more."""
+        async with self._undoing():
+            stored = await super().aput(config, checkpoint, metadata, new_versions)
+        if self.keep != "all" and metadata.get("source") == "input":
+            place = _place(config)
+            await self._run((STEPS, place), (OLD, (*place, self.keep + 1)), (INNER, place[:1]), (ORPHANS, place[:1]))
+        return stored
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Save the writes of a task in one transaction; skip it if the step's checkpoint follows at once."""
-        await self.setup()
-        place, checkpoint_id = _place(config), get_checkpoint_id(config)
-        if self.keep != "all" and await self._is_replaced(place, checkpoint_id):
-            return
+        """Save the writes of a task."""
         # Of a task that is cancelled at its very end LangGraph saves what it had written so far, its edges
         # not among it, and would take it for done. So beside an error only what is no result counts.
         if any(channel == ERROR for channel, _ in writes):
             writes = [write for write in writes if write[0] in WRITES_IDX_MAP]
-        head = (*place, checkpoint_id, task_id, task_path)
-        added = [
-            (*head, WRITES_IDX_MAP.get(channel, index), channel, *self.serde.dumps_typed(value))
-            for index, (channel, value) in enumerate(writes)
-        ]
-        # As the stock saver has it: an error or an interrupt replaces the one before, a result is never replaced.
-        sql = rows.PUT_WRITES % ("REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE")
-        await self.conn.write(partial(rows.put_writes, sql, added))
+        async with self._undoing():
+            await super().aput_writes(config, writes, task_id, task_path)
 
-    async def drop_latest(self, thread: str) -> None:
-        """Delete the latest checkpoint of a thread, because it cannot be read."""
-        await self.conn.write(partial(rows.drop_latest, (thread, "")))
+    async def drop_last_turn(self, thread: str) -> None:
+        """Delete the checkpoints of a thread's last turn, because the latest one cannot be read."""
+        await self._run((LAST_TURN, (thread, "")), (ORPHANS, (thread,)))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete all checkpoints and writes of a thread."""
-        await self.aprune([thread_id], strategy="delete")
+        async with self._undoing():
+            await super().adelete_thread(thread_id)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what the runs of these ids have saved, in all threads."""
-        await self.setup()
-        await self.conn.write(partial(rows.delete_runs, run_ids))
+        for run in run_ids:
+            async with self.lock:
+                threads = list(await self.conn.execute_fetchall(THREADS_OF_RUN, (run,)))
+            await self._run((DELETE_RUN, (run,)), *((ORPHANS, tuple(row)) for row in threads))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread to another thread."""
-        await self.setup()
-        await self.conn.write(partial(rows.copy, source_thread_id, target_thread_id))
+        await self._run(*((sql, (source_thread_id, target_thread_id)) for sql in COPIES))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace of the threads ("keep_latest"), or nothing ("delete").
 
         Raises ValueError when the strategy is another one.
         """
-        strategies = {"keep_latest": rows.keep_latest, "delete": rows.delete}
-        if strategy not in strategies:
-            raise ValueError(f"strategy must be one of {', '.join(strategies)}, found {strategy!r}")
-        await self.setup()
-        await self.conn.write(partial(strategies[strategy], [str(thread) for thread in thread_ids]))
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f"strategy must be keep_latest or delete, found {strategy!r}")
+        for thread in thread_ids:
+            if strategy == "delete":
+                await self.adelete_thread(thread)
+            else:
+                await self._run((SUPERSEDED, (thread,)), (ORPHANS, (thread,)))
 
-    def _tuple(self, place: Place, row: Row, writes: Sequence[Row]) -> CheckpointTuple:
-        checkpoint_id, parent, kind, checkpoint, metadata = row
+    async def empty_log(self) -> None:
+        """Empty the log if nobody else reads; then it is theirs to do, and nobody should wait for it."""
+        async with self.lock:
+            await self.conn.execute_fetchall("PRAGMA busy_timeout=1000")
+            await self.conn.execute_fetchall(TRUNCATE)
+
+    async def _run(self, *statements: tuple[str, Row]) -> None:
+        """Run statements in one transaction."""
+        async with self._undoing(), self.lock:
+            for sql, values in statements:
+                await self.conn.execute_fetchall(sql, values)
+            await self.conn.commit()
+
+    @asynccontextmanager
+    async def _undoing(self) -> AsyncIterator[None]:
+        """Undo what an error or a cancellation left uncommitted: it would keep all others from writing."""
         try:
-            unpacked = self.serde.loads_typed((kind, checkpoint))
-            about = json.loads(metadata) if metadata is not None else {}
-            pending = load_pending_writes(writes, self.serde)
-            values = [unpacked[name] for name in ("channel_values", "channel_versions", "versions_seen")]
-            if unpacked["id"] != checkpoint_id or not all(isinstance(value, dict) for value in [*values, about]):
-                raise TypeError("no checkpoint")
-        # Whatever bytes may stand there.
-        except Exception as broken:
-            raise BrokenState(place[0]) from broken
-        return CheckpointTuple(
-            _config(place, checkpoint_id),
-            unpacked,
-            cast(CheckpointMetadata, about),
-            _config(place, parent) if parent else None,
-            pending,
-        )
-
-    async def _is_replaced(self, place: Place, checkpoint_id: str | None) -> bool:
-        # The checkpoint holds what the tasks of its step wrote. Of most steps, which have one task, it is begun a
-        # few rounds of the loop later: sooner than a row would be committed.
-        for _ in range(ROUNDS):
-            await asyncio.sleep(0)
-            if self._replaced.get(place) == checkpoint_id is not None:
-                return True
-        return False
+            yield
+        except BaseException:
+            async with self.lock:
+                await self.conn.rollback()
+            raise
 
 
-def _in_one_view(work: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> T:
-    """Read in one view of the file: between two statements another process might write."""
-    connection.execute("BEGIN")
-    try:
-        return work(connection)
-    finally:
-        connection.rollback()
+def _is_sound(stored: CheckpointTuple, id: str) -> bool:
+    checkpoint = stored.checkpoint
+    values = [checkpoint["channel_values"], checkpoint["channel_versions"], checkpoint["versions_seen"]]
+    return checkpoint["id"] == id and all(isinstance(value, dict) for value in [*values, stored.metadata])
 
 
-def _place(config: RunnableConfig) -> Place:
+def _written_before(rows: list[Row], before: RunnableConfig | None) -> list[Row]:
+    """Return the rows behind the checkpoint `before`; if it is gone, those with a lower id."""
+    id = get_checkpoint_id(before) if before else None
+    if id is None:
+        return rows
+    place = next((place for place, row in enumerate(rows) if row[2] == id), None)
+    return [row for row in rows if row[2] < id] if place is None else rows[place + 1 :]
+
+
+def _place(config: RunnableConfig) -> tuple[str, str]:
     fields = config["configurable"]
     return str(fields["thread_id"]), str(fields.get("checkpoint_ns", ""))
 
 
-def _config(place: Place, checkpoint_id: str) -> RunnableConfig:
-    thread, namespace = place
+def _config(thread: str, namespace: str, checkpoint_id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}}

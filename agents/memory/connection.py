@@ -1,22 +1,19 @@
 """Connections to the SQLite file, and transactions that are done completely or not at all."""
 
 import asyncio
-import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from functools import partial
-from typing import Any, Generic, Literal, TypeVar
-
-import aiosqlite
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 Row = tuple[Any, ...]
+Values = Sequence[object] | dict[str, object]
 
 BUSY_MS = 30_000
-ROWS = 64
-"""Rows that aiosqlite fetches at a time."""
 WAL_PAGES = 64
 WAL_BYTES = 256 * 1024
 
@@ -29,105 +26,128 @@ PRAGMA secure_delete=ON;
 PRAGMA journal_size_limit={WAL_BYTES};
 PRAGMA wal_autocheckpoint={WAL_PAGES};
 """
+TRUNCATE = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
-def _checked(work: Work[T], connection: sqlite3.Connection) -> T:
-    outcome = work(connection)
+class Connection:
+    """A connection with a thread of its own, which does one piece of work after another.
+
+    A trip to the thread costs more than most statements, so a piece of work is a function that may run several.
+    Work whose caller was cancelled is left out if it had not begun, and else done to its end.
+    """
+
+    def __init__(self, database: str) -> None:
+        self._jobs: SimpleQueue[tuple[asyncio.Future[Any], Work[Any]] | None] = SimpleQueue()
+        # No transaction begins by itself; what is done outside of one is committed at once.
+        self._database = sqlite3.connect(
+            database, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False
+        )
+        self._thread = Thread(target=self._work_off, name=f"sqlite {database}")
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator["Connection"]:
+        """Work until the end of the block, and then close the connection."""
+        self._thread.start()
+        try:
+            # A message that was answered must survive a power cut.
+            await self.read(lambda database: database.executescript(f"{PRAGMAS} PRAGMA synchronous=FULL;").close())
+            yield self
+        finally:
+            self._jobs.put(None)
+            self._thread.join()
+            self._database.close()
+
+    async def read(self, work: Work[T]) -> T:
+        """Return what `work` returns; it must not write, unless the caller has begun a transaction."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._jobs.put((future, work))
+        return await future
+
+    async def write(self, work: Work[T]) -> T:
+        """Do `work` in a transaction of its own: all of it or, on any error, nothing."""
+
+        def transaction(database: sqlite3.Connection) -> T:
+            # A deferred transaction that reads first fails at once, whatever the timeout, when another connection has
+            # committed meanwhile; an immediate one waits for its turn.
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                outcome = _checked(work(database))
+                database.execute("COMMIT")
+            except BaseException:
+                database.rollback()
+                raise
+            return outcome
+
+        return await self.read(transaction)
+
+    async def inside(self, work: Work[T]) -> T:
+        """Do `work` in the transaction that the caller has begun, and return what it returns."""
+        return await self.read(work)
+
+    async def execute(self, sql: str, values: Values = ()) -> list[Row]:
+        """Run one statement and return its rows; outside of a transaction it is one by itself."""
+        return await self.read(lambda database: database.execute(sql, values).fetchall())
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """Hold the file's write lock for a block; commit at its end, undo on any error or cancellation.
+
+        It takes several trips, so nobody else may use the connection meanwhile.
+        """
+        try:
+            await self.execute("BEGIN IMMEDIATE")
+            yield
+            # The block may have undone everything.
+            await self.read(sqlite3.Connection.commit)
+        except BaseException:
+            await self.rollback()
+            raise
+
+    async def rollback(self) -> None:
+        """Undo the transaction that was begun, if there is one."""
+        # Who is cancelled a second time must not leave it open: work that has not begun would be left out.
+        await asyncio.shield(self.read(sqlite3.Connection.rollback))
+
+    async def truncate(self) -> bool:
+        """Move the log into the database file and empty it; say whether nobody was in the way."""
+        [(was_busy, *_)] = await self.execute(TRUNCATE)
+        return not was_busy
+
+    def _work_off(self) -> None:
+        while job := self._jobs.get():
+            future, work = job
+            if future.cancelled():
+                continue
+            try:
+                outcome, error = _checked(work(self._database)), None
+            except BaseException as raised:
+                outcome, error = None, raised
+            # Nobody waits any more when the loop was closed.
+            with suppress(RuntimeError):
+                future.get_loop().call_soon_threadsafe(_settle, future, outcome, error)
+
+
+def _checked(outcome: T) -> T:
     # A cursor that is dropped in another thread resets its statement, which this one may be running again by then.
     if isinstance(outcome, sqlite3.Cursor):
         raise TypeError("a cursor must not leave its connection's thread")
     return outcome
 
 
-class _Transaction(Generic[T]):
-    """A transaction in the connection's thread; it is undone when nobody waits for it any more."""
-
-    def __init__(self, connection: sqlite3.Connection, work: Work[T]) -> None:
-        self.connection, self.work = connection, work
-        self.is_dropped = False
-
-    def __call__(self) -> T | None:
-        if self.is_dropped:
-            return None
-        try:
-            # Immediate: see `writing`.
-            self.connection.execute("BEGIN IMMEDIATE")
-            outcome = _checked(self.work, self.connection)
-            if self.is_dropped:
-                self.connection.rollback()
-            else:
-                self.connection.commit()
-        except BaseException:
-            self.connection.rollback()
-            raise
-        return outcome
-
-
-class Connection(aiosqlite.Connection):
-    """A connection that runs several statements in one trip to its thread: a trip costs more than most statements."""
-
-    async def read(self, work: Work[T]) -> T:
-        """Return what `work` returns; it must not write."""
-        outcome: T = await self._execute(_checked, work, self._conn)  # type: ignore[no-untyped-call]
-        return outcome
-
-    async def inside(self, work: Work[T]) -> T:
-        """Do `work` in the transaction that the caller has begun, and return what it returns."""
-        return await self.read(work)
-
-    async def write(self, work: Work[T]) -> T:
-        """Do `work` in a transaction: all of it or, on any error or cancellation, nothing.
-
-        Several trips that belong together need a lock; this is one trip.
-        """
-        transaction = _Transaction(self._conn, work)
-        try:
-            outcome: T = await self._execute(transaction)  # type: ignore[no-untyped-call]
-        except asyncio.CancelledError:
-            transaction.is_dropped = True
-            # The thread works in order: what was under way is over when it comes back from here.
-            await self._execute(int)  # type: ignore[no-untyped-call]
-            raise
-        return outcome
+def _settle(future: asyncio.Future[T], outcome: T, error: BaseException | None) -> None:
+    if future.cancelled():
+        return
+    if error is None:
+        future.set_result(outcome)
+    else:
+        future.set_exception(error)
 
 
 @asynccontextmanager
-async def connect(
-    database: str, *, synchronous: Literal["NORMAL", "FULL"], implicit: bool = False
-) -> AsyncIterator[Connection]:
-    """Open `database`; with `implicit` a first write begins a transaction that `commit` ends.
+async def connect(database: str) -> AsyncIterator[Connection]:
+    """Open `database`, and close it at the end.
 
     Raises sqlite3.Error when the file cannot be opened or is no database.
     """
-    # At DEBUG aiosqlite logs every statement with its values, which are people's words.
-    logging.getLogger("aiosqlite").setLevel(logging.INFO)
-    level: Literal["DEFERRED"] | None = "DEFERRED" if implicit else None
-    opening = partial(sqlite3.connect, database, timeout=BUSY_MS / 1000, isolation_level=level)
-    connection = Connection(opening, ROWS)
-    async with connection:
-        await connection.executescript(f"{PRAGMAS} PRAGMA synchronous={synchronous};")
+    async with Connection(database).opened() as connection:
         yield connection
-
-
-@asynccontextmanager
-async def writing(connection: aiosqlite.Connection) -> AsyncIterator[None]:
-    """Hold the file's write lock for a block; commit at its end, undo on any error or cancellation.
-
-    A deferred transaction that reads first fails at once, whatever the timeout, when another connection
-    has committed meanwhile; an immediate one waits its turn.
-    """
-    try:
-        await connection.execute("BEGIN IMMEDIATE")
-        yield
-        await connection.commit()
-    except BaseException:
-        # The connection's thread works in order, so this also undoes a statement still under way.
-        await connection.rollback()
-        raise
-
-
-async def truncate(connection: aiosqlite.Connection) -> bool:
-    """Move the log into the database file and empty it; say whether nobody was in the way."""
-    async with connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") as cursor:
-        row = await cursor.fetchone()
-    return row is not None and not row[0]

@@ -5,18 +5,16 @@ from dataclasses import dataclass
 
 from agents.memory.connection import Connection
 from agents.memory.inbox import clean, now_ms
-from agents.memory.rare_table import RareTable
 
-NAME = "feedback"
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS shown_messages (
+TABLES = """
+CREATE TABLE shown_messages (
     door TEXT NOT NULL, chat INTEGER NOT NULL, message INTEGER NOT NULL, thread TEXT NOT NULL,
     message_id TEXT NOT NULL, user TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (door, chat, message))
-    WITHOUT ROWID""",
-    """CREATE TABLE IF NOT EXISTS feedback (
+    WITHOUT ROWID;
+CREATE TABLE feedback (
     thread TEXT NOT NULL, message_id TEXT NOT NULL, user TEXT NOT NULL, sign TEXT NOT NULL, at_ms INTEGER NOT NULL,
-    PRIMARY KEY (thread, message_id, user)) WITHOUT ROWID""",
-)
+    PRIMARY KEY (thread, message_id, user)) WITHOUT ROWID;
+"""
 SHOWN = "INSERT OR REPLACE INTO shown_messages VALUES (?, ?, ?, ?, ?, ?, ?)"
 PRUNE = "DELETE FROM shown_messages WHERE door = ? AND chat = ? AND at_ms < ?"
 TURN = "SELECT thread, message_id, user FROM shown_messages WHERE door = ? AND chat = ? AND message = ?"
@@ -38,7 +36,7 @@ class Feedback:
     """Keep in SQLite which messages show which turns, and one sign (an emoji) of each user for a turn."""
 
     def __init__(self, connection: Connection) -> None:
-        self._table = RareTable(connection, NAME, TABLES)
+        self._connection = connection
 
     async def show(self, door: str, chat: int, message: int, turn: ShownTurn) -> None:
         """Note that a message of a chat shows a turn."""
@@ -49,11 +47,11 @@ class Feedback:
             connection.execute(PRUNE, (door, chat, now - KEPT_MS))
             connection.execute(SHOWN, row)
 
-        await self._table.write(note)
+        await self._connection.write(note)
 
     async def turn(self, door: str, chat: int, message: int) -> ShownTurn | None:
         """Return the turn that a message shows; None if it shows none, or was sent long ago."""
-        rows = await self._table.rows(TURN, (door, chat, message))
+        rows = await self._connection.execute(TURN, (door, chat, message))
         return ShownTurn(*rows[0]) if rows else None
 
     async def rate(self, turn: ShownTurn, user: str, sign: str | None) -> str | None:
@@ -67,12 +65,12 @@ class Feedback:
                 connection.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?)", (*place, clean(sign), now_ms()))
             return str(row[0]) if row else None
 
-        return await self._table.write(rate)
+        return await self._connection.write(rate)
 
     async def counts(self, since_ms: int) -> dict[str, int]:
         """Return how often each sign was given since a time (Unix ms)."""
         sql = "SELECT sign, count(*) FROM feedback WHERE at_ms >= ? GROUP BY sign"
-        return {str(sign): int(count) for sign, count in await self._table.rows(sql, (since_ms,))}
+        return {str(sign): int(count) for sign, count in await self._connection.execute(sql, (since_ms,))}
 
     async def erase(self, thread: str, user: str | None = None) -> None:
         """Delete what is known of a thread, or of one user's turns and signs in it."""
@@ -84,11 +82,8 @@ class Feedback:
         await self._erase("user = ?", (clean(user),))
 
     async def _erase(self, condition: str, values: tuple[str, ...]) -> None:
-        if not await self._table.rows("SELECT 1 FROM feedback UNION ALL SELECT 1 FROM shown_messages LIMIT 1"):
-            return
-
         def erase(connection: sqlite3.Connection) -> None:
             for table in ("shown_messages", "feedback"):
                 connection.execute(f"DELETE FROM {table} WHERE {condition}", values)
 
-        await self._table.write(erase)
+        await self._connection.write(erase)

@@ -6,16 +6,16 @@ No text is kept here. A row goes with its message when a thread is forgotten.
 import sqlite3
 from dataclasses import dataclass
 
-TABLE = """CREATE TABLE IF NOT EXISTS gate_log (
+TABLES = """
+CREATE TABLE gate_log (
     letter INTEGER PRIMARY KEY, model TEXT NOT NULL, score REAL NOT NULL,
-    watched INTEGER NOT NULL, leaves INTEGER NOT NULL)
+    watched INTEGER NOT NULL, leaves INTEGER NOT NULL);
 """
-ERASE = "DELETE FROM gate_log WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)"
-_LOGGED = "INSERT OR REPLACE INTO gate_log (letter, model, score, watched, leaves) VALUES (?, ?, ?, ?, ?)"
-_TAKEN_BACK = """
+LOG = "INSERT OR REPLACE INTO gate_log (letter, model, score, watched, leaves) VALUES (?, ?, ?, ?, ?)"
+TAKE_BACK = """
 UPDATE gate_log SET leaves = 0 WHERE letter = (SELECT max(id) FROM inbox WHERE thread = ? AND id < ?)
 """
-_ALL = "SELECT score, watched, leaves FROM gate_log WHERE model = ? ORDER BY letter"
+ALL = "SELECT score, watched, leaves FROM gate_log WHERE model = ? ORDER BY letter"
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Outcome:
 def log(connection: sqlite3.Connection, thread: str, letter: int, outcome: Outcome) -> None:
     """Write down what a turn adds, inside the transaction that closes its message."""
     if outcome.takes_back:
-        connection.execute(_TAKEN_BACK, (thread, letter))
+        connection.execute(TAKE_BACK, (thread, letter))
     if guess := outcome.logged:
-        connection.execute(_LOGGED, (letter, outcome.model, guess.score, guess.watched, guess.leaves))
+        connection.execute(LOG, (letter, outcome.model, guess.score, guess.watched, guess.leaves))
 
 
 def logged(connection: sqlite3.Connection, model: str) -> list[Logged]:
     """Return what was logged with these weights, oldest first."""
-    rows = connection.execute(_ALL, (model,)).fetchall()
+    rows = connection.execute(ALL, (model,)).fetchall()
     return [Logged(score, bool(watched), bool(leaves)) for score, watched, leaves in rows]

@@ -5,17 +5,19 @@ outcome, whose lock is free, is of a write that was cut off: it may have taken e
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 
 from agents.errors import ContractError
-from agents.memory.connection import Connection
-from agents.memory.ledger_table import LedgerTable, Write
+from agents.memory import ledger_table
+from agents.memory.connection import Connection, T, Work
+from agents.memory.ledger_table import Write
 from agents.memory.locks import ThreadLocks
 
-WAIT = 30
+LONGEST_WAIT = 30
 """Seconds to wait for another turn that does the same write."""
 Perform = Callable[[], Awaitable[str | None]]
 Ready = Callable[[], Awaitable[None]]
@@ -30,10 +32,15 @@ class Busy(Exception):
 
 
 class Ledger:
-    """Let every write be done once, across all processes of the machine."""
+    """Let every write be done once, across all processes of the machine.
 
-    def __init__(self, entries: LedgerTable, locks: ThreadLocks) -> None:
-        self._entries, self._locks = entries, locks
+    `connection` is the ledger's alone, since a transaction of a tool is open while the tool runs. `now` tells the Unix
+    time in seconds.
+    """
+
+    def __init__(self, connection: Connection, locks: ThreadLocks, now: Callable[[], float]) -> None:
+        self._connection, self._locks, self._now = connection, locks, now
+        self._lock = asyncio.Lock()
 
     async def once(
         self,
@@ -49,10 +56,12 @@ class Ledger:
 
         Raises:
             Doubtful: the write was cut off before, and the model that asks has not been told so.
-            Busy: another turn has been doing it for more than `WAIT` seconds.
+            Busy: another turn has been doing it for more than `LONGEST_WAIT` seconds.
         """
         async with self._alone(write.key):
-            if former := await self._entries.outcome(write):
+            async with self._lock:
+                former = await self._connection.read(partial(ledger_table.outcome_of, write, self._ms()))
+            if former:
                 return former
             if write.how == "transaction":
                 return await self._together(write, ready, perform)
@@ -62,7 +71,7 @@ class Ledger:
             else:
                 outcome = await self._claimed(write, perform, harmless)
             if outcome is not None:
-                await self._entries.keep(write, outcome)
+                await self._write(partial(ledger_table.enter, write, outcome, self._ms()))
             return outcome
 
     @asynccontextmanager
@@ -80,10 +89,10 @@ class Ledger:
         if effect is None or effect.is_handed_out:
             raise ContractError("a tool has one transaction, and only with transaction=True in its traits")
         if not effect.begun:
-            await effect.stack.enter_async_context(self._entries.writing())
+            await effect.stack.enter_async_context(self._writing())
         effect.begun = effect.is_handed_out = True
         try:
-            yield self._entries.connection
+            yield self._connection
         except BaseException:
             effect.undone = True
             raise
@@ -97,21 +106,35 @@ class Ledger:
 
     async def take_back(self, key: str) -> None:
         """Forget that a write was done: it was taken back, and may be done again."""
-        await self._entries.release(key)
+        await self._write(partial(ledger_table.release, key))
 
-    async def erase(self, thread: str, users: set[str]) -> bool:
+    async def erase(self, thread: str, users: Collection[str]) -> bool:
         """Forget what was written in a thread, and by the users; return False if nothing was written in the thread."""
-        return await self._entries.erase(thread, users)
+        return await self._write(partial(ledger_table.erase, thread, users))
 
     async def erase_part(self, thread: str, user: str) -> None:
         """Forget what was written in a thread for a user."""
-        await self._entries.erase_part(thread, user)
+        await self._write(partial(ledger_table.erase_part, thread, user))
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[None]:
+        """Hold the file's write lock for a block; commit at its end, undo on any error."""
+        async with self._lock, self._connection.transaction():
+            yield
+
+    async def _write(self, work: Work[T]) -> T:
+        # The tool of another thread may be in the middle of its transaction.
+        async with self._lock:
+            return await self._connection.write(work)
+
+    def _ms(self) -> int:
+        return int(self._now() * 1000)
 
     @asynccontextmanager
     async def _alone(self, key: str) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             try:
-                async with asyncio.timeout(WAIT):
+                async with asyncio.timeout(LONGEST_WAIT):
                     # A thread, which is locked in the same way, has no NUL in its name.
                     await stack.enter_async_context(self._locks.hold(f"\0{key}"))
             except TimeoutError:
@@ -120,35 +143,35 @@ class Ledger:
 
     async def _claimed(self, write: Write, perform: Perform, harmless: tuple[type[Exception], ...]) -> str | None:
         """Do a write whose effect is elsewhere; if it is cut off between claim and outcome, it is in doubt."""
-        if not await self._entries.claim(write):
+        if not await self._write(partial(ledger_table.claim, write, self._ms())):
             raise Doubtful
         try:
             outcome = await perform()
         except harmless:
-            await self._entries.release(write.key)
+            await self.take_back(write.key)
             raise
         except Exception:
-            await self._entries.tell(write)
+            await self._write(partial(ledger_table.tell, write))
             raise
         if outcome is None:
-            await self._entries.release(write.key)
+            await self.take_back(write.key)
         return outcome
 
     async def _repeated(self, write: Write, perform: Perform, harmless: tuple[type[Exception], ...]) -> str | None:
         """Do a write that may be done again; each try has the same mark."""
-        at_ms, is_first = await self._entries.begin(write)
+        at_ms, is_first = await self._write(partial(ledger_table.begin, write, self._ms()))
         token = _MARK.set(str(at_ms))
         try:
             outcome = await perform()
         except harmless:
             # An earlier try may have taken effect; the next one needs its mark.
             if is_first:
-                await self._entries.release(write.key)
+                await self.take_back(write.key)
             raise
         finally:
             _MARK.reset(token)
         if outcome is None and is_first:
-            await self._entries.release(write.key)
+            await self.take_back(write.key)
         return outcome
 
     async def _together(self, write: Write, ready: Ready, perform: Perform) -> str | None:
@@ -163,11 +186,11 @@ class Ledger:
             finally:
                 _EFFECT.reset(token)
             if not effect.begun:
-                await stack.enter_async_context(self._entries.writing())
+                await stack.enter_async_context(self._writing())
             if outcome is None or effect.undone:
-                await self._entries.connection.rollback()
+                await self._connection.rollback()
                 return None
-            await self._entries.enter(write, outcome)
+            await self._connection.inside(partial(ledger_table.enter, write, outcome, self._ms()))
         return outcome
 
 

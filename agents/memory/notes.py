@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 from agents.memory.connection import Connection
 from agents.memory.inbox import clean, now_ms
-from agents.memory.rare_table import RareTable
 
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS notes (
+TABLES = """
+CREATE TABLE notes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, left_by TEXT NOT NULL, text TEXT NOT NULL,
-    at_ms INTEGER NOT NULL, delivered_ms INTEGER, UNIQUE (thread, left_by))""",
-    "CREATE INDEX IF NOT EXISTS notes_waiting ON notes (id) WHERE delivered_ms IS NULL",
-    "CREATE TABLE IF NOT EXISTS note_counts (user_hash TEXT NOT NULL, at_ms INTEGER NOT NULL)",
-)
+    at_ms INTEGER NOT NULL, delivered_ms INTEGER, UNIQUE (thread, left_by));
+CREATE INDEX notes_waiting ON notes (id) WHERE delivered_ms IS NULL;
+CREATE TABLE note_counts (user_hash TEXT NOT NULL, at_ms INTEGER NOT NULL);
+"""
 NOTES = "SELECT id, thread, text, at_ms, delivered_ms FROM notes"
 SAME_CALL = "SELECT 1 FROM notes WHERE thread = ? AND left_by = ?"
 DROP_COUNTS = "DELETE FROM note_counts WHERE at_ms <= ?"
@@ -41,7 +40,7 @@ class Notes:
     """Keep notes in SQLite; what a method has returned from survives a power cut."""
 
     def __init__(self, connection: Connection) -> None:
-        self._table = RareTable(connection, "notes", TABLES)
+        self._connection = connection
         self.changed = asyncio.Event()
         """Set whenever a note was added through this object."""
 
@@ -65,25 +64,25 @@ class Notes:
             connection.execute(ADD, (thread, call, clean(text), now))
             return True
 
-        is_noted = await self._table.write(insert)
+        is_noted = await self._connection.write(insert)
         if is_noted:
             self.changed.set()
         return is_noted
 
     async def all(self) -> list[Note]:
         """Return the notes, oldest first."""
-        return [Note(*row) for row in await self._table.rows(f"{NOTES} ORDER BY id")]
+        return [Note(*row) for row in await self._connection.execute(f"{NOTES} ORDER BY id")]
 
     async def waiting(self) -> list[Note]:
         """Return the notes that were not delivered yet, oldest first."""
-        rows = await self._table.rows(f"{NOTES} WHERE delivered_ms IS NULL ORDER BY id")
+        rows = await self._connection.execute(f"{NOTES} WHERE delivered_ms IS NULL ORDER BY id")
         return [Note(*row) for row in rows]
 
     async def delivered(self, note: Note) -> None:
         """Take note that a note has reached a person."""
-        values = now_ms(), note.id
-        await self._table.write(lambda connection: connection.execute(DELIVERED, values).rowcount)
+        await self._connection.execute(DELIVERED, (now_ms(), note.id))
 
     async def erase(self, thread: str) -> bool:
         """Delete the notes of a thread; return False if there was none."""
-        return await self._table.delete("thread", [clean(thread)]) > 0
+        sql, values = "DELETE FROM notes WHERE thread = ?", (clean(thread),)
+        return await self._connection.write(lambda connection: connection.execute(sql, values).rowcount) > 0

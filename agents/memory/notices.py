@@ -10,15 +10,14 @@ from agents.language.schedule.wording import worded_instant
 from agents.memory.connection import Connection
 from agents.memory.inbox import clean
 from agents.memory.preferences import machine_zone
-from agents.memory.rare_table import RareTable
 from prompts import phrase
 
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS notices (
+TABLES = """
+CREATE TABLE notices (
     user TEXT NOT NULL, key TEXT NOT NULL, thread TEXT NOT NULL, text TEXT NOT NULL, lang TEXT NOT NULL,
-    at_ms INTEGER NOT NULL, told_ms INTEGER, PRIMARY KEY (user, key)) WITHOUT ROWID""",
-    "CREATE INDEX IF NOT EXISTS notices_due ON notices (at_ms) WHERE told_ms IS NULL",
-)
+    at_ms INTEGER NOT NULL, told_ms INTEGER, PRIMARY KEY (user, key)) WITHOUT ROWID;
+CREATE INDEX notices_due ON notices (at_ms) WHERE told_ms IS NULL;
+"""
 ADD = "INSERT OR IGNORE INTO notices (user, key, thread, text, lang, at_ms) VALUES (?, ?, ?, ?, ?, ?)"
 DUE = """
 SELECT user, key, thread, at_ms FROM notices
@@ -73,22 +72,22 @@ class Notices(NoticeSource):
 
     def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
         super().__init__(now)
-        self._table = RareTable(connection, "notices", TABLES)
+        self._connection = connection
 
     async def add(self, user: str, thread: str, key: str, *, text: str, lang: str, at_ms: int | None = None) -> None:
         """Add a notice, due now or at a time; once for each key of a user, whether or not it was told already."""
         values = user, clean(key), clean(thread), clean(text), lang, self._now_ms() if at_ms is None else at_ms
-        await self._table.write(lambda connection: connection.execute(ADD, values).rowcount)
+        await self._connection.execute(ADD, values)
         self.changed.set()
 
     async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
         """Return the notices that are due until then and were not told."""
-        rows = await self._table.rows(DUE, (until_ms, user, threads, without))
+        rows = await self._connection.execute(DUE, (until_ms, user, threads, without))
         return [Due(f"notice-{owner}-{key}", key, owner, thread, at_ms) for owner, key, thread, at_ms in rows]
 
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
         """Return the text of a notice; None if it was told or deleted meanwhile."""
-        rows = await self._table.rows(STILL_DUE, (due.user, due.key))
+        rows = await self._connection.execute(STILL_DUE, (due.user, due.key))
         if not rows:
             return None
         text, lang = rows[0]
@@ -97,13 +96,13 @@ class Notices(NoticeSource):
 
     async def rang(self, due: Due) -> None:
         """Take note that a notice was told; its text is not kept any longer."""
-        values = self._now_ms(), due.user, due.key
-        await self._table.write(lambda connection: connection.execute(TOLD, values).rowcount)
+        await self._connection.execute(TOLD, (self._now_ms(), due.user, due.key))
 
     async def erase(self, thread: str, users: Collection[str]) -> None:
         """Delete the notices of a thread, and all those of the users."""
-        await self._table.delete("thread", [clean(thread)])
-        await self._table.delete("user", [*users])
+        await self._connection.execute("DELETE FROM notices WHERE thread = ?", (clean(thread),))
+        for user in users:
+            await self._connection.execute("DELETE FROM notices WHERE user = ?", (user,))
         self.changed.set()
 
     def _now_ms(self) -> int:

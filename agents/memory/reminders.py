@@ -11,26 +11,24 @@ from typing import Any
 
 from agents.errors import UsageError
 from agents.language.schedule import Moment
-from agents.memory.connection import Connection, T, Work
+from agents.memory.connection import Connection, T, Values, Work
 from agents.memory.inbox import clean
 from agents.memory.notices import Due, NoticeSource, rung
-from agents.memory.rare_table import RareTable, Values
 from agents.memory.reminder_row import Kind, Reminder, columns, unix_ms
-from prompts import languages, phrase
+from agents.memory.schema import Tables
 
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS reminders (
+TABLES = Tables(
+    "reminders",
+    (
+        """
+CREATE TABLE reminders (
     id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, thread TEXT NOT NULL, added_by TEXT NOT NULL,
     number INTEGER NOT NULL, text TEXT NOT NULL, lang TEXT NOT NULL, zone TEXT NOT NULL,
     rule TEXT, start TEXT, at_ms INTEGER NOT NULL, due_ms INTEGER, rung_ms INTEGER,
-    changed_by TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL DEFAULT 'reminder', UNIQUE (user, added_by))""",
-    "CREATE INDEX IF NOT EXISTS reminders_due ON reminders (due_ms) WHERE due_ms IS NOT NULL",
-)
-GROW = (
-    "ALTER TABLE reminders ADD COLUMN kind TEXT NOT NULL DEFAULT 'reminder'",
-    # Before, what had no text of its own was an alarm or a timer; only the latter began within a minute.
-    f"""UPDATE reminders SET kind = CASE WHEN rule IS NULL AND at_ms % 60000 <> 0 THEN 'timer' ELSE 'alarm' END
-    WHERE text IN ({", ".join(f"'{phrase('reminder_time_is_up', lang)}'" for lang in languages())})""",
+    changed_by TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL DEFAULT 'reminder', UNIQUE (user, added_by));
+CREATE INDEX reminders_due ON reminders (due_ms) WHERE due_ms IS NOT NULL;
+""",
+    ),
 )
 REMINDERS = (
     "SELECT id, user, thread, number, text, lang, zone, rule, start, at_ms, due_ms, rung_ms, added_by, kind "
@@ -80,7 +78,7 @@ class Reminders(NoticeSource):
 
     def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
         super().__init__(now)
-        self._table = RareTable(connection, "reminders", TABLES, {"kind": GROW})
+        self._connection = connection
 
     async def add(
         self, user: str, thread: str, call: str, *, text: str, lang: str, moment: Moment, kind: Kind = "reminder"
@@ -188,8 +186,9 @@ class Reminders(NoticeSource):
 
     async def erase(self, thread: str, users: set[str]) -> None:
         """Delete the reminders of a thread, and all those of the users."""
-        await self._table.delete("thread", [clean(thread)])
-        await self._table.delete("user", [*users])
+        await self._connection.execute("DELETE FROM reminders WHERE thread = ?", (clean(thread),))
+        for user in users:
+            await self._connection.execute("DELETE FROM reminders WHERE user = ?", (user,))
         self.changed.set()
 
     def _unrepeated(self, stored: Reminder, values: Mapping[str, Any]) -> dict[str, int | None]:
@@ -201,12 +200,12 @@ class Reminders(NoticeSource):
         return {"due_ms": due, "at_ms": due or values["at_ms"], "rung_ms": stored.rung_ms}
 
     async def _write(self, work: Work[T]) -> T:
-        outcome = await self._table.write(work)
+        outcome = await self._connection.write(work)
         self.changed.set()
         return outcome
 
     async def _reminders(self, sql: str, values: Values) -> list[Reminder]:
-        return [Reminder(*row) for row in await self._table.rows(sql, values)]
+        return [Reminder(*row) for row in await self._connection.execute(sql, values)]
 
     def _live(self, connection: sqlite3.Connection, user: str) -> list[Reminder]:
         return [Reminder(*row) for row in connection.execute(LIVE, (user, self._since()))]

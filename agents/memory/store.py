@@ -1,123 +1,121 @@
-"""The long-term store: LangGraph's own for SQLite, whose transactions do not fail on each other."""
+"""The long-term store: LangGraph's interface over one table, whose batches are done completely or not at all."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any, Self
+import sqlite3
+from collections.abc import Iterable, Sequence
+from functools import partial
 
-import aiosqlite
-from langgraph.store.base import Item, PutOp, SearchItem, TTLConfig
-from langgraph.store.sqlite.aio import AsyncSqliteStore
-from langgraph.store.sqlite.base import SqliteIndexConfig
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
 
-from agents.memory.connection import Connection, Row, connect, writing
+from agents.memory.connection import Connection
 
-PAGE = 1000
-ITEM = "SELECT value, created_at, updated_at FROM store WHERE prefix = ? AND key = ?"
-ITEMS = """
-SELECT prefix, key, value, created_at, updated_at FROM store
-WHERE prefix = ?1 OR (prefix > ?1 || '.' AND prefix < ?1 || '/') ORDER BY updated_at DESC LIMIT ?2 OFFSET ?3
+TABLES = """
+CREATE TABLE store (
+    prefix TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL,
+    PRIMARY KEY (prefix, key));
 """
-"""The items in a namespace and below it; "/" is the character that follows the full stop."""
+GET = "SELECT value, created_at, updated_at FROM store WHERE prefix = ? AND key = ?"
+# "/" is the character that follows the full stop.
+BELOW = "(prefix = :prefix OR (prefix > :prefix || '.' AND prefix < :prefix || '/'))"
+SEARCH = f"""
+SELECT prefix, key, value, created_at, updated_at FROM store WHERE :prefix = '' OR {BELOW} ORDER BY updated_at DESC
+"""
+PUT = """
+INSERT INTO store (prefix, key, value, created_at, updated_at) VALUES (?, ?, ?, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)
+ON CONFLICT (prefix, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
+"""
+DELETE = "DELETE FROM store WHERE prefix = ? AND key = ?"
+Namespace = tuple[str, ...]
 
 
-def namespace_of(user: str, *kind: str) -> tuple[str, ...]:
+def namespace_of(user: str, *kind: str) -> Namespace:
     """Return where the items of `user` are: ("users", user, …), with the full stops the store forbids as %2E."""
     return "users", user.replace("%", "%25").replace(".", "%2E") or "%", *kind
 
 
-class Store(AsyncSqliteStore):
-    """Keep long-term items in SQLite."""
+class Store(BaseStore):
+    """Keep long-term items in SQLite. Items cannot be searched by meaning, and do not expire."""
 
-    conn: Connection
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
-    @classmethod
-    @asynccontextmanager
-    async def from_conn_string(
-        cls, conn_string: str, *, index: SqliteIndexConfig | None = None, ttl: TTLConfig | None = None
-    ) -> AsyncIterator[Self]:
-        """Open the database file at `conn_string` with its settings; close it at the end."""
-        async with connect(conn_string, synchronous="NORMAL") as connection:
-            store = cls(connection, index=index, ttl=ttl)
-            try:
-                yield store
-            finally:
-                await store._end_worker()
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Refuse: whoever uses the store does so on the event loop."""
+        raise NotImplementedError("this store has asynchronous methods only")
 
-    async def setup(self) -> None:
-        """Create the tables, all of them or none."""
-        async with self.lock:
-            if not self.is_setup:
-                await self._create()
-        await super().setup()
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do the operations in their order; if one fails, nothing is written."""
+        batch = [*ops]
+        run = self._connection.write if any(isinstance(op, PutOp) for op in batch) else self._connection.read
+        return await run(lambda database: [_done(op, database) for op in batch])
 
-    async def aget(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
-        """Return an item, in one trip to the database: every turn asks for some."""
-        if self.ttl_config:
-            return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
-
-        for value, created, updated in await self._rows(ITEM, ".".join(namespace), key):
-            return Item(value=json.loads(value), key=key, namespace=namespace, created_at=created, updated_at=updated)
-        return None
-
-    async def asearch(
-        self,
-        namespace_prefix: tuple[str, ...],
-        /,
-        *,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        offset: int = 0,
-        refresh_ttl: bool | None = None,
-    ) -> list[SearchItem]:
-        """Return the items in a namespace and below it; without conditions, in one trip to the database."""
-        if query or filter or self.ttl_config or not namespace_prefix:
-            return await super().asearch(
-                namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refresh_ttl
-            )
-        rows = await self._rows(ITEMS, ".".join(namespace_prefix), limit, offset)
-        return [SearchItem(tuple(row[0].split(".")), row[1], json.loads(row[2]), row[3], row[4]) for row in rows]
-
-    async def erase(self, namespace: tuple[str, ...]) -> int:
+    async def erase(self, namespace: Namespace) -> int:
         """Delete every item in `namespace` and below it; return how many."""
-        count = 0
-        while items := await self.asearch(namespace, limit=PAGE):
-            await self.abatch([PutOp(item.namespace, item.key, None) for item in items])
-            count += len(items)
-        return count
+        sql, values = f"DELETE FROM store WHERE {BELOW}", {"prefix": ".".join(namespace)}
+        return await self._connection.write(lambda database: database.execute(sql, values).rowcount)
 
-    async def _rows(self, sql: str, *values: str | int) -> list[Row]:
-        # A reader must not see a batch that is written in part.
-        async with self.lock:
-            return await self.conn.read(lambda connection: connection.execute(sql, values).fetchall())
 
-    async def _end_worker(self) -> None:
-        # LangGraph leaves its worker to the garbage collector, which complains of it to whoever runs then.
-        if self._task:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+def _done(op: Op, database: sqlite3.Connection) -> Result:
+    match op:
+        case GetOp():
+            return _item(op, database)
+        case SearchOp():
+            return _found(op, database)
+        case PutOp(value=None):
+            database.execute(DELETE, (".".join(op.namespace), op.key))
+        case PutOp():
+            database.execute(PUT, (".".join(op.namespace), op.key, json.dumps(op.value, ensure_ascii=False)))
+        case ListNamespacesOp():
+            return _namespaces(op, database)
+    return None
 
-    async def _create(self) -> None:
-        # The stock set-up, killed between a migration and the note of it, fails at every later start.
-        async with writing(self.conn):
-            table = "SELECT 1 FROM sqlite_master WHERE name = 'store_migrations'"
-            if list(await self.conn.execute_fetchall(table)):
-                return
-            await self.conn.execute("CREATE TABLE store_migrations (v INTEGER PRIMARY KEY)")
-            for version, sql in enumerate(self.MIGRATIONS):
-                await self.conn.execute(sql)
-                await self.conn.execute("INSERT INTO store_migrations (v) VALUES (?)", (version,))
 
-    @asynccontextmanager
-    async def _cursor(self, *, transaction: bool = True) -> AsyncIterator[aiosqlite.Cursor]:
-        # The stock one begins deferred, which fails when a batch reads before it writes, and commits
-        # half a batch on an error.
-        await self.setup()
-        async with self.lock, self.conn.cursor() as cursor:
-            if not transaction:
-                yield cursor
-                return
-            async with writing(self.conn):
-                yield cursor
+def _item(op: GetOp, database: sqlite3.Connection) -> Item | None:
+    row = database.execute(GET, (".".join(op.namespace), op.key)).fetchone()
+    if row is None:
+        return None
+    value, created, updated = row
+    return Item(value=json.loads(value), key=op.key, namespace=op.namespace, created_at=created, updated_at=updated)
+
+
+def _found(op: SearchOp, database: sqlite3.Connection) -> list[SearchItem]:
+    if op.query:
+        raise NotImplementedError("items cannot be searched by meaning")
+    rows = database.execute(SEARCH, {"prefix": ".".join(op.namespace_prefix)})
+    items = (
+        SearchItem(tuple(prefix.split(".")), key, json.loads(value), created, updated)
+        for prefix, key, value, created, updated in rows
+    )
+    wanted = (op.filter or {}).items()
+    fitting = [item for item in items if all(item.value.get(name) == value for name, value in wanted)]
+    return fitting[op.offset : op.offset + op.limit]
+
+
+def _namespaces(op: ListNamespacesOp, database: sqlite3.Connection) -> list[Namespace]:
+    prefixes = database.execute("SELECT DISTINCT prefix FROM store").fetchall()
+    namespaces = [tuple(prefix.split(".")) for (prefix,) in prefixes]
+    fitting = {
+        namespace[: op.max_depth]
+        for namespace in namespaces
+        if all(map(partial(_fits, namespace), op.match_conditions or ()))
+    }
+    return sorted(fitting)[op.offset : op.offset + op.limit]
+
+
+def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
+    path: Sequence[str] = condition.path
+    if len(path) > len(namespace):
+        return False
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", name) for wanted, name in zip(path, part, strict=True))

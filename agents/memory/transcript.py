@@ -3,31 +3,55 @@
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from agents.errors import UsageError
-from agents.memory import gate_log, inbox, inbox_updates
-from agents.memory.connection import Connection, Row, writing
+from agents.memory import gate_log, updates
+from agents.memory import transcript_rows as rows
+from agents.memory.connection import Connection
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean
-from agents.memory.inbox_sql import (
-    ERASE,
-    ERASE_PART,
-    EXTENDED,
-    LATEST,
-    LETTERS,
-    ONE,
-    QUOTED,
-    RECORDS,
-    TABLES,
-    THREADS,
-    THREADS_OF,
-    UNTOLD,
-    USERS,
-    WITHDRAWN,
-)
 
-RECORDED = 300
+RECORDED_TURNS = 300
 """Turns of a thread, from its first, whose record is kept."""
+EXTEND = """
+UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_id = ? AND status = 'open'
+"""
+WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
+THREADS = """
+SELECT one.thread, newest.user, one.turns, max(one.received_ms, coalesce((
+    SELECT at_ms FROM transcript WHERE thread = one.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms, coalesce((
+    SELECT text FROM transcript WHERE thread = one.thread AND role = 'user' ORDER BY id LIMIT 1), '')
+FROM (SELECT thread, max(id) AS id, max(turn) AS turns, max(received_ms) AS received_ms
+    FROM inbox GROUP BY thread) AS one
+JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC
+"""
+LATEST = """
+SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
+    WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread) ORDER BY id
+"""
+# A message that was tried again has a line for each try.
+RECORD = """
+INSERT INTO records (letter, record) VALUES (?, ?)
+ON CONFLICT DO UPDATE SET record = record || char(10) || excluded.record
+"""
+RECORDS = """
+SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record FROM inbox
+LEFT JOIN records ON records.letter = inbox.id LEFT JOIN transcript ON transcript.id = inbox.line
+WHERE inbox.thread = ? ORDER BY inbox.turn, inbox.id
+"""
+ERASE = (
+    "DELETE FROM gate_log WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
+    "DELETE FROM records WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
+    "DELETE FROM inbox WHERE thread = ?",
+    "DELETE FROM transcript WHERE thread = ?",
+)
+PART = "SELECT id FROM inbox WHERE thread = :thread AND user = :user"
+ERASE_PART = (
+    f"DELETE FROM gate_log WHERE letter IN ({PART})",
+    f"DELETE FROM records WHERE letter IN ({PART})",
+    """DELETE FROM transcript WHERE thread = :thread AND (json_extract(metadata, :note) = :user
+    OR message_id IN (SELECT message_id FROM inbox WHERE thread = :thread AND user = :user))""",
+    "DELETE FROM inbox WHERE thread = :thread AND user = :user",
+)
 
 
 class Transcript:
@@ -36,42 +60,34 @@ class Transcript:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def setup(self) -> None:
-        """Create the tables."""
-        async with writing(self._connection):
-            for sql in TABLES:
-                await self._connection.execute(sql)
-            columns = await self._connection.execute_fetchall("PRAGMA table_info(inbox)")
-            if "quoted" not in {row[1] for row in columns}:
-                await self._connection.execute(QUOTED)
-
-    async def accept(self, entry: InboxEntry, updates: Sequence[int] = ()) -> InboxEntry:
+    async def accept(self, entry: InboxEntry, update_ids: Sequence[int] = ()) -> InboxEntry:
         """Put a message into the inbox and return it as stored; do nothing when it is there already.
 
         The messenger's updates that it is made of are closed with it. Raises UsageError when the id was used for
         another text, or a name is unfit for storage.
         """
+        storable = _storable(entry)
 
-        def accept(connection: sqlite3.Connection) -> InboxEntry:
-            stored = inbox.accept(_storable(entry), connection)
+        def accept(database: sqlite3.Connection) -> InboxEntry:
+            stored = rows.accept(database, storable)
             if stored.status in ("open", "failed"):
-                inbox_updates.link(connection, stored.thread, stored.message_id, updates)
+                updates.link(database, stored.thread, stored.message_id, update_ids)
             return stored
 
         return await self._connection.write(accept)
 
-    async def extend(self, entry: InboxEntry, updates: Sequence[int] = ()) -> bool:
+    async def extend(self, entry: InboxEntry, update_ids: Sequence[int] = ()) -> bool:
         """Give an open message of the inbox another text, source and what it refers to; False if it is not open.
 
         The messenger's updates that came to it are closed with it.
         """
         storable = _storable(entry)
 
-        def extend(connection: sqlite3.Connection) -> bool:
+        def extend(database: sqlite3.Connection) -> bool:
             values = storable.text, storable.source, storable.quoted, storable.thread, storable.message_id
-            is_open = connection.execute(EXTENDED, values).rowcount > 0
+            is_open = database.execute(EXTEND, values).rowcount > 0
             if is_open:
-                inbox_updates.link(connection, storable.thread, storable.message_id, updates)
+                updates.link(database, storable.thread, storable.message_id, update_ids)
             return is_open
 
         return await self._connection.write(extend)
@@ -79,35 +95,40 @@ class Transcript:
     async def withdraw(self, thread: str, message_id: str) -> None:
         """Take a message out of the inbox that is open and will not be answered; its updates are closed."""
 
-        def withdraw(connection: sqlite3.Connection) -> None:
+        def withdraw(database: sqlite3.Connection) -> None:
             place = clean(thread), clean(message_id)
-            if connection.execute(WITHDRAWN, place).rowcount:
-                inbox_updates.close_with(connection, *place)
+            if database.execute(WITHDRAW, place).rowcount:
+                updates.close_with(database, *place)
 
         await self._connection.write(withdraw)
 
     async def accept_in_order(self, entry: InboxEntry) -> list[InboxEntry]:
         """Do what `accept` does; return the open messages that came before this one, oldest first, and then it."""
-        return await self._connection.write(partial(inbox.accept_in_order, _storable(entry)))
+        storable = _storable(entry)
+
+        def accept(database: sqlite3.Connection) -> list[InboxEntry]:
+            stored = rows.accept(database, storable)
+            waiting = rows.open_entries(database, storable.thread)
+            return waiting[: waiting.index(stored) + 1] if stored in waiting else [stored]
+
+        return await self._connection.write(accept)
 
     async def entry(self, thread: str, message_id: str) -> InboxEntry | None:
         """Return a message of the inbox."""
-        entries = await self._letters(ONE, clean(thread), clean(message_id))
-        return entries[0] if entries else None
+        return await self._entry("AND message_id = ?", clean(thread), clean(message_id))
 
     async def last(self, thread: str, user: str | None = None) -> InboxEntry | None:
         """Return the message of the thread, or of one user in it, that was received last."""
         who, values = ("", ()) if user is None else ("AND user = ? ", (clean(user),))
-        entries = await self._letters(f"{who}ORDER BY id DESC LIMIT 1", clean(thread), *values)
-        return entries[0] if entries else None
+        return await self._entry(f"{who}ORDER BY id DESC LIMIT 1", clean(thread), *values)
 
     async def open_entries(self, thread: str) -> list[InboxEntry]:
         """Return the messages of the thread that were never closed, oldest first."""
-        return await self._connection.read(partial(inbox.open_entries, clean(thread)))
+        return await self._connection.read(lambda database: rows.open_entries(database, clean(thread)))
 
     async def close(
         self,
-        letter: InboxEntry,
+        entry: InboxEntry,
         status: Status,
         turn: int,
         lines: Sequence[TranscriptLine],
@@ -123,34 +144,35 @@ class Transcript:
         Raises:
             UsageError: the message was never accepted.
         """
-        lines = [replace(line, text=clean(line.text), turn=turn, message_id=letter.message_id) for line in lines]
-        closed = replace(letter, status=status, turn=turn)
-        stored = None if record is None or turn > RECORDED else clean(record)
+        lines = [replace(line, text=clean(line.text), turn=turn, message_id=entry.message_id) for line in lines]
 
-        def close(connection: sqlite3.Connection) -> None:
-            inbox.close(connection, closed, lines, stored, guess)
+        def close(database: sqlite3.Connection) -> None:
+            row = rows.close(database, replace(entry, status=status, turn=turn), lines)
+            if record is not None and turn <= RECORDED_TURNS:
+                database.execute(RECORD, (row, clean(record)))
+            if guess is not None:
+                gate_log.log(database, entry.thread, row, guess)
             if status == "done":
-                inbox_updates.close_with(connection, clean(letter.thread), clean(letter.message_id))
+                updates.close_with(database, clean(entry.thread), clean(entry.message_id))
 
         await self._connection.write(close)
 
     async def tell(self, thread: str, line: TranscriptLine) -> TranscriptLine:
         """Append a line that nobody asked for to the last turn, and return it; do nothing if its id is there."""
         line = replace(line, text=clean(line.text), message_id=clean(line.message_id))
-        return await self._connection.write(partial(inbox.tell, clean(thread), line))
+        return await self._connection.write(lambda database: rows.tell(database, clean(thread), line))
 
     async def take_back(self, thread: str, message_id: str) -> None:
         """Delete a line that `tell` has appended and that did not reach the user."""
-        values = clean(thread), clean(message_id)
-        await self._connection.write(lambda connection: connection.execute(UNTOLD, values).rowcount)
+        place = clean(thread), clean(message_id)
+        await self._connection.execute("DELETE FROM transcript WHERE thread = ? AND message_id = ?", place)
 
     async def latest(self, after: int | None) -> list[tuple[int, str, int]]:
         """Return row, thread and time (Unix ms) of the last line of each thread, oldest first.
 
         Only lines behind the row `after` count; without it the last 10,000.
         """
-        sql, value = LATEST, (after,)
-        return await self._connection.read(lambda connection: connection.execute(sql, value).fetchall())
+        return [(row, thread, at_ms) for row, thread, at_ms in await self._connection.execute(LATEST, (after,))]
 
     async def lines(
         self, thread: str, *, message_id: str | None = None, limit: int | None = None
@@ -158,34 +180,37 @@ class Transcript:
         """Return the lines of a thread or of one message, oldest first; with `limit` only the last ones."""
         message = None if message_id is None else clean(message_id)
         most = -1 if limit is None else limit
-        return await self._connection.read(lambda connection: inbox.lines_of(connection, clean(thread), message, most))
+        return await self._connection.read(lambda database: rows.lines_of(database, clean(thread), message, most))
 
     async def records(self, thread: str) -> list[tuple[str, str | None, str | None]]:
         """Return id, text and record of a thread's messages; the record has a line for each try."""
-        return [(id, text, record) for id, text, record in await self._rows(RECORDS, clean(thread))]
+        found = await self._connection.execute(RECORDS, (clean(thread),))
+        return [(id, text, record) for id, text, record in found]
 
     async def guesses(self, model: str) -> list[gate_log.Logged]:
         """Return what the gate guessed with these weights, and what came of it, oldest first."""
-        return await self._connection.read(lambda connection: gate_log.logged(connection, model))
+        return await self._connection.read(lambda database: gate_log.logged(database, model))
 
     async def threads(self) -> list[ThreadInfo]:
         """List the threads, the one that was active last first."""
-        return [ThreadInfo(*row) for row in await self._rows(THREADS)]
+        return [ThreadInfo(*row) for row in await self._connection.execute(THREADS)]
 
     async def users_of(self, thread: str) -> set[str]:
         """Return the users who wrote in a thread."""
-        return {row[0] for row in await self._rows(USERS, clean(thread))}
+        sql = "SELECT DISTINCT user FROM inbox WHERE thread = ?"
+        return {user for (user,) in await self._connection.execute(sql, (clean(thread),))}
 
     async def threads_of(self, user: str) -> set[str]:
         """Return the threads in which a user wrote."""
-        return {row[0] for row in await self._rows(THREADS_OF, clean(user))}
+        sql = "SELECT DISTINCT thread FROM inbox WHERE user = ?"
+        return {thread for (thread,) in await self._connection.execute(sql, (clean(user),))}
 
     async def erase(self, thread: str) -> None:
         """Delete inbox and transcript of the thread."""
 
-        def delete(connection: sqlite3.Connection) -> None:
+        def delete(database: sqlite3.Connection) -> None:
             for sql in ERASE:
-                connection.execute(sql, (clean(thread),))
+                database.execute(sql, (clean(thread),))
 
         await self._connection.write(delete)
 
@@ -195,17 +220,15 @@ class Transcript:
         `note` is the key of a line's metadata that names the user whom a line was for.
         """
 
-        def delete(connection: sqlite3.Connection) -> int:
+        def delete(database: sqlite3.Connection) -> int:
             values = {"thread": clean(thread), "user": clean(user), "note": f"$.{note}"}
-            return sum(connection.execute(sql, values).rowcount for sql in ERASE_PART)
+            return sum(database.execute(sql, values).rowcount for sql in ERASE_PART)
 
         return await self._connection.write(delete) > 0
 
-    async def _letters(self, rest: str, *values: str) -> list[InboxEntry]:
-        return [InboxEntry(*row) for row in await self._rows(LETTERS + rest, *values)]
-
-    async def _rows(self, sql: str, *values: str) -> list[Row]:
-        return await self._connection.read(lambda connection: connection.execute(sql, values).fetchall())
+    async def _entry(self, rest: str, *values: str) -> InboxEntry | None:
+        found = await self._connection.execute(rows.ENTRIES + rest, values)
+        return InboxEntry(*found[0]) if found else None
 
 
 def _storable(entry: InboxEntry) -> InboxEntry:

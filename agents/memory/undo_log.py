@@ -8,17 +8,16 @@ from typing import Any
 
 from agents.memory.connection import Connection
 from agents.memory.inbox import clean
-from agents.memory.rare_table import RareTable
 
 Changes = Mapping[str, tuple[Any, Any]]
 """By the key of an item, its value before and after; None where there was, or is, no such item."""
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS undo_log (
+TABLES = """
+CREATE TABLE undo_log (
     id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, user TEXT NOT NULL, message TEXT NOT NULL,
     speaker TEXT NOT NULL, tool TEXT NOT NULL, call TEXT NOT NULL, record TEXT NOT NULL, at_ms INTEGER NOT NULL,
-    undone_by TEXT NOT NULL DEFAULT '', UNIQUE (thread, message, speaker, tool, call))""",
-    "CREATE INDEX IF NOT EXISTS undo_log_time ON undo_log (at_ms)",
-)
+    undone_by TEXT NOT NULL DEFAULT '', UNIQUE (thread, message, speaker, tool, call));
+CREATE INDEX undo_log_time ON undo_log (at_ms);
+"""
 OF_CALL = """
 SELECT record FROM undo_log
 WHERE thread = :thread AND message = :message AND speaker = :speaker AND tool = :tool AND call = :call
@@ -80,7 +79,7 @@ class UndoLog:
     """Keep in SQLite what was written within the last day; `now` tells the Unix time in seconds."""
 
     def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
-        self._table, self._now = RareTable(connection, "undo_log", TABLES), now
+        self._connection, self._now = connection, now
 
     async def enter(self, write: ToolWrite, kind: str, changes: Changes) -> None:
         """Enter what a call is about to change in items of a kind; what is entered already stays.
@@ -106,7 +105,7 @@ class UndoLog:
 
     async def changes(self, write: ToolWrite, kind: str) -> dict[str, tuple[Any, Any]]:
         """Return what a call was about to change in items of a kind, before this try of it; empty if nothing was."""
-        rows = await self._table.rows(OF_CALL, _values(write))
+        rows = await self._connection.execute(OF_CALL, _values(write))
         items = json.loads(rows[0][0]).get("items", {}) if rows else {}
         return {key: (before, after) for key, (before, after) in items.get(kind, {}).items()}
 
@@ -128,28 +127,25 @@ class UndoLog:
                 rows = connection.execute(CLAIMED, (thread, user, by)).fetchall()
             return [LoggedWrite(row[0], row[1], row[2], row[3], json.loads(row[4])) for row in rows]
 
-        return await self._table.write(claim)
+        return await self._connection.write(claim)
 
     async def erase(self, thread: str, users: set[str]) -> None:
         """Delete what was written in a thread, and by the users."""
-        await self._table.delete("thread", [clean(thread)])
-        await self._table.delete("user", [*users])
+        await self._connection.execute("DELETE FROM undo_log WHERE thread = ?", (clean(thread),))
+        for user in users:
+            await self._connection.execute("DELETE FROM undo_log WHERE user = ?", (clean(user),))
 
     async def erase_part(self, thread: str, user: str) -> None:
         """Delete what was written in a thread for a user."""
-        await self._delete(OF_USER, (clean(thread), clean(user)))
+        await self._connection.execute(OF_USER, (clean(thread), clean(user)))
 
     async def erase_profile(self, user: str) -> None:
         """Delete what was written in a user's forms, and what was remembered of them."""
-        await self._delete(OF_PROFILE, (clean(user),))
+        await self._connection.execute(OF_PROFILE, (clean(user),))
 
     async def erase_settings(self, user: str) -> None:
         """Delete what was written in a user's settings."""
-        await self._delete(OF_SETTINGS, (clean(user),))
-
-    async def _delete(self, sql: str, values: tuple[str, ...]) -> None:
-        if await self._table.rows("SELECT 1 FROM undo_log LIMIT 1"):
-            await self._table.write(lambda connection: connection.execute(sql, values).rowcount)
+        await self._connection.execute(OF_SETTINGS, (clean(user),))
 
     async def _enter(self, write: ToolWrite, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         values = _values(write)
@@ -160,7 +156,7 @@ class UndoLog:
             record = json.dumps(change(json.loads(row[0]) if row else {}), ensure_ascii=False)
             connection.execute(ENTER, {**values, "record": clean(record), "at_ms": self._now_ms()})
 
-        await self._table.write(enter)
+        await self._connection.write(enter)
 
     def _now_ms(self) -> int:
         return round(self._now() * 1000)

@@ -26,9 +26,9 @@ class Said(TypedDict):
     """The numbers of sources in the text, if there are any."""
 
 
-def append(items: list[Item], added: list[Item] | None) -> list[Item]:
+def append(items: list[Item], added: list[Item]) -> list[Item]:
     """Append within a turn; a node that begins the list anew writes LangGraph's `Overwrite`."""
-    return [*items, *(added or [])]
+    return [*items, *added]
 
 
 class Plain(Own, total=False):

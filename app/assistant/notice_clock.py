@@ -50,7 +50,7 @@ class Clock:
 
     A notice rings when its thread is free, so that a turn that deletes or changes it is over by then.
     It counts as rung when `deliver` has returned: after a crash in between the same ring is delivered again.
-    The clock reads `memory.notices.now`, whose time runs `speed` times as fast as real time.
+    The clock reads `memory.now`, whose time runs `speed` times as fast as real time.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Clock:
         away: float = AWAY_SECONDS,
         speed: float = 1.0,
     ) -> None:
-        self._locks, self._now, self._sources = memory.locks, memory.notices.now, sources
+        self._locks, self._now, self._sources = memory.locks, memory.now, sources
         self._deliver, self._away_for, self._speed = deliver, away, speed
         self._user, self._threads, self._without = user, threads, without
         self._ringing: dict[str, asyncio.Task[None]] = {}

@@ -48,7 +48,7 @@ async def mended_state(thread: str, read: Read, saver: Saver) -> tuple[StateSnap
             return await sound_state(thread, read), is_mended
         except BrokenState as broken:
             LOG.error("%s; it is rebuilt from the transcript", broken)
-            await saver.drop_latest(thread)
+            await saver.drop_last_turn(thread)
             is_mended = True
 
 

@@ -159,10 +159,6 @@ class TurnPlayer:
     ) -> Context:
         state = cast(State, snapshot.values)
         is_shared = place.is_group or bool(others_in(state, entry.user))
-        if state and "writer" not in state and not is_shared:
-            # A thread of an older version does not say whose it is; its transcript does.
-            lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
-            is_shared = any(line.role == "user" and line.speaker != entry.user for line in lines)
         return make_context(
             self.memory,
             entry.thread,

@@ -58,7 +58,7 @@ async def import_calendar(
     source = _read(Path(file), lang)
     async with open_assistant(settings, remote=False) as assistant:
         memory = assistant.memory
-        now, zone = datetime.fromtimestamp(memory.reminders.now(), UTC), await zone_of_user(memory.store, user)
+        now, zone = datetime.fromtimestamp(memory.now(), UTC), await zone_of_user(memory.store, user)
         try:
             calendar_entries = await asyncio.to_thread(entries, source, zone, now)
         except ValueError as fault:

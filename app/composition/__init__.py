@@ -29,7 +29,7 @@ from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
 from app.composition.remote_tools import with_remote_tools
 from app.composition.server_changes import note_changes
-from app.composition.services import dialogs_of, open_services
+from app.composition.services import dialogs_of, open_services, tables_of
 from app.permissions import Permissions
 from app.settings import Settings
 from prompts import languages
@@ -141,7 +141,7 @@ async def open_parts(
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown_roles)}")
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
-            open_memory(settings.database_url, keep=settings.keep_turns, reads=reads)
+            open_memory(settings.database_url, keep=settings.keep_turns, reads=reads, tables=tables_of(dialogs_of()))
         )
         if remote and speakers is None:
             everyone = await stack.enter_async_context(with_remote_tools(settings, everyone))

@@ -7,6 +7,7 @@ from functools import partial
 import dialogs
 import observers
 from agents.memory import Memory
+from agents.memory.schema import Tables
 from agents.toolkit.services import Services
 from app.settings import read
 from dialogs import Dialog
@@ -16,6 +17,11 @@ from prompts import languages
 def dialogs_of() -> Mapping[str, Dialog]:
     """Return every dialog with what it declares, by name."""
     return dialogs.discover(languages(), observers.discover(languages()))
+
+
+def tables_of(specialists: Mapping[str, Dialog]) -> list[Tables]:
+    """Return the tables of the dialogs that have some."""
+    return [dialog.tables for dialog in specialists.values() if dialog.tables]
 
 
 @asynccontextmanager

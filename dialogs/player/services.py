@@ -14,15 +14,14 @@ from dialogs.player.kodi.rpc import KodiRpc
 from dialogs.player.media_files import folder_titles
 from dialogs.player.players import Players
 from dialogs.player.settings import PlayerSettings
-from dialogs.player.store import TABLES, MediaStore
+from dialogs.player.store import MediaStore
 
 
 @asynccontextmanager
 async def open_player(services: Services) -> AsyncIterator[Sequence[object]]:
     """Yield the tables and the players."""
     memory, settings = services.get(Memory), services.get(PlayerSettings)
-    await memory.database.executescript("".join(TABLES.steps))
-    store = MediaStore(memory.database, lambda: memory.reminders.now())
+    store = MediaStore(memory.database, memory.now)
     yield store, make_players(settings, store)
 
 

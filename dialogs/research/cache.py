@@ -12,8 +12,8 @@ TABLES = Tables(
     "research",
     [
         """
-        CREATE TABLE IF NOT EXISTS search_cache (key TEXT PRIMARY KEY, found TEXT NOT NULL, at_ms INTEGER NOT NULL);
-        CREATE INDEX IF NOT EXISTS search_cache_time ON search_cache (at_ms);
+        CREATE TABLE search_cache (key TEXT PRIMARY KEY, found TEXT NOT NULL, at_ms INTEGER NOT NULL);
+        CREATE INDEX search_cache_time ON search_cache (at_ms);
         """
     ],
 )

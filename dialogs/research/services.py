@@ -10,7 +10,7 @@ from agents.sources.web.fetcher import Fetcher
 from agents.toolkit.context import Context
 from agents.toolkit.services import Services
 from dialogs.research import retrievers
-from dialogs.research.cache import TABLES, SearchCache
+from dialogs.research.cache import SearchCache
 from dialogs.research.composites import Bounded, FirstOf, Together
 from dialogs.research.plan import Plan
 from dialogs.research.retrievers import Means, Retriever, Source
@@ -38,8 +38,7 @@ class Retrievers:
 async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
     """Open the retrievers and their cache; they work during the block."""
     settings, memory = services.get(ResearchSettings), services.get(Memory)
-    cache = SearchCache(memory.database, memory.reminders.now)
-    await memory.database.write(lambda db: [db.execute(sql).rowcount for sql in TABLES.steps[0].split(";")])
+    cache = SearchCache(memory.database, memory.now)
     index = DocumentIndex(index_file(memory.path))
     async with Fetcher(timeout=settings.search_timeout, inside=settings.search_internal) as fetcher:
         means = Means(

@@ -8,9 +8,9 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, wraps
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 
 from agents.memory import open_memory
+from agents.memory.connection import Connection
 from agents.models.script import Asked, Call, Line, Script
 from agents.toolkit import Runtime, traits
 from agents.toolkit.speaker import Speakers
@@ -55,9 +56,14 @@ async def promise(text: str, runtime: Runtime) -> str:
     return f"Promised: {text}."
 
 
+TRIPS: dict[type, tuple[str, ...]] = {
+    Connection: ("read",),
+    aiosqlite.Connection: ("execute", "executemany", "execute_fetchall", "commit", "cursor"),
+    aiosqlite.Cursor: ("execute", "executemany"),
+}
+"""What does something with a database: every other method goes through these."""
 PACE = 0.02
 """Seconds that a tool takes at each step."""
-_EXECUTE: Callable[..., Awaitable[Any]] = aiosqlite.Connection._execute
 
 
 class Clerk(Script):
@@ -149,11 +155,17 @@ async def play(request: Request, pipe: int) -> None:
 def count(steps: Steps) -> None:
     """Count every statement to a database as a step."""
 
-    async def counted(self: aiosqlite.Connection, *args: Any, **more: Any) -> Any:
-        steps.take()
-        return await _EXECUTE(self, *args, **more)
+    def counted(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def call(*args: Any) -> Any:
+            steps.take()
+            return method(*args)
 
-    aiosqlite.Connection._execute = counted  # type: ignore[method-assign]
+        return call
+
+    for kind, names in TRIPS.items():
+        for name in names:
+            setattr(kind, name, counted(getattr(kind, name)))
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class Room:
 
 async def set_reminder(memory: Memory, text: str, when: str, *, user: str = "ann", thread: str = "ann") -> Reminder:
     """Set a reminder as the tool does, with a call of its own."""
-    named = moment(when, "en", datetime.fromtimestamp(memory.reminders.now(), UTC), BERLIN)
+    named = moment(when, "en", datetime.fromtimestamp(memory.now(), UTC), BERLIN)
     assert named is not None
     return await memory.reminders.add(user, thread, f"{text}-{when}", text=text, lang="en", moment=named)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
+from dialogs.research.cache import TABLES
 from dialogs.research.composites import Bounded, FirstOf, Together
 from dialogs.research.plan import read_plans
 from dialogs.research.retrievers import Document, Image, Results, Retriever, SearchFailed
@@ -129,7 +130,10 @@ async def test_what_was_found_is_told_again_until_it_is_old(tmp_path: Path) -> N
     """The same query in other letters is not asked again within its time; another number or language is."""
     now = 1_000_000.0
     source = Fixed("web", ["https://a.example"])
-    async with open_memory(f"sqlite:///{tmp_path}/dialogs.db", lambda: now) as memory, cached(memory) as cache:
+    async with (
+        open_memory(f"sqlite:///{tmp_path}/dialogs.db", lambda: now, tables=[TABLES]) as memory,
+        cached(memory) as cache,
+    ):
         bounded = Bounded(source, 5, cache, fresh=60)
 
         first = await bounded.search("Tall  Ships", limit=5, lang="en")
@@ -145,7 +149,7 @@ async def test_what_was_found_is_told_again_until_it_is_old(tmp_path: Path) -> N
 async def test_forgetting_empties_the_cache_and_it_holds_no_query(tmp_path: Path) -> None:
     """The database never has the words of a query, and after any `forget` nothing of what was found."""
     path = tmp_path / "dialogs.db"
-    async with open_memory(f"sqlite:///{path}") as memory, cached(memory) as cache:
+    async with open_memory(f"sqlite:///{path}", tables=[TABLES]) as memory, cached(memory) as cache:
         bounded = Bounded(Fixed("web", ["https://found.example"]), 5, cache, fresh=600)
         await bounded.search("my secret illness", limit=5, lang="en")
         kept = await cache.get(("web", "my secret illness", 5, "en"), 600)

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.events.views import Document
-from agents.memory.inbox_updates import StoredUpdate
+from agents.memory.updates import StoredUpdate
 from app.doors.telegram.delivery.documents import send_document
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.place import Place

@@ -2,15 +2,16 @@
 
 import logging
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
 import ormsgpack
 import pytest
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agents.events import REBUILT, Error
 from agents.memory import connection
+from agents.memory.checkpointer import Packing
 from app.assistant import Assistant, Turn
 from app.assistant.storage_faults import STORAGE
 from prompts import phrase
@@ -24,12 +25,13 @@ def damage(path: Path, sql: str, *values: object) -> None:
 
 
 def forge(path: Path, **values: object) -> None:
-    """Put other values than a state has into the checkpoint."""
+    """Put other values than a state has into the latest checkpoint."""
+    newest = "SELECT max(rowid) FROM checkpoints"
     with closing(sqlite3.connect(path)) as database:
-        [(id,)] = database.execute("SELECT checkpoint_id FROM checkpoints")
+        [(id,)] = database.execute(f"SELECT checkpoint_id FROM checkpoints WHERE rowid = ({newest})")
     checkpoint = {"v": 4, "id": id, "ts": "", "channel_values": values, "channel_versions": {}, "versions_seen": {}}
-    packed = JsonPlusSerializer().dumps_typed(checkpoint)[1]
-    damage(path, "UPDATE checkpoints SET type = 'msgpack', checkpoint = ?", packed)
+    sql = f"UPDATE checkpoints SET type = ?, checkpoint = ? WHERE rowid = ({newest})"
+    damage(path, sql, *Packing().dumps_typed(checkpoint))
 
 
 async def play(assistant: Assistant, text: str) -> list[tuple[str, str]]:
@@ -38,12 +40,14 @@ async def play(assistant: Assistant, text: str) -> list[tuple[str, str]]:
     return [(event.code if isinstance(event, Error) else "", getattr(event, "text", "") or "") for event in events]
 
 
+MSGPACK = "zlib msgpack"
 ROWS: dict[str, tuple[str, bytes] | dict[str, object]] = {
-    "bytes": ("msgpack", b"\xc1\xff\x00"),
-    "text that is no UTF-8": ("msgpack", b"\xa3\xff\xfe\xfd"),
+    "bytes": (MSGPACK, zlib.compress(b"\xc1\xff\x00")),
+    "text that is no UTF-8": (MSGPACK, zlib.compress(b"\xa3\xff\xfe\xfd")),
     "another kind": ("pickle", b"cos\nsystem\n."),
-    "a list": ("msgpack", ormsgpack.packb([1, 2])),
-    "a difference to nothing": ("zlib:gone", b"x"),
+    "a list": (MSGPACK, zlib.compress(ormsgpack.packb([1, 2]))),
+    "bytes that are cut off": (MSGPACK, zlib.compress(b"x" * 99)[:-5]),
+    "bytes that are not packed": ("msgpack", b"\xc1\xff\x00"),
     "other values": {"talks": 5, "turn": "many"},
     "messages that are none": {"talks": {"supervisor": {"messages": ["hi"]}}, "turn": 1, "lang": "en"},
 }
@@ -74,7 +78,10 @@ async def test_a_broken_turn_of_the_past_costs_only_itself(chat: Chat) -> None:
     """The conversation goes on; that turn alone can no longer be gone back to."""
     chat.expects(supervisor=["One.", "Two.", "Three."])
     await chat.says("a", "b")
-    damage(chat.path, "UPDATE checkpoints SET checkpoint = x'00', metadata = '{' WHERE type LIKE 'zlib:%'")
+    damage(
+        chat.path,
+        "UPDATE checkpoints SET checkpoint = x'00', metadata = '{' WHERE rowid = (SELECT min(rowid) FROM checkpoints)",
+    )
     assert await chat.says("c") == "user: c\nsupervisor: Three."
 
 
@@ -117,7 +124,7 @@ async def test_a_full_disk_loses_no_message(chat: Chat) -> None:
     async with chat.assistant() as assistant:
         await play(assistant, "Hi")
         await assistant.receive(Turn(thread="ann", text="Give me a list"))
-        databases = assistant.memory.saver.conn, assistant.memory.transcript._connection
+        databases = assistant.memory.saver.conn, assistant.memory.database
         for database in databases:
             await database.execute("PRAGMA max_page_count = 1")
         failed = await play(assistant, "x" * 9000)

@@ -171,7 +171,7 @@ async def test_who_is_at_the_same_write_for_long_is_not_waited_for(
     chat: Chat, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While another one is at the same write, a call waits for its outcome, but not for ever."""
-    monkeypatch.setattr(ledger, "WAIT", 0.2)
+    monkeypatch.setattr(ledger, "LONGEST_WAIT", 0.2)
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def slow(name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Self
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
 from agents.events import Message
-from agents.memory.inbox_updates import StoredUpdate
+from agents.memory.updates import StoredUpdate
 from agents.state import SUPERVISOR
 from app.doors.telegram.delivery.documents import send_document
 from app.doors.telegram.delivery.pages import LIMIT, utf16_length

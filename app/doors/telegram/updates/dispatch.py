@@ -9,7 +9,7 @@ from functools import partial
 
 from telegram import CallbackQuery, ChatMemberUpdated, Message, Update, User
 
-from agents.memory.inbox_updates import StoredUpdate
+from agents.memory.updates import StoredUpdate
 from agents.state.person import FORWARDED, Quoted
 from agents.toolkit.questions.returned import PAGE, leads_to
 from app.doors.slash_commands import COMMANDS, parse

@@ -5,7 +5,7 @@ from functools import partial
 
 from telegram import CallbackQuery, Message, User
 
-from agents.memory.inbox_updates import StoredUpdate
+from agents.memory.updates import StoredUpdate
 from app.doors.slash_commands import parse
 from app.doors.telegram.delivery.buttons import OF
 from app.doors.telegram.door import TelegramDoor

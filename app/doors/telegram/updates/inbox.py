@@ -14,7 +14,7 @@ from telegram import Bot, Message, Update, User
 from telegram.constants import ChatType
 from telegram.error import TelegramError
 
-from agents.memory.inbox_updates import StoredUpdate
+from agents.memory.updates import StoredUpdate
 from app.doors.slash_commands import parse
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place

@@ -6,7 +6,7 @@ from functools import partial
 from telegram import MessageReactionUpdated, ReactionTypeEmoji
 
 from agents.memory.feedback import ShownTurn
-from agents.memory.inbox_updates import StoredUpdate
+from agents.memory.updates import StoredUpdate
 from app.doors.telegram.delivery.buttons import OF, RETRY_COMMAND
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place

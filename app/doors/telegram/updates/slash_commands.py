@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from agents.events import Event
-from agents.memory.inbox_updates import StoredUpdate
 from agents.memory.store import namespace_of
+from agents.memory.updates import StoredUpdate
 from app.assistant import Turn
 from app.doors import slash_commands
 from app.doors.telegram.delivery.buttons import OF

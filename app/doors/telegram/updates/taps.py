@@ -9,7 +9,7 @@ from telegram import CallbackQuery, Message
 from telegram.error import TelegramError
 
 from agents.events import Interrupt
-from agents.memory.inbox_updates import StoredUpdate
+from agents.memory.updates import StoredUpdate
 from agents.toolkit.questions import CHOICE, mark
 from app.doors.telegram.delivery.buttons import CANCEL, OTHER, Tap, keyboard
 from app.doors.telegram.door import TelegramDoor

@@ -8,6 +8,7 @@ from time import time
 from typing import Any
 
 from agents.memory import Memory
+from agents.memory.schema import migrate
 from dialogs.player.folder import Library
 from dialogs.player.kodi.player import Kodi
 from dialogs.player.kodi.rpc import KodiRpc
@@ -20,7 +21,7 @@ from tests.dialogs.player.support.media_folder import MINUTE, file_of
 
 async def open_store(memory: Memory, now: Callable[[], float] = time) -> MediaStore:
     """Return the player's tables in a database."""
-    await memory.database.executescript("".join(TABLES.steps))
+    await memory.database.read(partial(migrate, TABLES))
     return MediaStore(memory.database, now)
 
 

@@ -95,8 +95,7 @@ class TestForget:
     async def test_a_reader_in_the_way_is_reported(self, path: Path, memory: Memory) -> None:
         """When the log cannot be emptied the caller is told, and the rows are gone all the same."""
         await memory.transcript.accept(letter())
-        await memory.saver.setup()
-        await memory.saver.conn.execute("PRAGMA busy_timeout=50")
+        await memory.database.execute("PRAGMA busy_timeout=50")
         reader = sqlite3.connect(path)
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM inbox").fetchone()

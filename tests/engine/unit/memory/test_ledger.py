@@ -11,7 +11,7 @@ import pytest
 from agents.errors import ContractError
 from agents.memory import Memory, open_memory
 from agents.memory.ledger import Doubtful, Perform
-from agents.memory.ledger_table import TABLE, How, Write
+from agents.memory.ledger_table import How, Write
 
 DAY = 24 * 3600.0
 WRITE = Write(key="k", thread="ann", user="ann", message="m", reply="m 1")
@@ -145,7 +145,7 @@ async def test_a_failed_transaction_whose_tool_goes_on_has_written_nothing(memor
 
     async def look() -> str:
         async with memory.ledger.transaction() as connection:
-            return str(await connection.execute_fetchall("SELECT name FROM sqlite_master WHERE name = 't'"))
+            return str(await connection.execute("SELECT name FROM sqlite_master WHERE name = 't'"))
 
     assert await memory.ledger.once(TOGETHER, look, ready=at_once) == "[]"
 
@@ -225,18 +225,6 @@ async def test_each_try_of_a_write_has_the_same_mark(timed: Memory, clock: Clock
     assert timed.ledger.mark() == ""
 
 
-async def test_a_table_of_before_is_kept(tmp_path: Path, clock: Clock) -> None:
-    """LedgerTable without a time of their own hold for a day from when they were made."""
-    with closing(sqlite3.connect(tmp_path / "old.db")) as connection, connection:
-        connection.execute(TABLE.replace(", until_ms INTEGER NOT NULL DEFAULT 0", ""))
-        row = "pay", "ann", "ann", None, "done before", "{}", int(clock.time * 1000)
-        connection.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    for days, outcome in ((0.9, "done before"), (0.2, "new")):
-        clock.time += days * DAY
-        async with open_memory(f"sqlite:///{tmp_path / 'old.db'}", clock) as memory:
-            assert await memory.ledger.once(pay("m"), Work("new"), ready=at_once) == outcome
-
-
 async def test_a_check_begins_the_transaction_that_its_tool_writes_in(memory: Memory) -> None:
     """What a check reads is so until the tool has written; if it refuses, nothing of it is left."""
     seen: list[bool] = []
@@ -244,13 +232,13 @@ async def test_a_check_begins_the_transaction_that_its_tool_writes_in(memory: Me
     async def ready() -> None:
         async with memory.ledger.transaction() as connection:
             await connection.execute("CREATE TABLE t (x)")
-            seen.append(connection.in_transaction)
+            seen.append(await connection.inside(lambda database: database.in_transaction))
         if len(seen) == 1:
             raise Doubtful
 
     async def perform() -> str:
         async with memory.ledger.transaction() as connection:
-            return str(await connection.execute_fetchall("SELECT name FROM sqlite_master WHERE name = 't'"))
+            return str(await connection.execute("SELECT name FROM sqlite_master WHERE name = 't'"))
 
     with pytest.raises(Doubtful):
         await memory.ledger.once(TOGETHER, perform, ready=ready)

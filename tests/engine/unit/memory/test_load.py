@@ -25,16 +25,16 @@ async def test_fifty_writers_at_once(path: Path, memory: Memory) -> None:
 
     async with open_memory(f"sqlite:///{path}") as second:
         await asyncio.gather(*(write((memory, second)[number % 2], number) for number in range(50)))
-    assert [count(path, table) for table in ("inbox", "transcript", "checkpoints", "store")] == [50, 100, 50, 50]
+    assert [count(path, table) for table in ("inbox", "transcript", "checkpoints", "store")] == [50, 100, 150, 50]
 
 
 @pytest.mark.slow
 async def test_five_hundred_turns_stay_small(path: Path, memory: Memory) -> None:
-    """A thread of 500 turns of 400 + 400 characters takes less than 1 MB, the write-ahead log included."""
+    """A thread of 500 turns of 400 + 400 characters takes less than 1.5 MB, the write-ahead log included."""
     for turn in range(500):
         entry = letter(f"{turn:032x}", f"{turn:04}" * 100)
         await memory.transcript.accept(entry)
         await say(memory.saver, f"{turn:04}" * 100)
         await memory.transcript.close(entry, "done", turn, [reply(f"{turn:04}" * 100)])
     files = [file for file in path.parent.iterdir() if not file.name.endswith("-shm")]
-    assert sum(file.stat().st_size for file in files) < 1_000_000
+    assert sum(file.stat().st_size for file in files) < 1_500_000

@@ -1,14 +1,16 @@
 """The long-term store: all of a batch or nothing."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from langgraph.store.base import PutOp
-from langgraph.store.sqlite.aio import AsyncSqliteStore
+from langgraph.store.base import GetOp, PutOp
+from langgraph.store.memory import InMemoryStore
 
-from agents.memory import Memory, open_memory
-from agents.memory.store import Store, namespace_of
+from agents.memory import Memory
+from agents.memory.store import namespace_of
 from tests.support.tiny_graph import count
 
 
@@ -45,33 +47,39 @@ class TestStore:
         await memory.store.aput(("a",), "c", {})
         assert count(path, "store") == 2
 
-    async def test_a_read_and_write_batch_waits_for_other_writers(self, path: Path, memory: Memory) -> None:
+    async def test_a_batch_waits_for_other_writers(self, path: Path, memory: Memory) -> None:
         """A batch that reads first does not fail because somebody else commits in between."""
-        async with Store.from_conn_string(str(path)) as second:
-            async with memory.store._cursor() as cursor:
-                await cursor.execute("SELECT count(*) FROM store")
-                waiting = asyncio.create_task(second.aput(("a",), "b", {}))
-                await asyncio.sleep(0.05)
-                await cursor.execute("INSERT INTO store (prefix, key, value) VALUES ('a', 'c', '{}')")
-            await waiting
-        assert count(path, "store") == 2
-
-    async def test_closing_leaves_no_task(self, path: Path) -> None:
-        """Whoever opens a database after another one in the same loop hears nothing of the first."""
-        before = asyncio.all_tasks()
-        async with open_memory(f"sqlite:///{path}") as memory:
-            await memory.store.aput(("a",), "b", {})
-
-        assert asyncio.all_tasks() == before
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            waiting = asyncio.create_task(memory.store.abatch([GetOp(("a",), "b"), PutOp(("a",), "b", {})]))
+            await asyncio.sleep(0.05)
+            other.execute("INSERT INTO owners VALUES ('somebody', 1)")
+            other.execute("COMMIT")
+            assert await waiting == [None, None]
+        assert count(path, "store") == 1
 
     @pytest.mark.parametrize("user", ["ann", "%_*[a]?", "Ann"])
-    async def test_a_search_without_conditions_finds_what_the_stock_one_finds(self, memory: Memory, user: str) -> None:
-        """It sees the namespace and those below it, and no other that begins alike, in the same order."""
+    async def test_it_finds_what_the_store_in_memory_finds(self, memory: Memory, user: str) -> None:
+        """It sees a namespace and those below it, and no other that begins alike."""
+        reference = InMemoryStore()
         for namespace in (user, f"{user}y", f"{user}/x", f"{user}-", "ANN"):
             for place in (("users", namespace), ("users", namespace, "todos"), ("users", namespace, "todos", "old")):
-                await memory.store.aput(place, "1", {"in": place})
-        home = ("users", user)
-        stock = await AsyncSqliteStore.asearch(memory.store, home, limit=9)
-        assert await memory.store.asearch(home, limit=9) == stock
-        assert len(stock) == 3
-        assert await memory.store.asearch(home, limit=1, offset=1) == stock[1:2]
+                for store in (memory.store, reference):
+                    await store.aput(place, "1", {"in": [*place], "kind": place[-1]})
+        for conditions in ({}, {"filter": {"kind": "todos"}}, {"limit": 1, "offset": 1}):
+            assert len(await memory.store.asearch(("users", user), **conditions)) == len(
+                await reference.asearch(("users", user), **conditions)
+            )
+        found = await memory.store.asearch(("users", user))
+        assert sorted(item.namespace for item in found) == [
+            ("users", user),
+            ("users", user, "todos"),
+            ("users", user, "todos", "old"),
+        ]
+        for wanted in (
+            {"prefix": ("users",), "suffix": ("todos",)},
+            {"prefix": ("*", user)},
+            {"max_depth": 2},
+            {"limit": 2, "offset": 1},
+        ):
+            assert await memory.store.alist_namespaces(**wanted) == await reference.alist_namespaces(**wanted)

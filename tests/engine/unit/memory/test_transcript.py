@@ -8,9 +8,7 @@ import pytest
 
 from agents.errors import UsageError
 from agents.memory import Memory
-from agents.memory.connection import connect
 from agents.memory.inbox import InboxEntry, TranscriptLine, clean
-from agents.memory.transcript import Transcript
 from tests.support.tiny_graph import count, letter, reply
 
 
@@ -154,12 +152,3 @@ class TestTranscript:
             assert count(path, "transcript") in (0, 3)
         await memory.transcript.close(letter(), "done", 1, [reply("a"), reply("b")])
         assert [line.text for line in await memory.transcript.lines("t")] == ["hello", "a", "b"]
-
-
-async def test_a_transcript_can_be_opened_alone(path: Path) -> None:
-    """The parts do not need each other."""
-    path.parent.mkdir()
-    async with connect(str(path), synchronous="FULL") as connection:
-        transcript = Transcript(connection)
-        await transcript.setup()
-        assert await transcript.threads() == []

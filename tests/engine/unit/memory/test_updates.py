@@ -1,11 +1,8 @@
 """What a messenger brings: a row until what it asks for is done, and known for a week after that."""
 
-from pathlib import Path
-
 import pytest
 
-from agents.memory import Memory, inbox_updates
-from agents.memory.connection import connect
+from agents.memory import Memory, updates
 from tests.support.tiny_graph import letter, reply
 
 DOOR = "telegram 1"
@@ -31,14 +28,13 @@ async def test_updates_are_closed_with_their_message(memory: Memory) -> None:
     assert [update.id for update in await memory.updates.open(DOOR)] == ids[2:]
 
 
-async def test_a_closed_update_says_nothing(path: Path, memory: Memory) -> None:
+async def test_a_closed_update_says_nothing(memory: Memory) -> None:
     """Nothing of a person is left in its row."""
     stored = await memory.updates.take(DOOR, "message 1", '{"text": "a secret"}')
     await memory.transcript.accept(letter(thread="telegram-11"), [stored.id])
     await memory.updates.answer(stored.id, "another secret")
     await memory.updates.close(stored.id)
-    async with connect(str(path), synchronous="NORMAL") as connection:
-        [row] = await connection.execute_fetchall("SELECT * FROM updates")
+    [row] = await memory.database.execute("SELECT * FROM updates")
     assert not any(word in str(row) for word in ("secret", "telegram-11", "message"))
 
 
@@ -52,7 +48,7 @@ async def test_closed_updates_are_dropped_after_a_week(memory: Memory, monkeypat
     closed = await memory.updates.take(DOOR, "message 1", "{}")
     await memory.updates.take(DOOR, "message 2", "{}")
     await memory.updates.close(closed.id)
-    monkeypatch.setattr(inbox_updates, "KEPT_MS", -1)
+    monkeypatch.setattr(updates, "KEPT_MS", -1)
     await memory.updates.enter(DOOR)
     assert (await memory.updates.take(DOOR, "message 1", "{}")).body == "{}"
     assert len(await memory.updates.open(DOOR)) == 2

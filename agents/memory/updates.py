@@ -8,24 +8,21 @@ import hashlib
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from agents.memory.connection import Connection
 from agents.memory.inbox import clean, now_ms
-from agents.memory.rare_table import RareTable
 
-NAME = "updates"
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS updates (
+TABLES = """
+CREATE TABLE updates (
     id INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE, door TEXT NOT NULL,
-    received_ms INTEGER NOT NULL, body TEXT, answer TEXT, thread TEXT, message_id TEXT)""",
-    "CREATE INDEX IF NOT EXISTS updates_open ON updates (door) WHERE body IS NOT NULL",
-    "CREATE TABLE IF NOT EXISTS update_doors (id INTEGER PRIMARY KEY AUTOINCREMENT, door TEXT NOT NULL UNIQUE)",
-)
+    received_ms INTEGER NOT NULL, body TEXT, answer TEXT, thread TEXT, message_id TEXT);
+CREATE INDEX updates_open ON updates (door) WHERE body IS NOT NULL;
+CREATE TABLE update_doors (id INTEGER PRIMARY KEY AUTOINCREMENT, door TEXT NOT NULL UNIQUE);
+"""
+ADD = "INSERT INTO updates (digest, door, received_ms, body, thread) VALUES (?, ?, ?, ?, ?)"
 COLUMNS = "SELECT id, body, answer, thread, message_id, received_ms FROM updates"
 CLOSE = "UPDATE updates SET body = NULL, answer = NULL, thread = NULL, message_id = NULL"
 LINK = "UPDATE updates SET thread = ?, message_id = ? WHERE id = ?"
-EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'updates'"
 KEPT_MS = 7 * 24 * 3600 * 1000
 """How long a closed row is kept; a messenger keeps for a day what was not taken from it."""
 
@@ -49,7 +46,7 @@ class Updates:
     """Keep updates in SQLite; what a method has returned from survives a power cut."""
 
     def __init__(self, connection: Connection) -> None:
-        self._table = RareTable(connection, NAME, TABLES)
+        self._connection = connection
 
     async def enter(self, door: str) -> bool:
         """Note that a door uses the database; tell whether it was the first one. Drop what was closed long ago."""
@@ -60,61 +57,53 @@ class Updates:
             (first,) = connection.execute("SELECT door FROM update_doors ORDER BY id LIMIT 1").fetchone()
             return bool(first == door)
 
-        return await self._table.write(enter)
+        return await self._connection.write(enter)
 
     async def take(self, door: str, key: str, body: str, thread: str | None = None) -> StoredUpdate:
         """Store an update, if it is not there, and return it as stored; `key` is its own within the door."""
-        return await self._table.write(partial(_take, _digest(door, key), door, clean(body), thread))
+        digest = _digest(door, key)
+
+        def take(connection: sqlite3.Connection) -> StoredUpdate:
+            if row := connection.execute(f"{COLUMNS} WHERE digest = ?", (digest,)).fetchone():
+                return StoredUpdate(*row)
+            cursor = connection.execute(ADD, (digest, door, now_ms(), clean(body), thread))
+            return StoredUpdate(cursor.lastrowid or 0, clean(body), thread=thread)
+
+        return await self._connection.write(take)
 
     async def knows(self, door: str, key: str) -> bool:
         """Tell whether an update was stored, within the time for which closed rows are kept."""
-        return bool(await self._table.rows("SELECT 1 FROM updates WHERE digest = ?", (_digest(door, key),)))
+        return bool(await self._connection.execute("SELECT 1 FROM updates WHERE digest = ?", (_digest(door, key),)))
 
     async def open(self, door: str) -> list[StoredUpdate]:
         """Return the updates of a door that were never closed, oldest first."""
-        rows = await self._table.rows(f"{COLUMNS} WHERE door = ? AND body IS NOT NULL ORDER BY id", (door,))
+        rows = await self._connection.execute(f"{COLUMNS} WHERE door = ? AND body IS NOT NULL ORDER BY id", (door,))
         return [StoredUpdate(*row) for row in rows]
 
     async def answer(self, id: int, answer: str) -> None:
         """Store what the door answers, so that it is not found out again."""
         sql = "UPDATE updates SET answer = ? WHERE id = ? AND body IS NOT NULL"
-        await self._table.write(lambda connection: _run(connection, sql, clean(answer), id))
+        await self._connection.execute(sql, (clean(answer), id))
 
     async def close(self, *ids: int) -> None:
         """Note that what the updates ask for is done."""
         sql = f"{CLOSE} WHERE id = ? AND body IS NOT NULL"
-        await self._table.write(lambda connection: connection.executemany(sql, [(id,) for id in ids]).rowcount)
+        await self._connection.write(lambda connection: connection.executemany(sql, [(id,) for id in ids]).rowcount)
 
     async def settle(self, thread: str, message_id: str) -> None:
         """Note that the outcome of a message is shown, and close the updates that are a part of it."""
-        await self._table.write(lambda connection: close_with(connection, clean(thread), clean(message_id)))
+        await self._connection.write(lambda connection: close_with(connection, clean(thread), clean(message_id)))
 
 
 def link(connection: sqlite3.Connection, thread: str, message_id: str, ids: Sequence[int]) -> None:
     """Make updates a part of a message of the inbox; they are closed with it."""
-    if ids:
-        connection.executemany(LINK, [(thread, message_id, id) for id in ids])
+    connection.executemany(LINK, [(thread, message_id, id) for id in ids])
 
 
 def close_with(connection: sqlite3.Connection, thread: str, message_id: str) -> None:
     """Close the updates that are a part of a message."""
-    if connection.execute(EXISTS).fetchone():
-        sql = f"{CLOSE} WHERE body IS NOT NULL AND thread = ? AND message_id = ?"
-        connection.execute(sql, (thread, message_id))
+    connection.execute(f"{CLOSE} WHERE body IS NOT NULL AND thread = ? AND message_id = ?", (thread, message_id))
 
 
 def _digest(door: str, key: str) -> str:
     return hashlib.sha256(f"{door} {key}".encode()).hexdigest()
-
-
-def _take(digest: str, door: str, body: str, thread: str | None, connection: sqlite3.Connection) -> StoredUpdate:
-    row = connection.execute(f"{COLUMNS} WHERE digest = ?", (digest,)).fetchone()
-    if row is None:
-        sql = "INSERT INTO updates (digest, door, received_ms, body, thread) VALUES (?, ?, ?, ?, ?)"
-        cursor = connection.execute(sql, (digest, door, now_ms(), body, thread))
-        return StoredUpdate(cursor.lastrowid or 0, body, thread=thread)
-    return StoredUpdate(*row)
-
-
-def _run(connection: sqlite3.Connection, sql: str, *values: object) -> None:
-    connection.execute(sql, values)

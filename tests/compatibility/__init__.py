@@ -1,1 +1,0 @@
-"""Databases that earlier versions wrote open and go on."""

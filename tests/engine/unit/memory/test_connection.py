@@ -1,0 +1,71 @@
+"""A connection with a thread of its own: whole transactions, in their order."""
+
+import asyncio
+import sqlite3
+import threading
+from contextlib import suppress
+from functools import partial
+
+import pytest
+
+from agents.memory import Memory
+from agents.memory.connection import Connection
+
+ADD = "INSERT INTO owners VALUES (?, 1)"
+
+
+async def added(connection: Connection) -> list[str]:
+    """Return what the tests have added."""
+    return [owner for (owner,) in await connection.execute("SELECT owner FROM owners WHERE owner GLOB '?'")]
+
+
+def _add(name: str, database: sqlite3.Connection) -> None:
+    database.execute(ADD, (name,))
+
+
+async def test_a_write_that_nobody_waits_for_any_more_is_not_made(memory: Memory) -> None:
+    """A write that is cancelled while the connection is busy leaves nothing, and those after it are made."""
+    database, busy = memory.database, threading.Event()
+    first = asyncio.create_task(database.read(lambda _: busy.wait(5)))
+    second, third = (asyncio.create_task(database.write(partial(_add, name))) for name in "xy")
+    await asyncio.sleep(0.01)
+    second.cancel()
+    await asyncio.sleep(0.01)
+    busy.set()
+    await asyncio.wait([first, second, third])
+    assert second.cancelled()
+    assert await added(database) == ["y"]
+
+
+async def test_a_cancelled_transaction_of_several_trips_is_undone(memory: Memory) -> None:
+    """Whenever its task is cancelled, it happened whole or not at all, and the file is free at once."""
+
+    async def write(name: str) -> None:
+        async with memory.database.transaction():
+            await memory.database.execute(ADD, (name,))
+            await memory.database.execute("DELETE FROM owners WHERE owner = ?", (name,))
+
+    for moment in range(12):
+        task = asyncio.create_task(write("x"))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        assert await added(memory.database) == []
+        async with asyncio.timeout(5):
+            await memory.store.aput(("a",), str(moment), {})
+
+
+async def test_a_failed_write_is_undone(memory: Memory) -> None:
+    """Of a piece of work that fails nothing is written."""
+    with pytest.raises(sqlite3.IntegrityError):
+        await memory.database.write(lambda database: database.executemany(ADD, [("x",), ("x",)]).rowcount)
+    assert await added(memory.database) == []
+
+
+async def test_a_cursor_does_not_leave_its_thread(memory: Memory) -> None:
+    """Dropped elsewhere, a cursor would reset its statement while it runs; such a write is undone and told."""
+    with pytest.raises(TypeError, match="cursor"):
+        await memory.database.write(lambda database: database.execute(ADD, ("x",)))
+    assert await added(memory.database) == []

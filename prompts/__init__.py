@@ -127,6 +127,11 @@ def carded(lang: str) -> list[str]:
     return sorted(path.stem for path in (FOLDER / lang).rglob("cards/*.md"))
 
 
+def title_of(dialog: str, lang: str) -> str:
+    """Return what the user knows a dialog by: its title, or its name if it has none."""
+    return str(table(f"{dialog}/phrases", lang).get("title", dialog))
+
+
 def form_texts(name: str, lang: str) -> dict[str, Any]:
     """Return the labels and questions of a form: of the dialog, or of the tool, that has this name."""
     places = (FOLDER / FALLBACK).rglob(f"forms/{name}.toml")

@@ -17,7 +17,7 @@ from agents.state.person import Switch, Wish
 from agents.state.talk import Status, TalkUpdate
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.speaker import Speaker
-from prompts import form_texts, phrase, table
+from prompts import form_texts, phrase, title_of
 
 MAX_HOPS = 3
 """Hand-overs in a turn, at most."""
@@ -127,7 +127,7 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
 
 def title(dialog: Speaker, lang: str) -> str:
     """Return what the user knows a dialog by."""
-    return str(table("texts", lang).get(f"title_{dialog.name}", dialog.name))
+    return title_of(dialog.name, lang)
 
 
 def drop(dialog: Speaker, state: State) -> Change:

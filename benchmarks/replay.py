@@ -30,12 +30,12 @@ from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from benchmarks.report import Row, arguments, show
 from prompts import languages
-from tests.support.shop.desk import DESK, OPERATOR, desk
-from tests.support.shop.replay_outcomes import Played, row
-from tests.support.shop.replay_reads import Reads
-from tests.support.shop.replay_script import Clerk
-from tests.support.shop.replay_tasks import Repeat, Task, tasks
-from tests.support.shop.store import digest, fill, writes
+from tests.dialogs.orders.recorded.desk import DESK, OPERATOR, desk
+from tests.dialogs.orders.recorded.outcomes import Played, row
+from tests.dialogs.orders.recorded.reads import Reads
+from tests.dialogs.orders.recorded.script import Clerk
+from tests.dialogs.orders.recorded.tasks import Repeat, Task, tasks
+from tests.dialogs.orders.files import digest, fill, writes
 
 SIDE_BY_SIDE = 8
 """Tasks that are played at a time."""

@@ -35,7 +35,7 @@ from agents.tools.kept_reminders import (
     reminders_of,
     zone_of,
 )
-from agents.tools.paging import Page, page_of
+from agents.toolkit.paging import Page, page_of
 from agents.tools.todos import asks
 from prompts import phrase
 

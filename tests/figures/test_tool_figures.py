@@ -9,7 +9,7 @@ from agents.language.identifiers import MARK, Aliases
 from benchmarks import aliases, shelf
 from benchmarks.pieces import least_tokens
 from benchmarks.report import Row
-from tests.support.shop.errands import errands
+from tests.support.errands import errands
 
 ORDER = {
     "order_id": "#W2378156",

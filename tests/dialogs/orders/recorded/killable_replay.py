@@ -1,6 +1,6 @@
 """Turns of a shop's recorded tasks, in processes that may be killed at any of their steps.
 
-`python -m tests.support.killable_replay` serves them.
+`python -m tests.dialogs.orders.recorded.killable_replay` serves them.
 """
 
 import json
@@ -13,9 +13,9 @@ from benchmarks.replay import compose
 from tests.support.killable_process import Request, serve
 from tests.support.killable_writes import Steps, count
 from tests.support.places import DATA
-from tests.support.shop.replay_reads import Reads
-from tests.support.shop.replay_script import Clerk
-from tests.support.shop.replay_tasks import Task, tasks
+from tests.dialogs.orders.recorded.reads import Reads
+from tests.dialogs.orders.recorded.script import Clerk
+from tests.dialogs.orders.recorded.tasks import Task, tasks
 
 RETAIL = DATA / "tau_retail"
 

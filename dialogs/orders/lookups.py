@@ -6,16 +6,25 @@ from collections.abc import Callable
 
 from langchain_core.tools import tool
 
-from agents.shop.records import ItemId, Order, OrderId, Product, ProductId, User, UserId, Variant
-from agents.shop.store import Shop, ShopError
 from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
-from agents.tools.orders.access import SERVE, own_customer, read
-from agents.tools.orders.schemas import ORDER, ORDERS, PRODUCT, PRODUCTS, USER, USER_ID, VARIANT
-from agents.tools.orders.wording import items_line, money, order_view, orders_view, product_view, translated, user_view
-from agents.tools.paging import Page, page_of
+from agents.toolkit.paging import Page, page_of
+from dialogs.orders.records import ItemId, Order, OrderId, Product, ProductId, User, UserId, Variant
+from dialogs.orders.schemas import ORDER, ORDERS, PRODUCT, PRODUCTS, USER, USER_ID, VARIANT
+from dialogs.orders.shop import SERVE, read
+from dialogs.orders.store import ShopError, ShopRecords
+from dialogs.orders.wording import (
+    items_line,
+    money,
+    order_view,
+    orders_view,
+    product_view,
+    said,
+    translated,
+    user_view,
+)
 from prompts import phrase
 
-LONGEST = 200
+LONGEST_SUM = 200
 """Characters of a sum to be worked out."""
 OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
     ast.Add: operator.add,
@@ -31,7 +40,7 @@ OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
 @tool(response_format="content_and_artifact")
 async def find_user_id_by_email(email: str, runtime: Runtime) -> Answer:
     """Find out which customer has an email address."""
-    return result(await read(runtime, lambda shop: _only(shop, lambda user: user["email"].lower() == email.lower())))
+    return result(await _customer(runtime, lambda user: user["email"].lower() == email.lower()))
 
 
 @traits(result=USER_ID, permission=SERVE)
@@ -44,14 +53,14 @@ async def find_user_id_by_name_zip(first_name: str, last_name: str, zip: str, ru
         name = user["name"]
         return (name["first_name"].lower(), name["last_name"].lower(), user["address"]["zip"]) == asked_for
 
-    return result(await read(runtime, lambda shop: _only(shop, is_meant)))
+    return result(await _customer(runtime, is_meant))
 
 
 @traits(result=USER, view="cards", private=True)
 @tool(response_format="content_and_artifact")
 async def get_user_details(runtime: Runtime, user_id: UserId | None = None) -> Answer:
     """Look up a customer: address, payment methods, orders. user_id: left out, the user's own."""
-    user = await read(runtime, lambda shop: shop.user(user_id or own_customer(shop)))
+    user = await read(runtime, lambda records: records.user(user_id or records.own_customer()))
     return result(user, view=user_view(user, runtime.state["lang"]))
 
 
@@ -59,7 +68,7 @@ async def get_user_details(runtime: Runtime, user_id: UserId | None = None) -> A
 @tool(response_format="content_and_artifact")
 async def get_order_details(order_id: OrderId, runtime: Runtime) -> Answer:
     """Look up an order: items, status, payments."""
-    order = await read(runtime, lambda shop: shop.order(order_id))
+    order = await read(runtime, lambda records: records.order(order_id))
     return result(order, view=order_view(order, runtime.state["lang"]))
 
 
@@ -67,7 +76,7 @@ async def get_order_details(order_id: OrderId, runtime: Runtime) -> Answer:
 @tool(response_format="content_and_artifact")
 async def get_product_details(product_id: ProductId, runtime: Runtime) -> Answer:
     """Look up a product with all the items it is sold as."""
-    product = await read(runtime, lambda shop: shop.product(product_id))
+    product = await read(runtime, lambda records: records.product(product_id))
     return result(product, view=product_view(product, runtime.state["lang"]))
 
 
@@ -76,8 +85,8 @@ async def get_product_details(product_id: ProductId, runtime: Runtime) -> Answer
 async def get_item_details(item_id: ItemId, runtime: Runtime) -> Answer:
     """Look up one item of a product: options, price, whether it is in stock."""
 
-    def variant(shop: Shop) -> Variant:
-        return shop.product_of(item_id)["variants"][item_id]
+    def variant(records: ShopRecords) -> Variant:
+        return records.product_of(item_id)["variants"][item_id]
 
     return result(await read(runtime, variant))
 
@@ -86,9 +95,9 @@ async def get_item_details(item_id: ItemId, runtime: Runtime) -> Answer:
 @tool(response_format="content_and_artifact")
 async def list_all_product_types(runtime: Runtime) -> Answer:
     """List the products of the shop."""
-    lang, products = runtime.state["lang"], await read(runtime, Shop.products)
+    lang, products = runtime.state["lang"], await read(runtime, ShopRecords.products)
     listed = [{"name": product["name"], "product_id": product["product_id"]} for product in products]
-    view = CardList(title=phrase("shop_products", lang), entries=[_entry(product, lang) for product in products][:50])
+    view = CardList(title=said("products", lang), entries=[_entry(product, lang) for product in products][:50])
     return result(listed, view=view)
 
 
@@ -97,7 +106,7 @@ async def list_all_product_types(runtime: Runtime) -> Answer:
 async def list_orders(runtime: Runtime, page: Page = 1) -> Answer:
     """List the user's own orders, 50 a page."""
     lang = runtime.state["lang"]
-    orders = await read(runtime, lambda shop: shop.orders_of(shop.user(own_customer(shop))))
+    orders = await read(runtime, ShopRecords.own_orders)
     return result([_brief(order, lang) for order in orders], view=page_of(orders_view(orders, lang), page, lang))
 
 
@@ -105,7 +114,7 @@ async def list_orders(runtime: Runtime, page: Page = 1) -> Answer:
 async def calculate(expression: str) -> str:
     """Work out a sum of numbers with + - * / and parentheses, to the cent."""
     try:
-        return str(round(float(_worked_out(ast.parse(expression[:LONGEST], mode="eval").body)), 2))
+        return str(round(float(_worked_out(ast.parse(expression[:LONGEST_SUM], mode="eval").body)), 2))
     except (SyntaxError, KeyError, ZeroDivisionError, OverflowError):
         raise Refused("This cannot be worked out: write numbers with + - * / and parentheses only.") from None
 
@@ -121,11 +130,16 @@ async def transfer_to_human_agents(summary: str, runtime: Runtime) -> str:
     return "Transfer successful"
 
 
-def _only(shop: Shop, is_meant: Callable[[User], bool]) -> str:
-    user = next(filter(is_meant, shop.users()), None)
-    if user is None:
-        raise ShopError("no_user")
-    return user["user_id"]
+async def _customer(runtime: Runtime, is_meant: Callable[[User], bool]) -> str:
+    """Return the identifier of the first customer of whom this holds. Raises Refused if there is none."""
+
+    def first(records: ShopRecords) -> str:
+        user = next(filter(is_meant, records.users()), None)
+        if user is None:
+            raise ShopError("no_user")
+        return user["user_id"]
+
+    return await read(runtime, first)
 
 
 def _brief(order: Order, lang: str) -> dict[str, object]:
@@ -135,7 +149,7 @@ def _brief(order: Order, lang: str) -> dict[str, object]:
 
 def _entry(product: Product, lang: str) -> Entry:
     least = min((variant["price"] for variant in product["variants"].values()), default=0)
-    return Entry(translated(product["name"], lang), phrase("shop_from", lang, price=money(least, lang)))
+    return Entry(translated(product["name"], lang), said("from", lang, price=money(least, lang)))
 
 
 def _worked_out(node: ast.AST) -> float:

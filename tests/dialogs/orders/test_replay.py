@@ -14,10 +14,10 @@ import pytest
 from agents.shop.records import Kind
 from benchmarks.replay import replay
 from tests.support.killable_process import Driver, Request
-from tests.support.killable_replay import RETAIL, tasks_and_reads
-from tests.support.shop.replay_outcomes import row
-from tests.support.shop.replay_tasks import Repeat, Task
-from tests.support.shop.store import Record, digest, fill, writes
+from tests.dialogs.orders.recorded.killable_replay import RETAIL, tasks_and_reads
+from tests.dialogs.orders.recorded.outcomes import row
+from tests.dialogs.orders.recorded.tasks import Repeat, Task
+from tests.dialogs.orders.files import Record, digest, fill, writes
 
 SEED = 7
 SAMPLE = 6
@@ -75,7 +75,7 @@ async def test_tasks_killed_between_their_calls(tmp_path: Path, capsys: pytest.C
     fill(shop := tmp_path / "shop.db", reads.records)
     several = [task for task in all_tasks.values() if len(written_in(task)) > 1]
     cuts = 0
-    async with Driver.start("tests.support.killable_replay") as driver:
+    async with Driver.start("tests.dialogs.orders.recorded.killable_replay") as driver:
         for task in chance.sample(several, SAMPLE):
             shutil.copy(shop, database := tmp_path / f"{task.id}.db")
             for number, text in enumerate(task.texts):
@@ -97,7 +97,7 @@ async def test_a_question_and_its_yes_killed_at_every_statement(
     fill(shop := tmp_path / "shop.db", reads.records)
     task = next(task for task in all_tasks.values() if len(task.texts) == len(written_in(task)) == 1)
     asked = Request(database=str(shop), thread=task.id, text=task.wish, id="m")
-    async with Driver.start("tests.support.killable_replay") as driver:
+    async with Driver.start("tests.dialogs.orders.recorded.killable_replay") as driver:
         for ask_step in count(1):
             shutil.copy(shop, asked_shop := tmp_path / f"asked-{ask_step}.db")
             turn = replace(asked, database=str(asked_shop))

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from agents.language.identifiers import MARK
-from agents.shop.records import Order, Product, User, Variant
+from dialogs.orders.records import Order, Product, User, Variant
 
 Schema = dict[str, Any]
 

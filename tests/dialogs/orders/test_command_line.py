@@ -9,7 +9,7 @@ from agents.shop.loader import CATALOGUE, DEMO_CUSTOMER
 from app.cli import command_line
 from tests.doors.cli.conftest import Captured
 from tests.support.places import DATA
-from tests.support.shop.store import digest
+from tests.dialogs.orders.files import digest
 
 RETAIL = DATA / "tau_retail" / "db.json"
 EMPTY = "f08162ba14d2d3ce9ebe4ebc0fa3cd4bdc2876eaaf9d3411802cdba96ea1f41a"

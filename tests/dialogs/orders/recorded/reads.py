@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from agents.shop.records import Kind
-from tests.support.shop.store import Record
+from tests.dialogs.orders.files import Record
 
 Named = tuple[str, str]
 """An identifier behind its kind."""

@@ -20,9 +20,9 @@ from agents.toolkit.guard import parameters
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
 from benchmarks.aliases import identifiers
-from tests.support.shop.desk import DESK, ENTRY, TOOLS
-from tests.support.shop.replay_reads import Named, Reads
-from tests.support.shop.replay_tasks import Step, Task
+from tests.dialogs.orders.recorded.desk import DESK, ENTRY, TOOLS
+from tests.dialogs.orders.recorded.reads import Named, Reads
+from tests.dialogs.orders.recorded.tasks import Step, Task
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from agents.models.script import Call
 from agents.shop.loader import fill_with_catalogue
 from tests.conftest import Chat
 from tests.support.sampling import sample
-from tests.support.shop.store import digest, writes
+from tests.dialogs.orders.files import digest, writes
 
 OWN_ITEM, ITEM = "4100000012", "4100000042"
 ADDRESS = {"address1": "1 My Road", "address2": "", "city": "Oslo", "state": "", "country": "Norway", "zip": "0150"}

@@ -11,9 +11,9 @@ from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
 from benchmarks.aliases import identifiers
 from benchmarks.report import Row
-from tests.support.shop.desk import TOOLS
-from tests.support.shop.replay_script import Purpose
-from tests.support.shop.replay_tasks import Step, Task
+from tests.dialogs.orders.recorded.desk import TOOLS
+from tests.dialogs.orders.recorded.script import Purpose
+from tests.dialogs.orders.recorded.tasks import Step, Task
 
 
 @dataclass

@@ -1,21 +1,28 @@
-"""The shop's records in the user's language: labels of what can be chosen, and views."""
+"""The shop's records in the user's language: labels of options, and views."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from agents.events.views import CardList, Entry
 from agents.language.text.vocabulary import listening, vocabulary
-from agents.shop.records import Address, Item, Order, PaymentMethod, Product, User, Variant
-from prompts import phrase, table
+from dialogs.orders.records import Address, Item, Order, PaymentMethod, Product, User, Variant
+from prompts import sentence, table
+
+PHRASES = "orders/phrases"
+
+
+def said(key: str, lang: str, /, **variables: object) -> str:
+    """Return a sentence of the shop, its variables filled in."""
+    return sentence(PHRASES, key, lang, **variables)
 
 
 def money(amount: float, lang: str) -> str:
     """Return an amount as the shop writes it."""
-    return phrase("shop_money", lang, amount=f"{amount:.2f}")
+    return said("money", lang, amount=f"{amount:.2f}")
 
 
 def translated(text: str, lang: str) -> str:
-    """Return a name, an option or a status of the catalogue in a language; as it is if it has no translation."""
-    return str(table("shop", lang).get("words", {}).get(text, text))
+    """Return a name, an option or a status of the records in a language; without a translation, as it is."""
+    return str(table(PHRASES, lang).get("words", {}).get(text, text))
 
 
 def item_label(item: Item, lang: str) -> str:
@@ -24,12 +31,12 @@ def item_label(item: Item, lang: str) -> str:
 
 
 def variant_label(name: str, variant: Variant, lang: str) -> str:
-    """Return what a product is sold as."""
+    """Return an item of a product: the product's name and the item's options."""
     return _with_options(name, variant["options"], lang)
 
 
 def method_label(method: PaymentMethod, lang: str) -> str:
-    """Return a payment method: what it is, and what tells it from others."""
+    """Return a payment method with its brand, its last digits or its balance."""
     parts = [translated(method["source"], lang), method.get("brand", ""), method.get("last_four", "")]
     balance = [f"({money(method['balance'], lang)})"] if "balance" in method else []
     return " ".join(filter(None, [*parts, *balance]))
@@ -37,15 +44,16 @@ def method_label(method: PaymentMethod, lang: str) -> str:
 
 def address_line(address: Address) -> str:
     """Return an address in one line."""
-    names = ("address1", "address2", "zip", "city", "state", "country")
-    return ", ".join(filter(None, (str(address[name]) for name in names)))  # type: ignore[literal-required]
+    street = (address["address1"], address["address2"])
+    place = (address["zip"], address["city"], address["state"], address["country"])
+    return ", ".join(filter(None, (*street, *place)))
 
 
 def order_title(order: Order, lang: str) -> str:
     """Return an order's number, its status and what its items cost."""
     total = money(sum(item["price"] for item in order["items"]), lang)
     status = translated(order["status"], lang)
-    return phrase("shop_order", lang, order=order["order_id"], status=status, total=total)
+    return said("order", lang, order=order["order_id"], status=status, total=total)
 
 
 def order_view(order: Order, lang: str) -> CardList:
@@ -68,15 +76,20 @@ def user_view(user: User, lang: str) -> CardList:
     """Return a customer: email, address and payment methods."""
     lines = [user["email"], address_line(user["address"])]
     lines += [method_label(method, lang) for method in user["payment_methods"].values()]
-    return CardList(title=" ".join(user["name"].values()), entries=[Entry(line) for line in lines])  # type: ignore[arg-type]
+    return CardList(title=full_name(user), entries=[Entry(line) for line in lines])
+
+
+def full_name(user: User) -> str:
+    """Return a customer's first and last name."""
+    return f"{user['name']['first_name']} {user['name']['last_name']}"
 
 
 def product_view(product: Product, lang: str) -> CardList:
-    """Return a product with all it is sold as."""
+    """Return a product with all its items."""
     entries = [
         Entry(
             variant_label(product["name"], variant, lang),
-            money(variant["price"], lang) if variant["available"] else phrase("shop_gone", lang),
+            money(variant["price"], lang) if variant["available"] else said("gone", lang),
         )
         for variant in product["variants"].values()
     ]

@@ -15,7 +15,7 @@ from agents.tools.orders.access import SERVE
 from app.assistant.reminder_clock import Ring
 from app.permissions import Permissions
 from tests.conftest import Chat
-from tests.support.shop.store import digest, writes
+from tests.dialogs.orders.files import digest, writes
 
 BEGIN: list[Line] = [Call("handle_orders", {"brief": "orders"})]
 BOOTS, BLACK_BOOTS, BOTTLE = "4100000012", "4100000013", "4100000031"

@@ -1,6 +1,7 @@
-"""The user's orders in the shop."""
+"""The user's orders in the shop. The schema of the shop's records is that of tau2-bench's retail environment."""
 
-from agents.tools.orders.changes import (
+from dialogs import Dialog
+from dialogs.orders.changes import (
     cancel_pending_order,
     exchange_delivered_order_items,
     modify_pending_order_address,
@@ -9,7 +10,7 @@ from agents.tools.orders.changes import (
     modify_user_address,
     return_delivered_order_items,
 )
-from agents.tools.orders.choices import (
+from dialogs.orders.choices import (
     ask_address,
     ask_product,
     choose_item,
@@ -18,7 +19,8 @@ from agents.tools.orders.choices import (
     choose_payment_method,
     choose_product,
 )
-from agents.tools.orders.lookups import (
+from dialogs.orders.command_line import application
+from dialogs.orders.lookups import (
     calculate,
     find_user_id_by_email,
     find_user_id_by_name_zip,
@@ -30,8 +32,9 @@ from agents.tools.orders.lookups import (
     list_orders,
     transfer_to_human_agents,
 )
-from agents.tools.orders.price_watches import list_price_watches, stop_price_watch, watch_price
-from dialogs import Dialog
+from dialogs.orders.price_watches import list_price_watches, stop_price_watch, watch_price
+from dialogs.orders.shop import open_shop
+from dialogs.orders.store import TABLES
 
 dialog = Dialog(
     tool="handle_orders",
@@ -66,4 +69,7 @@ dialog = Dialog(
         calculate,
         transfer_to_human_agents,
     ],
+    tables=TABLES,
+    services=open_shop,
+    command_line=application,
 )

@@ -26,7 +26,7 @@ class Address(TypedDict):
 
 
 class Variant(TypedDict):
-    """One thing that a product is sold as: a size, a colour. Options are by name; the price is in the shop's money."""
+    """An item that a product is sold as: a size, a colour. The price is in the shop's currency."""
 
     item_id: ItemId
     options: dict[str, str]
@@ -35,7 +35,7 @@ class Variant(TypedDict):
 
 
 class Product(TypedDict):
-    """A product and all that it is sold as."""
+    """A product with all its items."""
 
     name: str
     product_id: ProductId
@@ -63,7 +63,7 @@ class PaymentMethod(TypedDict):
 
 
 class Name(TypedDict):
-    """What a user is called."""
+    """A customer's name."""
 
     first_name: str
     last_name: str

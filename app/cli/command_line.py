@@ -15,6 +15,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+import dialogs
+import observers
 from agents.errors import BrokenState, ConfigError, ContractError, UnusableDatabase, UsageError
 from agents.language.text.clean import safe_json
 from agents.toolkit.command_line import CommandResult
@@ -22,13 +24,13 @@ from app.assistant.storage_faults import STORAGE
 from app.cli import calibrate, demo, export, forget, inspect, library, orders, setup, talk, tools
 from app.cli.document_index import application as document_index
 from app.cli.import_calendar import import_calendar
-from app.cli.options import Invocation
+from app.cli.invocation import Invocation
 from app.cli.ring import ring
 from app.cli.stdout import results_alone
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
 from app.settings import read_settings
 from app.signals import cancelled_by
-from prompts import PromptError
+from prompts import PromptError, languages
 
 PROGRAM = "python -m app"
 TERMINATED = 143
@@ -57,16 +59,21 @@ telegram = typer.Typer(name="telegram")
 
 
 @telegram.callback(invoke_without_command=True)
-def serve(context: typer.Context) -> Coroutine[Any, Any, int] | None:
+def telegram_or_pair(context: typer.Context) -> Coroutine[Any, Any, int] | None:
     """Answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped."""
+    return None if context.invoked_subcommand else serve()
+
+
+async def serve() -> int:
+    """Answer in Telegram until stopped."""
     # Its library takes half a second to import, which no other command should wait for.
-    return None if context.invoked_subcommand else import_module("app.doors.telegram.service").serve(read_settings())
+    return int(await import_module("app.doors.telegram.service").serve(read_settings()))
 
 
 @telegram.command()
-def pair() -> Coroutine[Any, Any, int]:
+async def pair() -> int:
     """Print a link that lets its first opener talk to the bot, within an hour."""
-    return import_module("app.doors.telegram.pairing").pair(read_settings())
+    return int(await import_module("app.doors.telegram.pairing").pair(read_settings()))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -96,14 +103,23 @@ def application() -> TyperGroup:
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     for name, command in COMMANDS.items():
         every.command(name)(command)
-    for specialist in (orders.application, library.application, tools.application, document_index, telegram):
-        every.add_typer(specialist)
+    for part in (orders.application, library.application, tools.application, document_index, telegram, *_of_dialogs()):
+        every.add_typer(part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
     json = typer.Typer(add_completion=False)
     json.command()(_prepared)
     _finish(group, [option for option in get_command(json).params if option.name != "help"])
     return group
+
+
+def _of_dialogs() -> list[typer.Typer]:
+    try:
+        specialists = dialogs.discover(languages(), observers.discover(languages()))
+    except (ContractError, PromptError):
+        # Every command says what is wrong when it comes to the dialogs itself, and `check` lists it.
+        return []
+    return [dialog.command_line for dialog in specialists.values() if dialog.command_line]
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -1,7 +1,6 @@
 """Options that several commands have, and how their values are read."""
 
 import os
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -47,11 +46,3 @@ Lang = Annotated[str | None, typer.Option(callback=language_given, help="Which l
 Model = Annotated[str | None, typer.Option(help="The model to ask (default: LLM_MODEL).")]
 Trace = Annotated[bool, typer.Option("--trace", help="Show on stderr what happens in every turn.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
-
-
-@dataclass
-class Invocation:
-    """What a context of the command line has as its `obj`."""
-
-    as_json: bool = False
-    """Whether stdout is for the result alone, as JSON."""

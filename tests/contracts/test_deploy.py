@@ -5,7 +5,6 @@ import re
 import tomllib
 from collections.abc import Iterator
 from configparser import ConfigParser
-from typing import Any, cast
 
 from app.cli import command_line
 from app.cli.inspect import USAGE

@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
+import pytest
+
 from agents.state.person import ASR
 from app.cli import inspect
-from app.settings import Settings
 from app.short_term_memory import contents
 from tests.conftest import Chat
 from tests.support.exports import Captured, exported

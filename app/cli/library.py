@@ -8,8 +8,7 @@ import typer
 from agents.errors import UsageError
 from agents.media.library import Holding
 from agents.memory import open_memory
-from agents.toolkit.command_line import CommandResult
-from app.cli.options import Device, Name
+from agents.toolkit.command_line import CommandResult, Device, Name
 from app.composition.media_players import all_holdings
 from app.sentences import say
 from app.settings import read_settings

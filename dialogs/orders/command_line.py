@@ -62,7 +62,8 @@ async def unmatch(context: typer.Context, user_id: Name) -> CommandResult:
     return CommandResult({"user": user_id}, [_say(context, "unmatched", user=user_id)])
 
 
-@application.command()
+# A price below zero is refused as a price, not as an unknown option.
+@application.command(context_settings={"ignore_unknown_options": True})
 async def price(context: typer.Context, item: Name, price: Annotated[float, typer.Argument()]) -> CommandResult:
     """Change an item's price; those who watch it are told.
 

@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
-from agents.shop import loader
-from agents.shop.records import Database, Kind
+from dialogs.orders import shop, store
+from dialogs.orders.records import Database, Kind
+from dialogs.orders.store import TABLES
 
 Record = dict[str, Any]
 
@@ -17,7 +18,15 @@ Record = dict[str, Any]
 def fill(file: Path, records: Mapping[Kind, Mapping[str, Record]]) -> None:
     """Make a new database with these records."""
     with closing(sqlite3.connect(file)) as connection, connection:
-        loader.fill(connection, cast(Database, records))
+        connection.executescript("\n".join(TABLES.steps))
+        store.fill(connection, cast(Database, records))
+
+
+def fill_with_catalogue(file: Path) -> None:
+    """Make the tables, and fill them with the catalogue."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.executescript("\n".join(TABLES.steps))
+        shop.fill_with_catalogue(connection)
 
 
 def digest(file: Path, changes: Mapping[str, Callable[[Record], Record]]) -> str:

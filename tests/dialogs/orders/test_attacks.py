@@ -1,16 +1,12 @@
 """A user who asks, tricks or injects, and a model that obeys: nothing of another customer's is shown or changed."""
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from agents.events import Event, ToolEnd
 from agents.models.script import Call
-from agents.shop.loader import fill_with_catalogue
 from tests.conftest import Chat
+from tests.dialogs.orders.files import digest, fill_with_catalogue, writes
 from tests.support.sampling import sample
-from tests.dialogs.orders.files import digest, writes
 
 OWN_ITEM, ITEM = "4100000012", "4100000042"
 ADDRESS = {"address1": "1 My Road", "address2": "", "city": "Oslo", "state": "", "country": "Norway", "zip": "0150"}
@@ -106,8 +102,7 @@ ATTEMPTS: dict[str, Call] = {
 @pytest.mark.parametrize("text", sample(ATTEMPTS, 8))
 async def test_nothing_of_another_customer_is_shown_or_changed(chat: Chat, text: str) -> None:
     """Neither what tools return nor a question nor a view tells of others; a yes to everything changes nothing."""
-    with closing(sqlite3.connect(chat.path)) as db, db:
-        fill_with_catalogue(db)
+    fill_with_catalogue(chat.path)
     before = digest(chat.path, {})
     obeyed = ATTEMPTS[text]
     begin = Call("handle_orders", {"brief": text})

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from agents.shop.loader import CATALOGUE, DEMO_CUSTOMER
 from app.cli import command_line
+from dialogs.orders.shop import CATALOGUE, DEMO_CUSTOMER
+from tests.dialogs.orders.files import digest
 from tests.doors.cli.conftest import Captured
 from tests.support.places import DATA
-from tests.dialogs.orders.files import digest
 
 RETAIL = DATA / "tau_retail" / "db.json"
 EMPTY = "f08162ba14d2d3ce9ebe4ebc0fa3cd4bdc2876eaaf9d3411802cdba96ea1f41a"

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from agents.shop.records import Kind
 from benchmarks.replay import replay
-from tests.support.killable_process import Driver, Request
+from dialogs.orders.records import Kind
+from tests.dialogs.orders.files import Record, digest, fill, writes
 from tests.dialogs.orders.recorded.killable_replay import RETAIL, tasks_and_reads
 from tests.dialogs.orders.recorded.outcomes import row
 from tests.dialogs.orders.recorded.tasks import Repeat, Task
-from tests.dialogs.orders.files import Record, digest, fill, writes
+from tests.support.killable_process import Driver, Request
 
 SEED = 7
 SAMPLE = 6

@@ -1,21 +1,18 @@
 """The shop's dialog on its own catalogue: choices, consent, what is refused, price watches, whose orders these are."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
-from functools import partial
 from typing import Any
 
 import pytest
 
+from agents.memory import open_memory
 from agents.models.script import Call, Line
-from agents.shop.loader import fill_with_catalogue
-from agents.shop.price_watch import set_price, tell_watchers
-from agents.tools.orders.access import SERVE
 from app.assistant.reminder_clock import Ring
 from app.permissions import Permissions
+from dialogs.orders.price_watches import tell_watchers
+from dialogs.orders.shop import SERVE, Shop
 from tests.conftest import Chat
-from tests.dialogs.orders.files import digest, writes
+from tests.dialogs.orders.files import digest, fill_with_catalogue, writes
 
 BEGIN: list[Line] = [Call("handle_orders", {"brief": "orders"})]
 BOOTS, BLACK_BOOTS, BOTTLE = "4100000012", "4100000013", "4100000031"
@@ -28,8 +25,7 @@ class Ann:
 
     def __init__(self, chat: Chat) -> None:
         self.chat = chat
-        with closing(sqlite3.connect(chat.path)) as db, db:
-            fill_with_catalogue(db)
+        fill_with_catalogue(chat.path)
         chat.expects(supervisor=BEGIN)
 
     async def says(self, *texts: str, **more: Any) -> str:
@@ -87,8 +83,8 @@ async def test_a_no_leaves_the_order(chat: Chat, ann: Ann) -> None:
 
 async def test_an_exchange_that_fails_leaves_nothing(chat: Chat, ann: Ann) -> None:
     """A gift card with too little money is refused after the order was changed, and nothing of it is left."""
-    with closing(sqlite3.connect(chat.path)) as db, db:
-        set_price(db, BLACK_BOOTS, 160.0)
+    async with open_memory(f"sqlite:///{chat.path}") as memory:
+        await Shop(memory.database, memory.ledger).set_price(BLACK_BOOTS, 160.0)
     before = ann.digest
     swap = {
         "order_id": "D1001",
@@ -146,9 +142,10 @@ async def test_a_price_watch_through_a_breaker_later_fires(chat: Chat, ann: Ann)
     rings: asyncio.Queue[Ring] = asyncio.Queue()
     async with chat.assistant() as assistant:
         memory = assistant.memory
+        shop = Shop(memory.database, memory.ledger)
         for price, count in ((79.0, 0), (65.5, 1), (60.0, 0)):
-            await memory.database.write(partial(set_price, item_id="4100000063", price=price))
-            assert await tell_watchers(memory.database, memory.store, memory.reminders) == count
+            await shop.set_price("4100000063", price)
+            assert await tell_watchers(shop, memory) == count
         async with assistant.reminding(rings.put, user="me"):
             ring = await rings.get()
     assert (ring.user, ring.thread, ring.text) == ("me", "me", "⏰ Headphones costs €65.50 now")

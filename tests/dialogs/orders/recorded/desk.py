@@ -11,9 +11,9 @@ from agents.language.identifiers import MARK
 from agents.toolkit.result import schema_of
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of, with_traits
-from agents.tools.orders.access import SERVE
 from app.permissions import ANYBODY, Permissions
 from dialogs.orders import dialog
+from dialogs.orders.shop import SERVE
 from tests.support.compiled import discovered
 
 TOOLS: Mapping[str, BaseTool] = {tool.name: tool for tool in dialog.tools}

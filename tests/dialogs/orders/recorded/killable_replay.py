@@ -8,14 +8,16 @@ import os
 from functools import cache
 
 from agents.memory import open_memory
+from agents.toolkit.services import Services
 from app.assistant import Turn
 from benchmarks.replay import compose
-from tests.support.killable_process import Request, serve
-from tests.support.killable_writes import Steps, count
-from tests.support.places import DATA
+from dialogs.orders.shop import open_shop
 from tests.dialogs.orders.recorded.reads import Reads
 from tests.dialogs.orders.recorded.script import Clerk
 from tests.dialogs.orders.recorded.tasks import Task, tasks
+from tests.support.killable_process import Request, serve
+from tests.support.killable_writes import Steps, count
+from tests.support.places import DATA
 
 RETAIL = DATA / "tau_retail"
 
@@ -35,8 +37,11 @@ async def play(request: Request, pipe: int) -> None:
         Steps(request.step),
     )
     count(steps)
-    async with open_memory(f"sqlite:///{request.database}") as memory:
-        assistant = compose(memory, clerk)
+    async with (
+        open_memory(f"sqlite:///{request.database}") as memory,
+        open_shop(Services(memory.database, memory.ledger)) as shop,
+    ):
+        assistant = compose(memory, clerk, Services(*shop))
         async for event in assistant.play(Turn(thread=request.thread, text=request.text, lang="en", id=request.id)):
             os.write(pipe, json.dumps(event.plain()).encode() + b"\n")
             steps.begun = (steps.begun or event.type == "tool.start") and event.type != "turn.end"

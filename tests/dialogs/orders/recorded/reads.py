@@ -6,7 +6,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from agents.shop.records import Kind
+from dialogs.orders.records import Kind
 from tests.dialogs.orders.files import Record
 
 Named = tuple[str, str]

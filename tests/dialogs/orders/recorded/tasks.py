@@ -10,8 +10,8 @@ from agents.toolkit.guard import parameters
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
 from benchmarks.aliases import identifiers
-from tests.dialogs.orders.recorded.desk import TOOLS
 from tests.dialogs.orders.files import Record
+from tests.dialogs.orders.recorded.desk import TOOLS
 
 CALLS = 3
 """Calls of a turn; one that writes ends it before."""

@@ -147,7 +147,7 @@ def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:
     for dialog in report["dialogs"]:
         facts = {name: value for name, value in dialog.items() if name != "name"}
         shown += _indented([clean(dialog["name"]), *_indented(state_lines(facts))])
-    for section in ("observers", "tools", "sources"):
+    for section in ("observers", "tools"):
         rows = [[_fact(value) for value in entry.values()] for entry in report[section]]
         shown += ["", say(f"check.{section}", lang), *_indented(columns(rows))]
     shown += ["", say("check.models", lang), *_indented(columns(report["models"].items()))]

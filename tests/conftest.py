@@ -5,7 +5,7 @@ import ssl
 import textwrap
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from agents.media import Players
 from agents.memory import Memory, open_memory
 from agents.models import Models
 from agents.models.script import Line, Script
-from agents.sources.retrievers import Retriever
 from agents.state.limits import Limits
 from agents.toolkit.help.chain import HelpChain
 from agents.toolkit.services import Services
@@ -29,13 +28,11 @@ from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
 from app.composition.media_players import make_players
-from app.composition.search_sources import open_retrievers
-from app.composition.services import open_services
+from app.composition.services import dialogs_of, open_services
 from app.permissions import NOBODY_MAY, Permissions
 from app.recording.recorded_tools import Answer, with_answers, with_strangers
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
-from dialogs import Dialog
 from observers import Observer
 from prompts import card
 from tests.support.compiled import compiled, discovered
@@ -52,8 +49,8 @@ class Chat:
         self.settings = Settings(_env_file=None)
         self.permissions = Permissions()
         self.limits = Limits()
-        self.retrievers: Mapping[str, Retriever] | None = None
-        """What can be searched; None: what the settings name."""
+        self.services: list[object] = []
+        """Services that are found before those of the dialogs."""
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
         self.models: Models | None = None
@@ -94,15 +91,14 @@ class Chat:
         """Open the database anew, as a fresh process would."""
         async with (
             open_memory(f"sqlite:///{self.path}", self.now) as memory,
-            open_retrievers(self.settings, memory) as retrievers,
-            services_of(self.speakers, memory) as services,
+            open_services(dialogs_of(), memory, *self.services) as services,
         ):
             help = await make_help(self.settings, memory.store, memory.notes)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
-            options |= {"retrievers": self.retrievers if self.retrievers is not None else retrievers}
+            options |= {"services": services}
             options |= {"players": make_players(self.settings, memory), "models": self.models}
-            yield compose(memory, self.script, self.speakers, self.observers, services=services, **options)
+            yield compose(memory, self.script, self.speakers, self.observers, **options)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -121,12 +117,6 @@ class Chat:
             return [(note.thread, note.text) for note in await assistant.memory.notes.all()]
 
 
-def services_of(speakers: Speakers, memory: Memory) -> AbstractAsyncContextManager[Services]:
-    """Open the services of the dialogs among the speakers."""
-    dialogs = {name: dialog for name, dialog in speakers.dialogs.items() if isinstance(dialog, Dialog)}
-    return open_services(dialogs, memory)
-
-
 def compose(
     memory: Memory,
     script: Script,
@@ -138,9 +128,8 @@ def compose(
     permissions: Permissions = NOBODY_MAY,
     limits: Limits | None = None,
     direct_switch: bool = True,
-    retrievers: Mapping[str, Retriever] | None = None,
-    players: Players | None = None,
     services: Services | None = None,
+    players: Players | None = None,
     models: Models | None = None,
 ) -> Assistant:
     """Put an assistant together whose models play a script, unless it is given others."""
@@ -155,7 +144,6 @@ def compose(
         help or HelpChain(),
         permissions,
         limits or Limits(),
-        retrievers or {},
         players=players,
         services=services or Services(),
     )

@@ -15,8 +15,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-import dialogs
-import observers
 from agents.errors import BrokenState, ConfigError, ContractError, UnusableDatabase, UsageError
 from agents.language.text.clean import safe_json
 from agents.toolkit.command_line import CommandResult
@@ -27,10 +25,11 @@ from app.cli.import_calendar import import_calendar
 from app.cli.invocation import Invocation
 from app.cli.ring import ring
 from app.cli.stdout import results_alone
+from app.composition.services import dialogs_of
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
 from app.settings import read_settings
 from app.signals import cancelled_by
-from prompts import PromptError, languages
+from prompts import PromptError
 
 PROGRAM = "python -m app"
 TERMINATED = 143
@@ -115,7 +114,7 @@ def application() -> TyperGroup:
 
 def _of_dialogs() -> list[typer.Typer]:
     try:
-        specialists = dialogs.discover(languages(), observers.discover(languages()))
+        specialists = dialogs_of()
     except (ContractError, PromptError):
         # Every command says what is wrong when it comes to the dialogs itself, and `check` lists it.
         return []

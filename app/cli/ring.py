@@ -19,7 +19,7 @@ from agents.memory import Memory
 from agents.memory.reminder_row import Reminder
 from agents.toolkit.command_line import name_given
 from app.assistant import Assistant
-from app.assistant.reminder_clock import Deliver, Ring, Unreachable, ringing
+from app.assistant.notice_clock import Deliver, Ring, Unreachable, ringing
 from app.calendar_file import calendar
 from app.cli.options import Lang
 from app.cli.talk import RULES
@@ -73,7 +73,7 @@ async def ring_for(settings: Settings, lang: str, user: str | None = None, ics: 
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             # No model is asked, so none has to be reachable.
-            async with open_assistant(settings, model=RULES, remote=False) as assistant:
+            async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
                 return await _ring(assistant, settings, token, lang, user, ics)
         except asyncio.CancelledError:
             if not signalled:
@@ -88,7 +88,7 @@ async def _ring(
     chat, ways = settings.ring_telegram_chat, []
     deliver: Deliver | None = None
     async with AsyncExitStack() as stack:
-        begin = partial(ringing, assistant.memory, user=user)
+        begin = partial(ringing, assistant.memory, assistant.sources, user=user)
         if token:
             # Its library takes half a second to import, which other commands should not wait for.
             telegram = import_module("app.doors.telegram.reminders")

@@ -1,19 +1,16 @@
 """Price watches: tools to set and stop them, and what tells a user that a product has become cheaper."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Annotated, TypedDict, cast
 
 from langchain_core.tools import tool
 from langgraph.store.base import BaseStore, Item
 from pydantic import Field
 
-from agents.language.schedule import Moment
 from agents.memory import Memory
 from agents.memory.store import namespace_of
-from agents.toolkit import Answer, CardList, Entry, Runtime, result, traits
+from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
 from agents.toolkit.undo import entered
-from agents.tools.kept_reminders import reminders_of
 from dialogs.orders.choices import is_product
 from dialogs.orders.records import Product
 from dialogs.orders.shop import Shop, read
@@ -73,8 +70,8 @@ ITEMS = PriceWatches()
 async def watch_price(product: Words, runtime: Runtime, below: Price | None = None) -> str:
     """Watch a product's price, and tell the user when it drops. product: its name. below: only under this price."""
     lang = runtime.state["lang"]
-    # Where nothing rings, none may be promised.
-    reminders_of(runtime)
+    if not runtime.context.rings:
+        raise Refused(said("refused.nothing_rings", lang))
     named, price = await read(runtime, lambda records: _named_and_price(records, product, lang))
     key, watches = named["product_id"], await _watches(runtime)
     watch = Watch(product_id=key, name=named["name"], below=below or price, thread=runtime.context.thread, lang=lang)
@@ -129,9 +126,8 @@ async def tell_watchers(shop: Shop, memory: Memory) -> int:
 async def _tell(memory: Memory, item: Item, watch: Watch, price: float) -> None:
     lang = watch["lang"]
     text = said("cheaper", lang, product=translated(watch["name"], lang), price=money(price, lang))
-    call = f"price-{watch['product_id']}-{item.updated_at.timestamp()}-{price}"
-    now = datetime.fromtimestamp(memory.reminders.now(), UTC)
-    await memory.reminders.add(item.namespace[1], watch["thread"], call, text=text, lang=lang, moment=Moment(now))
+    key = f"price-{watch['product_id']}-{item.updated_at.timestamp()}-{price}"
+    await memory.notices.add(item.namespace[1], watch["thread"], key, text=text, lang=lang)
 
 
 async def _all_watches(store: BaseStore) -> list[Item]:

@@ -7,7 +7,7 @@ import pytest
 
 from agents.memory import open_memory
 from agents.models.script import Call, Line
-from app.assistant.reminder_clock import Ring
+from app.assistant.notice_clock import Ring
 from app.permissions import Permissions
 from dialogs.orders.price_watches import tell_watchers
 from dialogs.orders.shop import SERVE, Shop
@@ -146,7 +146,7 @@ async def test_a_price_watch_through_a_breaker_later_fires(chat: Chat, ann: Ann)
         for price, count in ((79.0, 0), (65.5, 1), (60.0, 0)):
             await shop.set_price("4100000063", price)
             assert await tell_watchers(shop, memory) == count
-        async with assistant.reminding(rings.put, user="me"):
+        async with assistant.ringing(rings.put, user="me"):
             ring = await rings.get()
     assert (ring.user, ring.thread, ring.text) == ("me", "me", "⏰ Headphones costs €65.50 now")
 

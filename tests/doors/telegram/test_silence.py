@@ -32,7 +32,7 @@ def quiet(door: Open, monkeypatch: pytest.MonkeyPatch) -> Open:
 
 def let_pass(one: TelegramDoor, seconds: float) -> None:
     """Let the assistant's clock go on."""
-    one.assistant.memory.reminders.now = lambda: time.time() + seconds
+    one.assistant.memory.notices.now = lambda: time.time() + seconds
 
 
 async def test_a_silent_user_is_asked_once(quiet: Open, world: BotApi, script: Script) -> None:

@@ -38,7 +38,7 @@ class Watch:
 
     def __post_init__(self) -> None:
         self.clock = SilenceClock(self.assistant, self.ask, lambda thread: thread == "ann")
-        self.assistant.memory.reminders.now = self.now
+        self.assistant.memory.notices.now = self.now
 
     def now(self) -> float:
         """Return the time."""

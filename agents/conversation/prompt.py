@@ -27,7 +27,7 @@ from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schema, Schemas
 from agents.toolkit.shelf import Shelf, at_hand
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import form_texts, phrase, prompt
+from prompts import phrase, prompt
 
 ENOUGH = 6
 """Supersteps for another round of tools and the answer to it, with observers behind it."""
@@ -57,7 +57,7 @@ class Prompting:
         if state.get("remaining_steps", ENOUGH) < ENOUGH:
             messages.append(SystemMessage(phrase("last_reply", lang)))
         if context.models.want_facts(speaker.name):
-            facts = self.facts.for_speaker(speaker, state, context.about.get("name", ""))
+            facts = self.facts.for_speaker(speaker, state, context.called)
             messages.append(SystemMessage("", additional_kwargs=notes(scene=facts)))
         return messages
 
@@ -122,7 +122,6 @@ class Prompting:
         ]
         if summary := talk_of(state, speaker.name).get("summary"):
             parts.append(phrase("summed_up", lang, summary=summary))
-        parts += _of_the_user(context, lang) if speaker.is_supervisor else []
         parts += context.lines
         if speaker.form:
             values = form_of(state, speaker.name)
@@ -157,14 +156,6 @@ def _of_the_turn(speaker: Speaker, state: State, context: Context) -> str:
         "model": context.models.chain(speaker.name)[0].name,
     }
     return "; ".join(f"{name}: {value}" for name, value in fields.items())
-
-
-def _of_the_user(context: Context, lang: str) -> list[str]:
-    """Return what the supervisor is told of the user: the goal that was noted, the name and the home."""
-    labels = form_texts("profile", lang)
-    facts = "; ".join(f"{labels.get(name, {}).get('label', name)}: {it}" for name, it in context.about.items())
-    goal = [phrase("goal_noted", lang, intent=context.intent)] if context.intent else []
-    return [*goal, *([phrase("user_known", lang, known=facts)] if facts else [])]
 
 
 def _listed(descriptions: Mapping[str, str]) -> str:

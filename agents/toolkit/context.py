@@ -83,10 +83,8 @@ class Context:
     """Locks for a user's long-term items: a tool that reads and then writes them holds a name of its own here."""
     zone: ZoneInfo = field(default_factory=machine_zone)
     """The user's time zone when the turn began."""
-    intent: str = ""
-    """What the user is after professionally; only the supervisor's prompt is given it."""
-    about: Mapping[str, str] = field(default_factory=dict)
-    """What the user has told of name and home; only the supervisor's prompt is given it."""
+    called: str = ""
+    """What to call the user, as a remembered form has it; only the supervisor is given it."""
     lines: Sequence[str] = ()
     """What dialogs tell the speaker whose turn it is, a line each."""
     device: str = ""

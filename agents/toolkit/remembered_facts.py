@@ -7,7 +7,7 @@ from langgraph.store.base import BaseStore
 
 from agents.memory.store import namespace_of
 from agents.toolkit.runtime import Runtime
-from prompts import phrase
+from prompts import fact_label, phrase
 
 REMEMBER = "remember"
 """What the write of an observer is called in the undo log, where those of tools have the tool's name."""
@@ -38,10 +38,9 @@ class RememberedFacts:
         return bool(one == other)
 
     def worded(self, value: Any, lang: str) -> str:
-        """Return a fact with what it is called; one without a name for users by its own."""
-        name = value["name"]
-        label = phrase(name, lang) if name == "professional_intent" else name.replace("_", " ")
-        return phrase("undo_field", lang, label=label, value="; ".join(map(str, value["fact"].values())))
+        """Return a fact with what it is called."""
+        facts = "; ".join(map(str, value["fact"].values()))
+        return phrase("undo_field", lang, label=fact_label(value["name"], lang), value=facts)
 
 
 FACTS = RememberedFacts()

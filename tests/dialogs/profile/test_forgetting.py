@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agents.conversation.forgetting import worded
 from agents.memory.store import namespace_of
 from agents.models.script import Call
 from app.assistant import Assistant, Turn
@@ -50,7 +51,7 @@ async def test_in_words_it_is_asked_first(chat: Chat, what: str, text: str) -> N
         await give(assistant, "ann")
     await chat.says("hello there")
     lang = "en" if text.isascii() else "ru"
-    question = f"{phrase(f'forget_{what}', lang)} {phrase('forget_sure', lang)}"
+    question = f"{worded('forget', what, lang)} {phrase('forget_sure', lang)}"
     assert f"user: {text}\nsupervisor: {question}" == await chat.says(text)
     assert phrase("forget_not", lang) in await chat.says("no" if lang == "en" else "нет")
     await chat.says(text, "how is the weather", "yes", lang=lang)
@@ -58,7 +59,7 @@ async def test_in_words_it_is_asked_first(chat: Chat, what: str, text: str) -> N
         assert await kinds(assistant, "ann") == {"todos", "forms", "facts"}
 
     trace = await chat.says(text, "yes" if lang == "en" else "да")
-    assert trace.endswith(f"forgets {what}\nsupervisor: {phrase(f'forgotten_{what}', lang)}")
+    assert trace.endswith(f"forgets {what}\nsupervisor: {worded('forgotten', what, lang)}")
     async with chat.assistant() as assistant:
         assert await kinds(assistant, "ann") == ({"todos"} if what == "profile" else set())
         assert bool(await assistant.history("ann")) == (what == "profile")
@@ -112,7 +113,7 @@ async def test_all_about_a_person_goes(chat: Chat, others: list[str]) -> None:
             [_ async for _ in assistant.play(Turn(thread=thread, text=f"{user} was here", user=user))]
     assert told("""
         user: forget everything you know about me
-        supervisor: This deletes all that is kept about you (profile, to-dos, reminders, settings) and everything you said, here and in other conversations. What others said stays. This cannot be taken back. Shall it be deleted? (yes / no)
+        supervisor: This deletes all that is kept about you and everything you said, here and in other conversations. What others said stays. This cannot be taken back. Shall it be deleted? (yes / no)
         user: yes
         forgets me
         supervisor: All that was kept about you and everything you said is deleted. What others said is kept.

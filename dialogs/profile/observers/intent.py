@@ -5,12 +5,13 @@ import json
 from agents.conversation.scene import Scene
 from agents.language.text.phrases import mentions
 from agents.state.verdict import STAY, Verdict
+from dialogs.profile.records import INTENT
 from observers import Observer
 
 
 def when(scene: Scene) -> bool:
     """Ask only if the message has a word about looking for work."""
-    return mentions("intent", scene.text, scene.lang) is not None
+    return mentions("intent", scene.text, scene.lang, file="profile/phrases") is not None
 
 
 async def post_check(scene: Scene) -> Verdict:
@@ -21,7 +22,7 @@ async def post_check(scene: Scene) -> Verdict:
         return STAY
     intent = answer.get("intent") if isinstance(answer, dict) else None
     if isinstance(intent, str) and intent.strip():
-        await scene.remember("facts", "professional_intent", {"text": intent.strip()[:500]})
+        await scene.remember("facts", INTENT, {"text": intent.strip()[:500]})
     return STAY
 
 

@@ -6,10 +6,10 @@ from typing import Literal
 
 from langchain_core.tools import tool
 
-from agents.memory.preferences import Preferences, intent_of_user
-from agents.memory.store import namespace_of
+from agents.memory.preferences import Preferences
 from agents.toolkit import Answer, Document, Runtime, result, traits
-from prompts import form_texts, language, phrase
+from dialogs.profile.records import INTENT, form_of_user, intent_of_user
+from prompts import form_texts, language, phrase, sentence
 
 
 @traits(shortcut=True, private=True)
@@ -20,10 +20,10 @@ async def show_profile(runtime: Runtime) -> str:
     settings = await Preferences.of(runtime.store, user)
     shown = [_markdown(form, await intent_of_user(runtime.store, user), lang), _settings(settings, lang)]
     if not any(shown):
-        return phrase("profile_empty", lang)
+        return sentence("profile/phrases", "empty", lang)
     labels = form_texts("profile", lang)
     unknown = [str(entry["label"]) for name, entry in labels.items() if not form.get(name)]
-    rest = phrase("profile_unknown", lang, fields=", ".join(unknown)) if unknown else ""
+    rest = sentence("profile/phrases", "unknown", lang, fields=", ".join(unknown)) if unknown else ""
     return "\n\n".join(filter(None, ("\n".join(filter(None, shown)), rest)))
 
 
@@ -37,14 +37,16 @@ async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) 
         runtime.state["lang"],
     )
     if not (form or intent):
-        return result(message=phrase("profile_empty", lang))
+        return result(message=sentence("profile/phrases", "empty", lang))
     if format == "json":
-        values = {**form, "professional_intent": intent} if intent else form
+        values = {**form, INTENT: intent} if intent else form
         text = json.dumps(values, ensure_ascii=False, indent=2)
     else:
         text = _markdown(form, intent, lang)
     name = "profile.json" if format == "json" else "profile.md"
-    return result(message=phrase("profile_exported", lang, name=name), view=Document(title=name, content=text))
+    return result(
+        message=sentence("profile/phrases", "exported", lang, name=name), view=Document(title=name, content=text)
+    )
 
 
 async def _form(runtime: Runtime) -> Mapping[str, object]:
@@ -55,8 +57,7 @@ async def _form(runtime: Runtime) -> Mapping[str, object]:
     form = runtime.state["form"]
     if (form and not runtime.context.is_shared) or runtime.store is None:
         return form
-    item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), "profile")
-    return {**(item.value if item else {}), **form}
+    return {**await form_of_user(runtime.store, runtime.context.user), **form}
 
 
 def _markdown(form: Mapping[str, object], intent: str, lang: str) -> str:
@@ -64,7 +65,7 @@ def _markdown(form: Mapping[str, object], intent: str, lang: str) -> str:
     titles = {name: labels.get(name, {}).get("label", name) for name in (*labels, *form)}
     lines = [f"- **{title}**: {_worded(form[name])}" for name, title in titles.items() if form.get(name)]
     if intent:
-        lines.append(f"- **{phrase('professional_intent', lang)}**: {intent}")
+        lines.append(f"- **{sentence('profile/phrases', f'facts.{INTENT}', lang)}**: {intent}")
     return "\n".join(lines)
 
 

@@ -47,4 +47,4 @@ def discover(languages: list[str]) -> dict[str, Observer]:
     for name in observers:
         for lang in languages:
             variables(observer_file(name), lang)
-    return observers
+    return dict(sorted(observers.items()))

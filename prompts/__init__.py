@@ -42,6 +42,16 @@ def prompt(name: str, lang: str, /, **variables: object) -> str:
         raise PromptError(f"prompts/{lang}/{name}.md needs the variable ${missing.args[0]}") from None
 
 
+def prompts_of_all(name: str, lang: str) -> list[str]:
+    """Return the prompt `name` ("help") in `lang`: the engine's, then those of the dialogs that have one.
+
+    Raises:
+        PromptError: no language has the engine's prompt.
+    """
+    of_dialogs = sorted(path.parent.name for path in (FOLDER / FALLBACK).glob(f"*/{name}.md"))
+    return [prompt(file, lang) for file in (name, *(f"{dialog}/{name}" for dialog in of_dialogs))]
+
+
 def observer_prompt(name: str, lang: str, /, **variables: object) -> tuple[str, str]:
     """Return an observer's role, which is constant, and the facts below the line `---`, their variables filled in.
 

@@ -36,6 +36,7 @@ from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
 from prompts import card
 from tests.support.compiled import compiled, discovered
+from tests.support.places import ROOT
 from tests.support.prompt_order import order_faults
 
 
@@ -148,6 +149,14 @@ def compose(
         services=services or Services(),
     )
     return Assistant(player, speakers)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests that need a dialog which is not there."""
+    for item in items:
+        needed = {name for mark in item.iter_markers("needs") for name in mark.args}
+        if missing := sorted(name for name in needed if not (ROOT / "dialogs" / name).is_dir()):
+            item.add_marker(pytest.mark.skip(reason=f"there is no dialog {', '.join(missing)}"))
 
 
 def told(text: str) -> str:

@@ -27,7 +27,7 @@ from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schema, Schemas
 from agents.toolkit.shelf import Shelf, at_hand
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import phrase, prompt
+from prompts import phrase, prompt, prompts_of_all
 
 ENOUGH = 6
 """Supersteps for another round of tools and the answer to it, with observers behind it."""
@@ -131,7 +131,7 @@ class Prompting:
         if screen := state.get("screen"):
             parts.append(phrase("on_screen", lang, screen=worded(screen)))
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):
-            parts.append(prompt("opening", lang))
+            parts.append(" ".join(prompts_of_all("opening", lang)))
         if state.get("undone"):
             parts.append(phrase("undone", lang))
         waiting = [wish for wish in state.get("wishes", []) if not wish.get("left")]

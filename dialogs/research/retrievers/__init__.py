@@ -1,7 +1,7 @@
 """Retrievers: they find documents for a query. One file a source, found by file name, defines one `source`.
 
 The file name is the retriever's name in the setting SEARCH_SOURCES; what it is good for stands in
-`prompts/<lang>/research/retrievers.toml`. A retriever is made once, from the settings, and is used by all turns, also at once.
+`prompts/<lang>/research/retrievers.toml`. A retriever is made once, from the settings. All turns use it, also at once.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

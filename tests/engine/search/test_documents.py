@@ -70,7 +70,7 @@ def test_html_is_text_and_its_navigation_is_left_out() -> None:
     top, cost = html_sections(PAGE)
 
     assert (top.title, top.anchor, top.text) == ("Доставка", "top", "Курьер привозит заказы в тот же день.")
-    assert (cost.title, cost.anchor, cost.text) == ("Доставка › Цена", "cost", "Двести рублей.\n\na\n  b")
+    assert (cost.title, cost.anchor, cost.text) == ("Доставка › Цена", "cost", "Двести рублей.\n\n```\na\n  b\n```")
 
 
 def test_any_markup_is_read() -> None:

@@ -17,7 +17,6 @@ from agents.toolkit.card import owned_tools, slots
 from agents.toolkit.card_texts import own_texts
 from agents.toolkit.find_tools import FINDING
 from agents.toolkit.guard import parameters
-from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from prompts import PromptError, card_file, carded, prompt
@@ -39,7 +38,7 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
     lines += [fault for tool in distinct.values() for fault in _of_tool(tool)]
     for lang in languages:
         for name in carded(lang):
-            if complete or name in tools or name in (*FINDING, FILL_FORM):
+            if complete or name in tools or name in FINDING:
                 lines += _of_file(name, lang, tools.get(name, []))
         lines += [fault for name in sorted(tools) for fault in _of_source(tools[name][0], lang)]
         lines += [fault for name in speakers.dialogs for fault in _of_dialog(name, lang)]
@@ -75,7 +74,7 @@ def _of_example(example: str, allowed: Sequence[str]) -> Iterator[str]:
 
 def _of_file(name: str, lang: str, tools: Sequence[BaseTool]) -> list[str]:
     path = card_file(name, lang)
-    if not tools and name not in (*FINDING, FILL_FORM):
+    if not tools and name not in FINDING:
         return [f"{named(path)} describes a tool that no speaker has"]
     try:
         text = path.read_text("utf-8-sig")

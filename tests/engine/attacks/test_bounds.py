@@ -28,6 +28,8 @@ from prompts import phrase
 from tests.conftest import Chat
 from tests.support.sampling import sample
 
+pytestmark = pytest.mark.needs("profile")
+
 LIMITS = Limits(message_length=50, turns_per_hour=3, calls_per_reply=4, same_calls=3, field_length=40)
 
 

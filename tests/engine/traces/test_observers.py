@@ -1,9 +1,13 @@
 """What observers see after an answer, while the user already reads it."""
 
+import pytest
+
 from agents.events import Message
 from agents.events.handover import Observed
 from agents.models.script import Call
 from tests.conftest import Chat, told
+
+pytestmark = pytest.mark.needs("profile")
 
 BEGIN = Call("get_acquainted", {"brief": "-"})
 FULL = {"experience": "nurse", "skills": ["first aid"], "interests": ["hiking"], "work": "in a clinic"}

@@ -19,6 +19,8 @@ from app.composition.media_players import make_players
 from prompts import phrase
 from tests.conftest import Chat, told
 
+pytestmark = pytest.mark.needs("profile")
+
 PLAN: list[Line] = [Call("plan_things", {"brief": "-"})]
 MEET: list[Line] = [Call("get_acquainted", {"brief": "-"})]
 SHOP: list[Line] = [Call("handle_orders", {"brief": "-"})]

@@ -6,7 +6,7 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from typing import Annotated, Any
@@ -34,25 +34,11 @@ from prompts import PromptError
 PROGRAM = "python -m app"
 TERMINATED = 143
 
-COMMANDS: Mapping[str, Callable[..., Awaitable[CommandResult | int | None]]] = {
-    "chat": talk.chat,
-    "ask": talk.ask,
-    "resume": talk.resume,
-    "threads": inspect.threads,
-    "state": inspect.state,
-    "history": inspect.history,
-    "export": export.export,
-    "import": import_calendar,
-    "back": inspect.back,
-    "forget": forget.forget,
-    "demo": demo.demo,
-    "setup": setup.setup,
-    "notes": inspect.notes,
-    "ring": ring,
-    "graph": inspect.graph,
-    "calibrate": calibrate.calibrate,
-    "check": inspect.check,
-}
+COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
+    *(talk.chat, talk.ask, talk.resume),
+    *(inspect.threads, inspect.state, inspect.history, export.export, inspect.back, forget.forget),
+    *(demo.demo, setup.setup, inspect.notes, ring, inspect.graph, calibrate.calibrate, inspect.check),
+)
 
 telegram = typer.Typer(name="telegram")
 
@@ -100,8 +86,9 @@ def main(arguments: Sequence[str]) -> int:
 def application() -> TyperGroup:
     """Return all commands; a broken dialog's own ones are left out, so that `check` can tell what is wrong."""
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
-    for name, command in COMMANDS.items():
-        every.command(name)(command)
+    for command in COMMANDS:
+        every.command()(command)
+    every.command("import")(import_calendar)
     for part in (library.application, tools.application, document_index, telegram, *_of_dialogs()):
         every.add_typer(part)
     group = get_command(every)

@@ -22,7 +22,7 @@ from agents.language.identifiers.json_schema import resolved
 from agents.toolkit.result import written
 from benchmarks.pieces import least_tokens
 from benchmarks.report import Row, arguments, show
-from tests.support.shop.types import ARGUMENTS, as_shown, result_kind
+from tests.dialogs.orders.recorded.types import ARGUMENTS, as_shown, result_kind
 
 ALL = "all results"
 CALLS = "arguments"

@@ -25,36 +25,38 @@ from agents.events import ToolEnd, TurnEnd
 from agents.graph import build_graph
 from agents.memory import Memory, open_memory
 from agents.state import SUPERVISOR
+from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from benchmarks.report import Row, arguments, show
+from dialogs.orders.shop import open_shop
 from prompts import languages
-from tests.support.shop.desk import DESK, OPERATOR, desk
-from tests.support.shop.replay_outcomes import Played, row
-from tests.support.shop.replay_reads import Reads
-from tests.support.shop.replay_script import Clerk
-from tests.support.shop.replay_tasks import Repeat, Task, tasks
-from tests.support.shop.store import digest, fill, writes
+from tests.dialogs.orders.files import digest, fill, writes
+from tests.dialogs.orders.recorded.desk import DESK, OPERATOR, desk
+from tests.dialogs.orders.recorded.outcomes import Played, row
+from tests.dialogs.orders.recorded.reads import Reads
+from tests.dialogs.orders.recorded.script import Clerk
+from tests.dialogs.orders.recorded.tasks import Repeat, Task, tasks
 
 SIDE_BY_SIDE = 8
 """Tasks that are played at a time."""
 
 
-def compose(memory: Memory, clerk: Clerk) -> Assistant:
+def compose(memory: Memory, clerk: Clerk, services: Services) -> Assistant:
     """Put an assistant together whose models are the clerk's."""
     speakers, langs = desk(marked=clerk.marked), languages()
     graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)
     models = clerk.models([SUPERVISOR, "observer", DESK])
-    player = TurnPlayer(graph, memory, models, Languages("en", tuple(langs)), permissions=OPERATOR)
+    player = TurnPlayer(graph, memory, models, Languages("en", tuple(langs)), permissions=OPERATOR, services=services)
     return Assistant(player, speakers)
 
 
 async def play(clerk: Clerk, file: Path) -> Played:
     """Play a task on a shop's file, and see what came of it."""
     played, task, ends = Played(clerk.task, clerk.marked), clerk.task, list[ToolEnd]()
-    async with open_memory(f"sqlite:///{file}") as memory:
-        assistant = compose(memory, clerk)
+    async with open_memory(f"sqlite:///{file}") as memory, open_shop(Services(memory.database, memory.ledger)) as shop:
+        assistant = compose(memory, clerk, Services(*shop))
         for number, text in enumerate(task.texts):
             turn = Turn(thread=task.id, text=text, lang="en", id=str(number))
             events = [event async for event in assistant.play(turn)]

@@ -30,7 +30,7 @@ from benchmarks.pieces import least_tokens
 from benchmarks.report import Row, arguments, show
 from benchmarks.warehouse import with_warehouse
 from prompts import languages
-from tests.support.shop.errands import Errand, Perfect, errands
+from tests.support.errands import Errand, Perfect, errands
 
 CACHED = 0.1
 """The price of a character that a cache serves, where a fresh one costs 1."""

@@ -1,16 +1,17 @@
 """Observers: they watch a dialog and may end its hold on the conversation. One file defines one `observer`.
 
-The file name is the observer's name; its prompt is `prompts/<lang>/observers/<name>.md`. Of several votes the
-first that is not "stay" counts.
+The file name is the observer's name; its prompt is `prompts/<lang>/observers/<name>.md`. A dialog's folder may have
+`observers/` of its own, with prompts in `prompts/<lang>/<dialog>/observers`. Of several votes the first that is not
+"stay" counts.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from agents.conversation.scene import Check, Scene
-from agents.discovery import load_each
+from agents.discovery import ROOT, load_each
 from agents.errors import ContractError
-from prompts import variables
+from prompts import observer_file, variables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,14 +34,16 @@ class Observer:
 
 
 def discover(languages: list[str]) -> dict[str, Observer]:
-    """Load every observer of this folder by file name.
+    """Load every observer by file name: of this folder, and of the dialogs' folders.
 
     Raises:
         ContractError: a file defines no `observer = Observer(...)`.
         PromptError: an observer has no prompt.
     """
     observers = load_each(__name__, __path__, Observer)
+    for folder in sorted(ROOT.glob("dialogs/*/observers")):
+        observers |= load_each(f"dialogs.{folder.parent.name}.observers", [str(folder)], Observer)
     for name in observers:
         for lang in languages:
-            variables(f"observers/{name}", lang)
-    return observers
+            variables(observer_file(name), lang)
+    return dict(sorted(observers.items()))

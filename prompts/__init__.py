@@ -42,22 +42,49 @@ def prompt(name: str, lang: str, /, **variables: object) -> str:
         raise PromptError(f"prompts/{lang}/{name}.md needs the variable ${missing.args[0]}") from None
 
 
+def prompts_of_all(name: str, lang: str) -> list[str]:
+    """Return the prompt `name` ("help") in `lang`: the engine's, then those of the dialogs that have one.
+
+    Raises:
+        PromptError: no language has the engine's prompt.
+    """
+    of_dialogs = sorted(path.parent.name for path in (FOLDER / FALLBACK).glob(f"*/{name}.md"))
+    return [prompt(file, lang) for file in (name, *(f"{dialog}/{name}" for dialog in of_dialogs))]
+
+
 def observer_prompt(name: str, lang: str, /, **variables: object) -> tuple[str, str]:
     """Return an observer's role, which is constant, and the facts below the line `---`, their variables filled in.
 
     Raises:
         PromptError: no language has the file, the role has a variable, or a variable was not given.
     """
-    role, _, facts = _template(f"observers/{name}", lang).template.partition("\n---\n")
+    file = observer_file(name)
+    role, _, facts = _template(file, lang).template.partition("\n---\n")
     if names := Template(role).get_identifiers():
-        raise PromptError(
-            f"prompts/{lang}/observers/{name}.md: ${names[0]} stands in the role; put it below a line ---"
-        )
+        raise PromptError(f"prompts/{lang}/{file}.md: ${names[0]} stands in the role; put it below a line ---")
     try:
         filled = Template(facts).substitute({key: str(value) for key, value in variables.items()})
     except KeyError as missing:
-        raise PromptError(f"prompts/{lang}/observers/{name}.md needs the variable ${missing.args[0]}") from None
+        raise PromptError(f"prompts/{lang}/{file}.md needs the variable ${missing.args[0]}") from None
     return Template(role).substitute().strip(), filled.strip()
+
+
+def observer_file(name: str) -> str:
+    """Return the prompt of an observer ("observers/finished"), which may stand with a dialog's prompts."""
+    return _observer_file(FOLDER, name)
+
+
+@cache
+def _observer_file(folder: Path, name: str) -> str:
+    own = (folder / FALLBACK).glob(f"*/observers/{name}.md")
+    return next((f"{path.parents[1].name}/observers/{name}" for path in own), f"observers/{name}")
+
+
+def fact_label(name: str, lang: str) -> str:
+    """Return what a fact that an observer notes is called: in a dialog's `phrases.toml`, section `facts`."""
+    dialogs = (path.parent.name for path in (FOLDER / FALLBACK).glob("*/phrases.toml"))
+    labels = (table(f"{dialog}/phrases", lang).get("facts", {}).get(name) for dialog in dialogs)
+    return next((str(label) for label in labels if label), name.replace("_", " "))
 
 
 def variables(name: str, lang: str) -> set[str]:

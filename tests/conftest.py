@@ -34,7 +34,6 @@ from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
 from prompts import card
 from tests.support.compiled import compiled, discovered
-from tests.support.places import ROOT
 from tests.support.prompt_order import order_faults
 
 
@@ -150,7 +149,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip the tests that need a dialog which is not there."""
     for item in items:
         needed = {name for mark in item.iter_markers("needs") for name in mark.args}
-        if missing := sorted(name for name in needed if not (ROOT / "dialogs" / name).is_dir()):
+        if missing := sorted(needed - discovered()[0].dialogs.keys()):
             item.add_marker(pytest.mark.skip(reason=f"there is no dialog {', '.join(missing)}"))
 
 

@@ -1,22 +1,27 @@
-"""What a user may have deleted in words: "delete my profile", "forget everything you know about me"; always asked."""
+"""What a user may have deleted in words: "delete my profile", "forget everything you know about me"; always asked.
 
+It is named by "me" for all that is known of the user, by a setting ("zone"), by a dialog whose form is remembered
+("profile"), or by a field of such a form ("profile.name").
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import get_args
+from typing import Any
 
 from agents.conversation.changes import Change, say
 from agents.events import Forgetting
 from agents.language.text.phrases import is_said
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.state import State, holder_of
-from agents.state.person import Forgettable
-from prompts import form_texts, phrase, table
+from agents.toolkit.speaker import Speakers
+from prompts import form_texts, phrase, table, title_of
 
-WHOLE = ("profile", "me")
-"""What is asked for in phrases of its own."""
+EVERYTHING = "me"
+SETTINGS = ("zone", "language")
 
 
-def heard(state: State) -> Change | None:
-    """Return what a message changes if it asks to forget something or answers our question about that; else None."""
+def heard(state: State, speakers: Speakers) -> Change | None:
+    """Return what a message changes if it asks to forget something, or answers whether it shall be; else None."""
     text, lang, speaker = state["heard"]["text"] or "", state["lang"], holder_of(state)
     if what := state.get("forgetting"):
         if is_said("yes", text) or is_said("agree", text):
@@ -24,43 +29,68 @@ def heard(state: State) -> Change | None:
         if is_said("no", text):
             spoken, events = say(speaker, phrase("forget_not", lang))
             return {**spoken, "listener": None}, events
-    if what := _asked_for(text, listening(text, lang)):
+    if what := _asked_for(text, listening(text, lang), tuple(forgettable(speakers))):
         question = f"{worded('forget', what, lang)} {phrase('forget_sure', lang)}"
         spoken, events = say(speaker, question)
         return {**spoken, "listener": None, "forgetting": what}, events
     return None
 
 
+def forgettable(speakers: Speakers) -> Iterator[str]:
+    """Yield all that a user may have deleted in words."""
+    for dialog in speakers.remembered():
+        yield dialog.name
+        yield from (f"{dialog.name}.{field}" for field in dialog.form.model_fields) if dialog.form else ()
+    yield EVERYTHING
+    yield from SETTINGS
+
+
 def worded(key: str, what: str, lang: str) -> str:
-    """Return the sentence on what will be deleted ("forget") or was deleted ("forgotten")."""
-    if what in WHOLE:
+    """Return the sentence that asks ("forget") whether something shall be deleted, or says so ("forgotten")."""
+    dialog, _, field = what.partition(".")
+    if what == EVERYTHING:
         return phrase(f"{key}_{what}", lang)
-    named = table("texts", lang).get(f"setting_{what}")
-    field = named or form_texts("profile", lang).get(what, {}).get("label", what)
-    return phrase(f"{key}_field", lang, field=field)
+    if what in SETTINGS:
+        return phrase(f"{key}_field", lang, field=phrase(f"setting_{what}", lang))
+    if not field:
+        return phrase(f"{key}_form", lang, title=title_of(dialog, lang))
+    return phrase(f"{key}_field", lang, field=_words_of(dialog, lang).get("label", {}).get(field) or _label(what, lang))
 
 
-def _asked_for(text: str, lang: str) -> Forgettable | None:
-    """Return what a text asks to forget. The text may be polite, but must ask for nothing else."""
+def _asked_for(text: str, lang: str, kinds: Sequence[str]) -> str | None:
+    """Return what a text asks to forget, and nothing beside, however politely."""
     words = vocabulary(lang)
     key = words.key(text)
-    begun = next((start for start in _keys("openings", lang) if key[: len(start)] == start), ())
-    kinds: tuple[Forgettable, ...] = get_args(Forgettable)
+    openings = (words.key(entry) for entry in words.phrases("forget.openings"))
+    begun = next((start for start in openings if key[: len(start)] == start), ())
     return next((what for what in kinds if {key, key[len(begun) :]} & _wishes(what, lang)), None)
 
 
 @cache
-def _wishes(what: Forgettable, lang: str) -> frozenset[tuple[str, ...]]:
-    """Return how people ask to forget something. Each verb goes with each single thing."""
-    if what in WHOLE:
-        return _keys(what, lang)
-    ends = {(), *_keys("from", lang)}
-    return frozenset(
-        (*verb, *name, *end) for verb in _keys("verbs", lang) for name in _keys(f"field.{what}", lang) for end in ends
-    )
+def _wishes(what: str, lang: str) -> frozenset[tuple[str, ...]]:
+    """Return how people ask to forget something: whole phrases, or any verb with any name of it."""
+    words, (dialog, _, field) = vocabulary(lang), what.partition(".")
+    own = {} if what == EVERYTHING or what in SETTINGS else _words_of(dialog, lang)
+    if what == EVERYTHING:
+        phrases, names = words.phrases(f"forget.{what}"), []
+    elif what in SETTINGS:
+        phrases, names = [], words.phrases(f"forget.setting.{what}")
+    elif field:
+        phrases, names = [], own.get("field", {}).get(field) or [_label(what, lang)]
+    else:
+        phrases, names = own.get("whole", []), [dialog.replace("_", " ")]
+    verbs = [words.key(verb) for verb in words.phrases("forget.verbs")]
+    ends = [(), *(words.key(end) for end in own.get("from", []))]
+    wishes = {(*verb, *words.key(name), *end) for verb in verbs for name in names for end in ends}
+    return frozenset({*map(words.key, phrases), *wishes})
 
 
-@cache
-def _keys(what: str, lang: str) -> frozenset[tuple[str, ...]]:
-    words = vocabulary(lang)
-    return frozenset(words.key(entry) for entry in words.phrases(f"forget.{what}"))
+def _words_of(dialog: str, lang: str) -> Mapping[str, Any]:
+    """Return how people ask to forget a dialog's form: phrases for all of it ("whole"), names of its fields."""
+    words: Mapping[str, Any] = table(f"{dialog}/phrases", lang).get("forget", {})
+    return words
+
+
+def _label(what: str, lang: str) -> str:
+    dialog, _, field = what.partition(".")
+    return str(form_texts(dialog, lang).get(field, {}).get("label", field))

@@ -26,7 +26,7 @@ from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schema, Schemas
 from agents.toolkit.shelf import Shelf, at_hand
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import form_texts, phrase, prompt
+from prompts import phrase, prompt, prompts_of_all
 
 LEAST_STEPS = 6
 """Supersteps for another round of tools and the answer to it, with observers behind it."""
@@ -50,7 +50,7 @@ class Prompting:
         """
         lang = state["lang"]
         history = with_contents(heard_so_far(speaker, state), state["heard"], context.contents, lang)
-        facts = self.facts.for_speaker(speaker, state, context.about.get("name", ""), history)
+        facts = self.facts.for_speaker(speaker, state, context.called, history)
         noted = notes(lang=lang, facts=facts)
         if speaker.is_custom:
             noted |= notes(forwarding="custom")
@@ -120,7 +120,6 @@ class Prompting:
         ]
         if summary := talk_of(state, speaker.name).get("summary"):
             parts.append(phrase("summed_up", lang, summary=summary))
-        parts += _of_the_user(context, lang) if speaker.is_supervisor else []
         parts += context.lines
         if speaker.form:
             values = form_of(state, speaker.name)
@@ -130,7 +129,7 @@ class Prompting:
         if screen := state.get("screen"):
             parts.append(phrase("on_screen", lang, screen=worded(screen)))
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):
-            parts.append(prompt("opening", lang))
+            parts.append(" ".join(prompts_of_all("opening", lang)))
         if state.get("undone"):
             parts.append(phrase("undone", lang))
         waiting = [wish for wish in state.get("wishes", []) if not wish.get("left")]
@@ -155,14 +154,6 @@ def _of_the_turn(speaker: Speaker, state: State, context: Context) -> str:
         "model": context.models.chain(speaker.name)[0].name,
     }
     return "; ".join(f"{name}: {value}" for name, value in fields.items())
-
-
-def _of_the_user(context: Context, lang: str) -> list[str]:
-    """Return what the supervisor is told of the user: the goal that was noted, the name and the home."""
-    labels = form_texts("profile", lang)
-    facts = "; ".join(f"{labels.get(name, {}).get('label', name)}: {it}" for name, it in context.about.items())
-    goal = [phrase("goal_noted", lang, intent=context.intent)] if context.intent else []
-    return [*goal, *([phrase("user_known", lang, known=facts)] if facts else [])]
 
 
 def _listed(descriptions: Mapping[str, str]) -> str:

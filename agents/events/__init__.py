@@ -176,7 +176,7 @@ class PrivateMessage(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Forgetting(Event):
-    """The user has confirmed that something is deleted: "profile", or "me" for all that is known of them."""
+    """The user has confirmed that something is deleted; `agents.conversation.forgetting` says how it is named."""
 
     type: ClassVar[str] = "forget"
     what: str

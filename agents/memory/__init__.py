@@ -142,21 +142,18 @@ class Memory:
         await self._erase_rows("", {user})
         await self._scrub()
 
-    async def forget_profile(self, user: str, field: str | None = None) -> None:
-        """Remove a user's forms and what was noted of their goals, or one field of the forms.
+    async def forget_form(self, user: str, dialog: str, field: str | None = None) -> None:
+        """Remove a user's form of a dialog and the facts that observers noted, or one field of the form.
 
         Raises the same as `forget`.
         """
+        place = namespace_of(user, "forms")
         if field is None:
-            for kind in ("forms", "facts"):
-                await self.store.erase(namespace_of(user, kind))
-        else:
-            place = namespace_of(user, "forms")
-            for item in await self.store.asearch(place):
-                if field in item.value:
-                    left = {name: value for name, value in item.value.items() if name != field}
-                    await self.store.aput(place, item.key, left)
-        await self.undo.erase_profile(user)
+            await self.store.adelete(place, dialog)
+            await self.store.erase(namespace_of(user, "facts"))
+        elif item := await self.store.aget(place, dialog):
+            await self.store.aput(place, dialog, {name: it for name, it in item.value.items() if name != field})
+        await self.undo.erase_forms(user)
         await self._scrub()
 
     async def forget_setting(self, user: str, name: str) -> None:

@@ -55,23 +55,6 @@ async def zone_of_user(store: BaseStore | None, user: str) -> ZoneInfo:
     return (await Preferences.of(store, user)).zone or machine_zone()
 
 
-async def intent_of_user(store: BaseStore | None, user: str) -> str:
-    """Return what a user is after professionally, as an observer noted it; empty if it is not known."""
-    item = await store.aget(namespace_of(user, "facts"), "professional_intent") if store else None
-    return str(item.value["text"]) if item else ""
-
-
-async def told_of_user(store: BaseStore | None, user: str) -> dict[str, str]:
-    """Return the name and the home that a user has told, as far as they are known."""
-    items = await store.asearch(namespace_of(user, "forms")) if store else []
-    return {
-        name: value
-        for item in items
-        for name, value in item.value.items()
-        if name in ("name", "home") and isinstance(value, str) and value
-    }
-
-
 def machine_zone() -> ZoneInfo:
     """Return the machine's time zone, UTC if it does not say which."""
     zones = _zones()

@@ -40,7 +40,7 @@ CLAIMED = """
 SELECT id, speaker, tool, call, record FROM undo_log WHERE thread = ? AND user = ? AND undone_by = ? ORDER BY id DESC
 """
 OF_USER = "DELETE FROM undo_log WHERE thread = ? AND user = ?"
-OF_PROFILE = """
+OF_FORMS = """
 DELETE FROM undo_log WHERE user = ?
 AND (json_type(record, '$.items.form') IS NOT NULL OR json_type(record, '$.items.facts') IS NOT NULL)
 """
@@ -139,9 +139,9 @@ class UndoLog:
         """Delete what was written in a thread for a user."""
         await self._connection.execute(OF_USER, (clean(thread), clean(user)))
 
-    async def erase_profile(self, user: str) -> None:
+    async def erase_forms(self, user: str) -> None:
         """Delete what was written in a user's forms, and what was remembered of them."""
-        await self._connection.execute(OF_PROFILE, (clean(user),))
+        await self._connection.execute(OF_FORMS, (clean(user),))
 
     async def erase_settings(self, user: str) -> None:
         """Delete what was written in a user's settings."""

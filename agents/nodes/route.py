@@ -121,7 +121,7 @@ class Routing:
     def _by_words(self, state: State) -> Change:
         """Find who hears a message that answers no tool's question."""
         text = state["heard"]["text"] or ""
-        if forgets := forgetting.heard(state):
+        if forgets := forgetting.heard(state, self.speakers):
             return forgets
         switched, offered = state.get("switched"), state.get("offer")
         if switched and switch.is_taken_back(switched, state, self.speakers):

@@ -16,7 +16,6 @@ from agents.conversation.screen import show
 from agents.errors import ModelUnavailable
 from agents.events import RETRY, Error
 from agents.events.views import View, stored_view
-from agents.memory.preferences import intent_of_user, told_of_user
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
@@ -31,7 +30,7 @@ from agents.state.message_notes import IN_WORDS, notes
 from agents.state.talk import TalkUpdate
 from agents.state.verdict import STAY, Verdict
 from agents.toolkit.context import Context, emitter
-from agents.toolkit.handover_tools import HAND_BACK
+from agents.toolkit.handover_tools import HAND_BACK, names_user
 from agents.toolkit.speaker import Speaker
 from prompts import phrase
 
@@ -151,10 +150,12 @@ class Speaking:
             return replace(context, lines=await tell(context, lang)) if tell else context
         if context.is_shared or store is None:
             return context
-        tellers = [dialog.user_lines for dialog in self.prompting.speakers.dialogs.values() if dialog.user_lines]
+        speakers = self.prompting.speakers
+        tellers = [dialog.user_lines for dialog in speakers.dialogs.values() if dialog.user_lines]
         lines = [line for teller in tellers for line in await teller(context, store, lang)]
-        intent, about = await intent_of_user(store, context.user), await told_of_user(store, context.user)
-        return replace(context, lines=lines, intent=intent, about=about)
+        forms = {item.key: item.value for item in await store.asearch(namespace_of(context.user, "forms"))}
+        called = next(filter(None, (names_user(it, forms.get(it.name, {})) for it in speakers.remembered())), "")
+        return replace(context, lines=lines, called=called)
 
     async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
         """Begin with the values of the form that long-term memory has; where others read along, with none."""

@@ -9,8 +9,6 @@ from agents.state.citations import Source
 from agents.state.message_notes import Metadata
 from agents.state.talk import Pending, Talk
 
-Forgettable = Literal["profile", "me", "name", "home", "experience", "skills", "interests", "work", "zone", "language"]
-"""What a user can have forgotten in words: the profile, all that is known of them, or one thing."""
 ASR = "asr"
 """The source of a message that the user spoke; its text is what a transcriber heard."""
 FORWARDED = "forwarded"
@@ -139,7 +137,7 @@ class Own(TypedDict, total=False):
     """Whether text from outside was read since the user last spoke; an answer to a tool's question does not count."""
     declined: list[str]
     """The marks of the calls that the user has said no to since they last spoke."""
-    forgetting: Forgettable | None
+    forgetting: str | None
     """What the user was just asked to confirm that it is deleted."""
 
 

@@ -76,14 +76,14 @@ class Context:
     """The observers' votes on the message of this turn."""
     reminders: Reminders | None = None
     """The reminders; None where nothing would ring them."""
+    rings: bool = True
+    """Whether something rings notices here; without it nothing may be promised for later."""
     locks: ThreadLocks = field(default_factory=lambda: ThreadLocks(None))
     """Locks for a user's long-term items: a tool that reads and then writes them holds a name of its own here."""
     zone: ZoneInfo = field(default_factory=machine_zone)
     """The user's time zone when the turn began."""
-    intent: str = ""
-    """What the user is after professionally; only the supervisor's prompt is given it."""
-    about: Mapping[str, str] = field(default_factory=dict)
-    """What the user has told of name and home; only the supervisor's prompt is given it."""
+    called: str = ""
+    """What to call the user, as a remembered form has it; only the supervisor is given it."""
     lines: Sequence[str] = ()
     """What dialogs tell the speaker whose turn it is, a line each."""
     device: str = ""
@@ -151,6 +151,7 @@ def make_context(
         models,
         ballot=ballot or Ballot(),
         reminders=memory.reminders if rings else None,
+        rings=rings,
         locks=memory.locks,
         zone=zone or machine_zone(),
         device=device,

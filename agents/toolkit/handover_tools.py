@@ -18,12 +18,15 @@ from agents.toolkit.form_values import FORM, form_changes
 from agents.toolkit.questions.form_fields import size_of
 from agents.toolkit.result import Misused
 from agents.toolkit.runtime import Runtime
+from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import Traits, with_traits
 from agents.toolkit.undo import entered
 from prompts import phrase
 
 HAND_BACK = "hand_back"
 FILL_FORM = "fill_form"
+NAMES_USER = "names_user"
+"""Marks, in `json_schema_extra`, the field of a remembered form that says what to call the user."""
 
 
 @tool(HAND_BACK)
@@ -95,6 +98,17 @@ def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:
     """Return the fields to ask for that have no value yet, in the form's order."""
     asked = (name for name, field in form.model_fields.items() if _is_asked(field))
     return [name for name in asked if values.get(name) in (None, "", [], {})]
+
+
+def names_user(speaker: Speaker, values: Mapping[str, object]) -> str:
+    """Return what to call the user, from the form's field that is marked with `NAMES_USER`; empty if it is unknown."""
+    fields = speaker.form.model_fields if speaker.form else {}
+    marked = [name for name, field in fields.items() if _is_marked(field, NAMES_USER)]
+    return next((str(values[name]) for name in marked if values.get(name)), "")
+
+
+def _is_marked(field: FieldInfo, mark: str) -> bool:
+    return isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get(mark) is True
 
 
 def _is_asked(field: FieldInfo) -> bool:

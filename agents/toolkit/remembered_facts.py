@@ -8,7 +8,7 @@ from agents.memory.store import namespace_of
 from agents.state.talk import Json
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import Items
-from prompts import phrase
+from prompts import fact_label, phrase
 
 REMEMBER = "remember"
 """What the write of an observer is called in the undo log, where those of tools have the tool's name."""
@@ -35,10 +35,9 @@ class RememberedFacts(Items):
             await runtime.store.aput(place, name, value["fact"])
 
     def worded(self, value: Json, lang: str) -> str:
-        """Return a fact with what it is called; one without a name for users by its own."""
-        name = value["name"]
-        label = phrase(name, lang) if name == "professional_intent" else name.replace("_", " ")
-        return phrase("undo_field", lang, label=label, value="; ".join(map(str, value["fact"].values())))
+        """Return a fact with what it is called."""
+        facts = "; ".join(map(str, value["fact"].values()))
+        return phrase("undo_field", lang, label=fact_label(value["name"], lang), value=facts)
 
 
 FACTS = RememberedFacts()

@@ -113,6 +113,10 @@ class Speakers:
         dialogs = {name: completed(dialog) for name, dialog in self.dialogs.items()}
         return replace(self, supervisor=completed(self.supervisor), dialogs=dialogs)
 
+    def remembered(self) -> list[Speaker]:
+        """Return the dialogs whose forms are kept in long-term memory."""
+        return [dialog for dialog in self.dialogs.values() if dialog.remember]
+
     def by_tool(self, tool: str) -> Speaker | None:
         """Return the dialog that a supervisor's tool hands over to."""
         return next((dialog for dialog in self.dialogs.values() if dialog.tool == tool), None)

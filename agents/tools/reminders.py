@@ -20,6 +20,7 @@ from agents.memory.reminder_row import Kind, Reminder
 from agents.memory.reminders import MOST
 from agents.state.talk import Json
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result, traits
+from agents.toolkit.paging import Page, page_of
 from agents.toolkit.undo import entered
 from agents.tools.kept_reminders import (
     REMINDERS,
@@ -35,7 +36,6 @@ from agents.tools.kept_reminders import (
     reminders_of,
     zone_of,
 )
-from agents.tools.paging import Page, page_of
 from agents.tools.todos import asks
 from prompts import phrase
 

@@ -16,9 +16,9 @@ from agents.agenda import MOST_TODOS
 from agents.memory.store import namespace_of
 from agents.state.talk import Json
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result, traits
+from agents.toolkit.paging import Page, page_of
 from agents.toolkit.traits import Confirm
 from agents.toolkit.undo import begun, entered
-from agents.tools.paging import Page, page_of
 from prompts import phrase
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import replace
 
 from agents.agenda import today_of
-from agents.conversation.forgetting import worded
+from agents.conversation.forgetting import EVERYTHING, worded
 from agents.conversation.persons import seen_by
 from agents.conversation.prompt import Prompting
 from agents.errors import UsageError
@@ -124,7 +124,7 @@ class Assistant(ThreadReader):
             with suppress(UsageError):
                 # All rows are gone; only their bytes wait for another reader of the file to close it.
                 await self.forgetting.forget(turn.owner, forgets.what)
-            if forgets.what != "me":
+            if forgets.what != EVERYTHING:
                 # An undo behind it must not reach for an older write.
                 await self.memory.undo.note_forgotten(turn.thread, turn.owner, turn.id)
             text = worded("forgotten", forgets.what, lang)

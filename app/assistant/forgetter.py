@@ -1,4 +1,4 @@
-"""Delete what somebody wants forgotten: a thread, one's part of a shared one, the profile, all that is known of one."""
+"""Delete a thread, somebody's part of a shared thread, a remembered form, or all that is known of a person."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -6,6 +6,7 @@ from typing import cast
 from langgraph.types import Overwrite
 
 from agents.conversation.changes import Update
+from agents.conversation.forgetting import EVERYTHING, SETTINGS
 from agents.conversation.persons import others_in, without, without_forms
 from agents.errors import UsageError
 from agents.graph import Graph
@@ -16,8 +17,6 @@ from agents.state import State
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn_input import REMEMBERED
-
-SETTINGS = ("zone", "language")
 
 
 @dataclass(frozen=True)
@@ -81,23 +80,23 @@ class Forgetter:
         if fault is not None:
             raise fault
 
-    async def profile(self, user: str, field: str | None = None) -> None:
-        """Remove a user's forms that outlive a thread, and what was noted of their goals; or one field of the forms."""
-        remembered = {name for name, dialog in self.speakers.dialogs.items() if dialog.remember}
+    async def form(self, user: str, dialog: str, field: str | None = None) -> None:
+        """Remove a user's form of a dialog and the facts that observers noted, or one field of the form."""
         for thread in await self.memory.transcript.threads_of(user):
             async with self.memory.locks.hold(thread):
                 if values := await self._values(thread):
-                    await self._write(thread, without_forms(values, user, remembered, field))
-        await self.memory.forget_profile(user, field)
+                    await self._write(thread, without_forms(values, user, {dialog}, field))
+        await self.memory.forget_form(user, dialog, field)
 
     async def forget(self, user: str, what: str) -> None:
-        """Remove what the user has asked for in words: "profile", "me", a field, or a setting."""
-        if what == "me":
+        """Remove what the user has asked for, as `agents.conversation.forgetting` names it."""
+        if what == EVERYTHING:
             await self.person(user)
         elif what in SETTINGS:
             await self.memory.forget_setting(user, what)
         else:
-            await self.profile(user, None if what == "profile" else what)
+            dialog, _, field = what.partition(".")
+            await self.form(user, dialog, field or None)
 
     async def _heard(self, thread: str, values: State, user: str) -> Update:
         """Return what stands for the last message of a thread, if that was the user's: the last one that is left."""

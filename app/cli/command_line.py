@@ -19,7 +19,7 @@ from agents.errors import BrokenState, ConfigError, ContractError, UnusableDatab
 from agents.language.text.clean import safe_json
 from agents.toolkit.command_line import CommandResult
 from app.assistant.storage_faults import STORAGE
-from app.cli import calibrate, demo, export, forget, inspect, orders, setup, talk, tools
+from app.cli import calibrate, demo, export, forget, inspect, setup, talk, tools
 from app.cli.document_index import application as document_index
 from app.cli.import_calendar import import_calendar
 from app.cli.invocation import Invocation
@@ -89,7 +89,7 @@ def application() -> TyperGroup:
     for command in COMMANDS:
         every.command()(command)
     every.command("import")(import_calendar)
-    for part in (orders.application, tools.application, document_index, telegram, *_of_dialogs()):
+    for part in (tools.application, document_index, telegram, *_of_dialogs()):
         every.add_typer(part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)

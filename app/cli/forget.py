@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from agents.errors import UsageError
-from agents.toolkit.command_line import CommandResult
+from agents.toolkit.command_line import CommandResult, name_given
 from app.assistant import Assistant
-from app.cli.options import OptionalThread, name_given
+from app.cli.options import OptionalThread
 from app.composition import open_assistant
 from app.sentences import say
 from app.settings import read_settings

@@ -17,10 +17,11 @@ from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
 from agents.memory import Memory
 from agents.memory.reminder_row import Reminder
+from agents.toolkit.command_line import name_given
 from app.assistant import Assistant
 from app.assistant.notice_clock import Deliver, Ring, Unreachable, ringing
 from app.calendar_file import calendar
-from app.cli.options import Lang, name_given
+from app.cli.options import Lang
 from app.cli.talk import RULES
 from app.composition import open_assistant
 from app.desktop_notifications import Desktop, NoDesktop

@@ -12,7 +12,7 @@ from app.composition import discover
 from app.composition.help_chain import check_help
 from app.composition.services import dialogs_of
 from app.settings import Settings, read
-from prompts import PromptError, languages, translated
+from prompts import PromptError, languages, observer_file, translated
 
 
 def report(settings: Settings, speakers: Speakers | None = None, *, complete: bool = False) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
             {
                 "name": name,
                 "checks": [check for check in ("pre_check", "post_check") if getattr(observer, check)],
-                "languages": translated(f"observers/{name}"),
+                "languages": translated(observer_file(name)),
             }
             for name, observer in observers.items()
         ],

@@ -35,6 +35,7 @@ def run(house: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.needs("orders", "planner", "player", "profile", "research")
 @pytest.mark.slow
 @pytest.mark.needs("player")
 def test_a_dialog_is_two_files(house: Path) -> None:

@@ -13,7 +13,7 @@ from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
 FOLDERS = ("dialogs/{name}", "prompts/*/{name}", "tests/dialogs/{name}", "tests/prompts/*/{name}.md")
-TOOLS = {"player": "watch_things"}
+TOOLS = {"orders": "handle_orders", "player": "watch_things", "profile": "get_acquainted", "research": "look_things_up"}
 """Of each dialog, the tool that hands over to it; no other file may name it."""
 NAMING = ("agents", "app", "observers", "pyproject.toml", ".env.example")
 

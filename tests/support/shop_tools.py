@@ -106,6 +106,9 @@ TOOLS: Sequence[BaseTool] = [choose_order, ask_address, sign_in, find_orders, su
 
 def with_shop(speakers: Speakers) -> Speakers:
     """Return the speakers, the planner with the tools of this shop and no dialog of the application's own."""
-    dialogs = {name: dialog for name, dialog in speakers.dialogs.items() if name != "orders"}
+    names = {entry.name for entry in TOOLS}
+    dialogs = {
+        name: dialog for name, dialog in speakers.dialogs.items() if not names & {entry.name for entry in dialog.tools}
+    }
     planner = replace(dialogs["planner"], tools=TOOLS, resume="ask")
     return Speakers(speakers.supervisor, {**dialogs, "planner": planner})

@@ -1,4 +1,4 @@
-"""Ideas that word lists know by their phrases: yes, no, switch, undo, done, intent."""
+"""Ideas that word lists know by their phrases: yes, no, switch, undo, done."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -18,10 +18,10 @@ def is_said(idea: str, text: str) -> bool:
     return any(says(idea, text, lang) for lang in languages())
 
 
-def mentions(idea: str, text: str, lang: str) -> str | None:
-    """Return the first phrase of the idea that stands anywhere in a message."""
+def mentions(idea: str, text: str, lang: str, *, file: str = "words") -> str | None:
+    """Return the first phrase of the idea that stands anywhere in a message; `file` has the idea's phrases."""
     spaced = f" {' '.join(words(text))} "
-    return next((entry.strip() for entry in phrases(idea, lang) if entry in spaced), None)
+    return next((entry.strip() for entry in phrases(idea, lang, file) if entry in spaced), None)
 
 
 @cache
@@ -30,9 +30,9 @@ def _spelled(idea: str, lang: str) -> frozenset[tuple[str, ...]]:
 
 
 @cache
-def phrases(idea: str, lang: str) -> tuple[str, ...]:
+def phrases(idea: str, lang: str, file: str = "words") -> tuple[str, ...]:
     """Return the phrases of an idea, their words spaced so that they only match whole words."""
-    entry = table("words", lang).get(idea, [])
+    entry = table(file, lang).get(idea, [])
     entries = entry.get("phrases", []) if isinstance(entry, dict) else entry
     return tuple(f" {' '.join(words(phrase))} " for phrase in entries)
 

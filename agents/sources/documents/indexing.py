@@ -57,7 +57,7 @@ def index_folder(index: DocumentIndex, place: Path, url: str, tell: Tell) -> Rep
 
 def index_help(index: DocumentIndex) -> None:
     """Index the help pages of all languages, unless they are as they were; once removed they stay out."""
-    pages = {lang: prompts.prompt("help", lang) for lang in prompts.translated("help")}
+    pages = {lang: "\n\n".join(prompts.prompts_of_all("help", lang)) for lang in prompts.translated("help")}
     state = digest("\n".join(f"{lang} {page}" for lang, page in sorted(pages.items())).encode())
     if index.noted(HELP) == state or index.noted(HELP) == REMOVED:
         return

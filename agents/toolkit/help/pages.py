@@ -1,4 +1,4 @@
-"""Our own help pages (`prompts/<lang>/help.md`): the section that answers, or nothing."""
+"""Our own help pages (`prompts/<lang>/help.md`, `prompts/<lang>/<dialog>/help.md`): the section that answers."""
 
 from functools import cache
 
@@ -6,7 +6,7 @@ from agents.language.text.fulltext import Entry, Hit, Index
 from agents.language.text.phrases import small_words
 from agents.language.text.stems import stems
 from agents.toolkit.help import HelpRequest
-from prompts import prompt
+from prompts import prompts_of_all
 
 MOST_HITS = 3
 
@@ -43,7 +43,7 @@ def look_up(query: str, lang: str) -> str | None:
 @cache
 def _index(lang: str) -> tuple[Index, dict[str, frozenset[str]]]:
     """Return the index of the sections and the stems of their titles, by text."""
-    parts = [page.partition("\n") for page in prompt("help", lang).split("\n## ")[1:]]
+    parts = [page.partition("\n") for page in "\n\n".join(prompts_of_all("help", lang)).split("\n## ")[1:]]
     sections = [Entry(text.strip(), title, text) for title, _, text in parts]
     titles = {entry.key: frozenset(stems(entry.title, lang)) for entry in sections}
     return Index(sections, lang, ignored=small_words(lang)), titles

@@ -102,7 +102,6 @@ COMMANDS: Mapping[str, Command] = {
             own_data.forget,
             concerns_all=own_data.concerns_all,
             yes=own_data.YES,
-            arguments=own_data.FORGETS,
             choices=own_data.anything_kept,
         ),
         Command("stats", _stats, doors=("telegram",), scopes=("operator",), is_at_once=True),

@@ -48,8 +48,6 @@ class Command:
     """Tells of an argument whether it concerns all who are in a group, and takes one of the group's administrators."""
     yes: str = ""
     """The argument without which it only asks whether it should; a door may offer a button for it."""
-    arguments: tuple[str, ...] = ("",)
-    """The arguments that it takes, if it asks."""
     picks: Picks = no_picks
     """What a door may offer as buttons below the answer."""
     choices: Choices = anything

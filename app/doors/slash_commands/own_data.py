@@ -4,15 +4,17 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
 
+from agents.conversation.forgetting import EVERYTHING, worded
 from agents.errors import UsageError
 from app.doors.visit import Visit
 from app.listing import history_lines, state_of_talk
 from app.personal_data import as_json, as_markdown, personal_data
 from app.sentences import say
-from prompts import phrase
+from prompts import phrase, title_of
 
 YES = "yes"
-FORGETS = ("", "profile", "me", "all")
+OF_PLACE = ("thread", "part", "all")
+"""What `/forget` deletes of a place, whoever wrote there."""
 JSON = "json"
 LINES, CHARACTERS, LINE = 20, 3000, 700
 """The most lines and characters of a page of the history, and of a line on it."""
@@ -59,27 +61,27 @@ async def export(visit: Visit, argument: str, lang: str) -> str:
 
 async def privacy(visit: Visit, argument: str, lang: str) -> str:
     """Say what is kept, for how long, and how to delete it."""
-    return say("reply.privacy", lang).strip()
+    return say("reply.privacy", lang, forms=_forms(visit, lang)).strip()
 
 
 async def forget(visit: Visit, argument: str, lang: str) -> str:
     """Delete what is kept, after a yes."""
     *words, last = argument.lower().split() or [""]
     what = " ".join([*words, *([last] if last != YES else [])])
-    if what not in FORGETS:
-        return say("reply.forget_what", lang)
+    if what and what not in await anything_kept(visit):
+        return say("reply.forget_what", lang, forms=_forms(visit, lang))
     is_shared = await visit.assistant.forgetting.is_shared(visit.thread, visit.owner)
     scope = what or ("part" if is_shared else "thread")
     if last != YES:
         command = " ".join(["/forget", *what.split(), YES])
-        return f"{phrase(f'forget_{scope}', lang)} {say('reply.forget_yes', lang, command=command)}"
+        return f"{_worded('forget', scope, lang)} {say('reply.forget_yes', lang, command=command)}"
     visit.speaker = visit.question = None
     try:
         was_known = await _forgotten(visit, scope)
     except UsageError:
         # All rows are gone; only their bytes wait for another reader of the file to close it.
         was_known = True
-    return phrase(f"forgotten_{scope}", lang) if was_known else say("reply.nothing_yet", lang)
+    return _worded("forgotten", scope, lang) if was_known else say("reply.nothing_yet", lang)
 
 
 def concerns_all(argument: str) -> bool:
@@ -89,7 +91,20 @@ def concerns_all(argument: str) -> bool:
 
 async def anything_kept(visit: Visit) -> Mapping[str, str]:
     """Return what can be forgotten beside this conversation."""
-    return dict.fromkeys(filter(None, FORGETS), "")
+    return dict.fromkeys((*_remembered(visit), EVERYTHING, "all"), "")
+
+
+def _remembered(visit: Visit) -> Sequence[str]:
+    return [dialog.name for dialog in visit.assistant.speakers.remembered()]
+
+
+def _forms(visit: Visit, lang: str) -> str:
+    """Return the commands that delete what a dialog remembers, to stand within an enumeration."""
+    return "".join(f", /forget {name} ({title_of(name, lang)})" for name in _remembered(visit))
+
+
+def _worded(key: str, scope: str, lang: str) -> str:
+    return phrase(f"{key}_{scope}", lang) if scope in OF_PLACE else worded(key, scope, lang)
 
 
 async def _forgotten(visit: Visit, scope: str) -> bool:

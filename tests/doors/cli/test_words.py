@@ -20,6 +20,8 @@ from tests.doors.cli.conftest import Captured, Feed
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_people import Echo
 
+pytestmark = pytest.mark.needs("profile")
+
 STATE = {
     "dialog": "planner",
     "paused": ["profile"],

@@ -9,6 +9,8 @@ from tests.support.telegram_http import Upload
 from tests.support.telegram_people import ANN, BOB, MEET, PLAN, Echo, Open
 from tests.support.telegram_server import BotApi
 
+pytestmark = pytest.mark.needs("profile")
+
 
 async def test_first_contact_greets(door: Open, world: BotApi, script: Script) -> None:
     """/start in a new chat lets the assistant speak first, in a known one it tells how things are."""

@@ -29,6 +29,8 @@ from tests.conftest import Chat
 from tests.support.rules_room import rules_prompt
 from tests.support.sampling import sample
 
+pytestmark = pytest.mark.needs("profile")
+
 LIMITS = Limits(message_length=50, turns_per_hour=3, calls_per_reply=4, same_calls=3, field_length=40)
 
 

@@ -197,7 +197,7 @@ async def test_a_command_shows_ones_own(group: Chat, user: str) -> None:
 
 async def test_nobody_confirms_anothers_forgetting(group: Chat) -> None:
     """Ann is asked whether her profile shall go: the others' yes is no answer; hers is."""
-    asked = "This deletes your profile"
+    asked = "This deletes for good: your profile"
     assert asked in words(await play(group, "ann", "delete my profile"))
     before = await kept(group)
     for user in ("bob", "cat"):

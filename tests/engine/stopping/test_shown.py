@@ -15,6 +15,8 @@ from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, sai
 from tests.support.stops import PLAN, messages, play_until, word
 from tests.support.user_words import spoken, user_words
 
+pytestmark = pytest.mark.needs("profile")
+
 
 async def test_what_was_shown_is_what_is_kept(assistant: Assistant, script: Script) -> None:
     """A stopped answer ends with exactly the words that were shown, and the transcript marks it."""

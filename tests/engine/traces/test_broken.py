@@ -13,6 +13,8 @@ from agents.toolkit.speaker import Speakers
 from prompts import phrase
 from tests.conftest import Chat, told
 
+pytestmark = pytest.mark.needs("profile")
+
 PLAN = Call("plan_things", {"brief": "milk on the list"})
 
 

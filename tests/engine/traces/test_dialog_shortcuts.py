@@ -15,6 +15,8 @@ from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.shop_tools import ask_address, choose_order
 
+pytestmark = pytest.mark.needs("profile")
+
 BEGIN = Call("get_acquainted", {"brief": "-"})
 
 

@@ -16,6 +16,8 @@ from dialogs import Dialog
 from tests.conftest import Chat
 from tests.support.scripted_assistant import Gate
 
+pytestmark = pytest.mark.needs("profile")
+
 PLAN = Call("plan_things", {"brief": "to-dos"})
 METADATA = re.compile(r"(?:time|время): (\S+); (?:user|пользователь): (.*); (?:source|источник): (\w+)")
 ANSWERED = re.compile(r"You had answered before this message at (\S+)\.")

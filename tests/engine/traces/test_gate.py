@@ -10,6 +10,8 @@ from agents.conversation.scene import Scene
 from agents.models.script import Call
 from tests.conftest import Chat, told
 
+pytestmark = pytest.mark.needs("profile")
+
 BEGIN = Call("get_acquainted", {"brief": "-"})
 Log = list[tuple[float, int, int]]
 

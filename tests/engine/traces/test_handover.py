@@ -1,5 +1,6 @@
 """Dialogs take over, go on, finish."""
 
+import pytest
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
@@ -7,6 +8,8 @@ from agents.models.script import Call
 from agents.toolkit.speaker import Speakers
 from dialogs import Dialog
 from tests.conftest import Chat, told
+
+pytestmark = pytest.mark.needs("profile")
 
 
 async def test_a_dialog_begins_goes_on_and_finishes(chat: Chat) -> None:

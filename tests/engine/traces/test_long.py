@@ -10,6 +10,8 @@ from agents.state.history import GROW, KEEP
 from agents.toolkit.speaker import History, Speakers
 from tests.conftest import Chat
 
+pytestmark = pytest.mark.needs("profile")
+
 BEGIN = Call("get_acquainted", {"brief": "-"})
 
 

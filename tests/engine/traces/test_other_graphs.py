@@ -19,6 +19,8 @@ from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.sampling import sample
 
+pytestmark = pytest.mark.needs("profile")
+
 DONE: list[object] = []
 
 

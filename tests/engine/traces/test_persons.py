@@ -9,6 +9,8 @@ from app.assistant import Turn
 from tests.conftest import Chat, told
 from tests.support.shop_tools import BEGIN
 
+pytestmark = pytest.mark.needs("profile")
+
 GROUP = "telegram--100777"
 
 

@@ -8,6 +8,8 @@ from app.assistant import Turn
 from tests.conftest import Chat, told
 from tests.support.user_words import user_words
 
+pytestmark = pytest.mark.needs("profile")
+
 
 async def test_the_assistant_speaks_first(chat: Chat) -> None:
     """On an empty thread nothing from the user lets the assistant introduce itself and propose a beginning."""

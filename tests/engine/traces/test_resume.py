@@ -8,6 +8,8 @@ from agents.models.script import Call
 from agents.toolkit.speaker import Resume, Speakers
 from tests.conftest import Chat, told
 
+pytestmark = pytest.mark.needs("profile")
+
 BEGIN = Call("get_acquainted", {"brief": "wants to get acquainted"})
 
 

@@ -19,6 +19,8 @@ from tests.support import shop_tools
 from tests.support.shop_tools import ORDERS, Order, order, submit_return
 from tests.support.user_words import user_words
 
+pytestmark = pytest.mark.needs("profile")
+
 BEGIN = Call("get_acquainted", {"brief": "-"})
 
 

@@ -9,6 +9,8 @@ from agents.models.script import Call
 from agents.state import SUPERVISOR
 from tests.conftest import Chat, told
 
+pytestmark = pytest.mark.needs("profile")
+
 BEGIN = Call("get_acquainted", {"brief": "wants to get acquainted"})
 PLAN = Call("plan_things", {"brief": "wants milk on the list"})
 

@@ -9,6 +9,8 @@ from app.assistant.time_travel import go_back, kept_turns
 from tests.conftest import Chat, told
 from tests.support.shop_tools import BEGIN
 
+pytestmark = pytest.mark.needs("profile")
+
 BACK = "We are back."
 LIST = Call("plan_things", {"brief": "-"})
 MILK = Call("add_todos", {"items": ["milk"]})

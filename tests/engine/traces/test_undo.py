@@ -19,6 +19,8 @@ from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.needs("profile")
+
 PLAN: list[Line] = [Call("plan_things", {"brief": "-"})]
 MEET: list[Line] = [Call("get_acquainted", {"brief": "-"})]
 SHOP: list[Line] = [Call("handle_orders", {"brief": "-"})]

@@ -1,7 +1,11 @@
 """Several wishes in one message, several tools at once."""
 
+import pytest
+
 from agents.models.script import Call, Line
 from tests.conftest import Chat, told
+
+pytestmark = pytest.mark.needs("profile")
 
 PLAN = Call("plan_things", {"brief": "milk on the list"})
 MEET = Call("get_acquainted", {"brief": "tell about work"})

@@ -86,16 +86,20 @@ async def run(door: TelegramDoor, place: Place, name: str, argument: str, stored
     if visit.lang:
         settings = namespace_of(visit.owner, "settings")
         await door.assistant.memory.store.aput(settings, "language", {"lang": visit.lang})
-    offers = _confirms(name, argument, lang) or await slash_commands.picks(name, argument, visit, visit.lang or lang)
+    offers = await _confirms(name, argument, visit, lang) or await slash_commands.picks(
+        name, argument, visit, visit.lang or lang
+    )
     buttons = tuple((label, f"{sent}{OF}{place.owner}") for sent, label in offers.items())
     return Answer(answer, buttons, here.document)
 
 
-def _confirms(name: str, argument: str, lang: str) -> Mapping[str, str]:
+async def _confirms(name: str, argument: str, visit: Visit, lang: str) -> Mapping[str, str]:
     """Return what the buttons of a command send that asks first, each with its label; nothing for any other one."""
     command = slash_commands.COMMANDS.get(name)
     words = argument.lower().split()
-    if command is None or not command.yes or words[-1:] == [command.yes] or " ".join(words) not in command.arguments:
+    if command is None or not command.yes or words[-1:] == [command.yes]:
+        return {}
+    if words and " ".join(words) not in await command.choices(visit):
         return {}
     sent = {"yes": " ".join([f"/{name}", *words, command.yes]), "no": KEEP}
     return {data: sentence("telegram", key, lang) for key, data in sent.items()}

@@ -20,6 +20,8 @@ from tests.dialogs.research.library import Library, page
 from tests.support.exports import MEET, Captured, exported, turns
 from tests.support.webhook_server import Webhook
 
+pytestmark = pytest.mark.needs("profile")
+
 
 async def test_an_export_is_written_like_a_test_by_hand(chat: Chat) -> None:
     """Replies, tool calls and turns stand in the order in which they came, one stretch for each language."""

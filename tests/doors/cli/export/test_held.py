@@ -110,6 +110,6 @@ def test_a_real_conversation_becomes_a_test(copy: Path, tmp_path_factory: pytest
         subprocess.run([sys.executable, "-m", "ruff", *command, "-q", "tests/engine/traces"], cwd=copy, check=True)
     assert passes(copy)
 
-    dialog = copy / "dialogs/profile.py"
+    dialog = copy / "dialogs/profile/__init__.py"
     dialog.write_text(dialog.read_text("utf-8").replace("remember=True", 'remember=True,\n    resume="never"'), "utf-8")
     assert not passes(copy)

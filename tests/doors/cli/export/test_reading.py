@@ -11,6 +11,8 @@ from app.recording.record import LARGEST_RECORD
 from tests.conftest import Chat
 from tests.support.exports import MEET, Captured, exported, turns
 
+pytestmark = pytest.mark.needs("profile")
+
 
 async def test_the_record_has_an_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the first turns of a thread are recorded, and none that is very long: the file stays small."""

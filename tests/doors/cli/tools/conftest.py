@@ -26,10 +26,12 @@ def with_shop(monkeypatch: pytest.MonkeyPatch) -> None:
         speakers, watching = discover()
         planner = speakers.dialogs["planner"]
         more = replace(planner, tools=[*planner.tools, *shop_tools.TOOLS])
-        orders = speakers.dialogs["orders"]
         names = {entry.name for entry in shop_tools.TOOLS}
-        rest = replace(orders, tools=[entry for entry in orders.tools if entry.name not in names])
-        return replace(speakers, dialogs={**speakers.dialogs, "orders": rest, "planner": more}), watching
+        rest = {
+            name: replace(dialog, tools=[entry for entry in dialog.tools if entry.name not in names])
+            for name, dialog in speakers.dialogs.items()
+        }
+        return replace(speakers, dialogs={**rest, "planner": more}), watching
 
     monkeypatch.setattr("app.cli.tools.discover", discover_more)
     for one in shop_tools.TOOLS:

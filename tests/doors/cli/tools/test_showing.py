@@ -7,6 +7,8 @@ import pytest
 from prompts import card, card_file
 from tests.support.tools_command import Captured, run
 
+pytestmark = pytest.mark.needs("profile")
+
 
 def test_tools_are_listed(capsys: Captured) -> None:
     """Every tool stands in a line with whose it is and how it may be used, or in a JSON list."""

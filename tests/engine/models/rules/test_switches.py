@@ -10,6 +10,8 @@ from agents.models.standin import RulesModel
 from tests.support.rules_outcome import PROFILE, Lang
 from tests.support.rules_room import Room, rules_prompt
 
+pytestmark = pytest.mark.needs("profile")
+
 
 @pytest.mark.parametrize(
     ("lang", "lines", "todos"),

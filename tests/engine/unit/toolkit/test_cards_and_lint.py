@@ -25,6 +25,8 @@ from app.settings import Settings
 from prompts import card, card_file, languages
 from tests.support import shop_tools
 
+pytestmark = pytest.mark.needs("profile")
+
 Write = Callable[[str, str, str], None]
 
 

@@ -1,0 +1,185 @@
+"""Tools that let the user choose what a change of an order is about, or fill it in.
+
+Each returns the argument that another tool wants, under the name that it has there.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal, TypeVar
+
+from langchain_core.tools import tool
+from pydantic import BaseModel, Field
+
+from agents.language.identifiers.spelled_out import spelled
+from agents.toolkit import Answer, Option, Runtime, choice, request, traits
+from dialogs.orders.operations import refundable
+from dialogs.orders.records import Item, ItemId, Order, OrderId, PaymentMethod, Product, Variant
+from dialogs.orders.schemas import CHOSEN_ITEM, CHOSEN_NEW_ITEM, CHOSEN_ORDER, CHOSEN_PAYMENT, CHOSEN_PRODUCT
+from dialogs.orders.shop import read
+from dialogs.orders.store import ShopError, ShopRecords
+from dialogs.orders.wording import (
+    is_called,
+    item_label,
+    items_line,
+    method_label,
+    money,
+    order_title,
+    said,
+    translated,
+    variant_label,
+)
+from prompts import FALLBACK
+
+T = TypeVar("T")
+Words = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+@traits(kind="selector", result=CHOSEN_ORDER, private=True, always=True)
+@tool(response_format="content_and_artifact")
+async def choose_order(
+    runtime: Runtime, status: Literal["pending", "delivered"] | None = None, words: Words | None = None
+) -> Answer:
+    """Let the user choose one of their orders. words: what they said of it."""
+    lang = runtime.state["lang"]
+
+    def fitting(records: ShopRecords) -> Sequence[Order]:
+        named = _called(records.own_orders(), words, lambda order, words: _is_order(order, words, lang))
+        return [order for order in named if order["status"].startswith(status or "")]
+
+    def option(order: Order) -> Option:
+        items = [item_label(item, lang) for item in order["items"]]
+        value = {"order_id": order["order_id"], "status": order["status"], "items": items}
+        return Option(order_title(order, lang), value, items_line(order["items"], lang), order["order_id"])
+
+    return choice(said("which_order", lang), [*map(option, await read(runtime, fitting))])
+
+
+@traits(kind="selector", result=CHOSEN_ITEM, private=True, always=True)
+@tool(response_format="content_and_artifact")
+async def choose_item(order_id: OrderId, runtime: Runtime, words: Words | None = None) -> Answer:
+    """Let the user choose one of an order's items."""
+    lang = runtime.state["lang"]
+
+    def fitting(records: ShopRecords) -> Sequence[Item]:
+        items = {item["item_id"]: item for item in records.order(order_id)["items"]}
+        return _called([*items.values()], words, lambda item, words: _is_item(item, words, lang))
+
+    def option(item: Item) -> Option:
+        value = {name: item[name] for name in ("item_id", "product_id", "name", "price")}
+        price = item["price"]
+        return Option(item_label(item, lang), value, money(price, lang), item["item_id"], {"price": price})
+
+    return choice(said("which_item", lang), [*map(option, await read(runtime, fitting))])
+
+
+@traits(kind="selector", result=CHOSEN_NEW_ITEM, always=True)
+@tool(response_format="content_and_artifact")
+async def choose_new_item(item_id: ItemId, runtime: Runtime) -> Answer:
+    """Let the user choose what an item is exchanged for."""
+    lang = runtime.state["lang"]
+    product = await read(runtime, lambda records: _with_others(records, item_id))
+
+    def option(variant: Variant) -> Option:
+        id, price = variant["item_id"], variant["price"]
+        value = {"new_item_id": id, "options": variant["options"], "price": price}
+        return Option(variant_label(product["name"], variant, lang), value, money(price, lang), id, {"price": price})
+
+    return choice(said("which_new_item", lang), [*map(option, product["variants"].values())])
+
+
+@traits(kind="selector", result=CHOSEN_PAYMENT, private=True, always=True)
+@tool(response_format="content_and_artifact")
+async def choose_payment_method(
+    order_id: OrderId, runtime: Runtime, purpose: Literal["return", "exchange", "modify"] | None = None
+) -> Answer:
+    """Let the user choose how an order is paid, or where its money goes back to."""
+    lang = runtime.state["lang"]
+
+    def fitting(records: ShopRecords) -> Sequence[PaymentMethod]:
+        order = records.order(order_id)
+        methods = records.user(order["user_id"])["payment_methods"]
+        return [methods[id] for id in (refundable(records, order) if purpose == "return" else methods)]
+
+    def option(method: PaymentMethod) -> Option:
+        value = {"payment_method_id": method["id"], "source": method["source"]}
+        return Option(method_label(method, lang), value, id=method["id"])
+
+    return choice(said("which_payment", lang), [*map(option, await read(runtime, fitting))])
+
+
+@traits(kind="selector", result=CHOSEN_PRODUCT, always=True)
+@tool(response_format="content_and_artifact")
+async def choose_product(runtime: Runtime, words: Words | None = None) -> Answer:
+    """Let the user choose a product of the shop."""
+    lang = runtime.state["lang"]
+    products = await read(runtime, ShopRecords.products)
+
+    def option(product: Product) -> Option:
+        value = {"product_id": product["product_id"], "name": product["name"]}
+        return Option(translated(product["name"], lang), value, id=product["product_id"])
+
+    named = [product for product in products if words is None or is_product(product, words, lang)]
+    return choice(said("which_product", lang), [*map(option, named)])
+
+
+class NewAddress(BaseModel):
+    """An address as a user fills it in."""
+
+    address1: Text
+    address2: str = ""
+    city: Text
+    state: str = ""
+    country: Text
+    zip: Text
+
+
+class Wanted(BaseModel):
+    """The product that a price watch is about."""
+
+    product: Text
+
+
+@traits(kind="breaker", form=NewAddress, always=True)
+@tool(response_format="content_and_artifact")
+async def ask_address(runtime: Runtime) -> Answer:
+    """Let the user fill in an address."""
+    return request(said("which_address", runtime.state["lang"]))
+
+
+@traits(kind="breaker", form=Wanted, always=True)
+@tool(response_format="content_and_artifact")
+async def ask_product(runtime: Runtime) -> Answer:
+    """Let the user fill in which product they mean, if they named none."""
+    return request(said("which_wanted", runtime.state["lang"]))
+
+
+def is_product(product: Product, words: str, lang: str) -> bool:
+    """Tell whether a product has a name with all of the user's words that matter."""
+    return is_called(words, (product["name"], translated(product["name"], lang)), lang)
+
+
+def _is_order(order: Order, words: str, lang: str) -> bool:
+    return order["order_id"] in spelled([words]) or any(_is_item(item, words, lang) for item in order["items"])
+
+
+def _is_item(item: Item, words: str, lang: str) -> bool:
+    return is_called(words, (item_label(item, lang), item_label(item, FALLBACK)), lang)
+
+
+def _called(entries: Sequence[T], words: str | None, fits: Callable[[T, str], bool]) -> Sequence[T]:
+    """Return the entries that fit the user's words, all entries without words. Raises ShopError if no entry fits."""
+    if words is None:
+        return entries
+    named = [entry for entry in entries if fits(entry, words)]
+    if not named:
+        raise ShopError("nothing_called", words=words)
+    return named
+
+
+def _with_others(records: ShopRecords, item_id: str) -> Product:
+    """Return the product of an item with only its other items in stock. Raises ShopError if there are none."""
+    product = records.product_of(item_id)
+    others = {id: variant for id, variant in product["variants"].items() if variant["available"] and id != item_id}
+    if not others:
+        raise ShopError("sold_out", item=product["name"])
+    return {**product, "variants": others}

@@ -1,0 +1,1 @@
+"""The observers of the profile."""

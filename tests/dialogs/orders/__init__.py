@@ -1,0 +1,1 @@
+"""The shop: talks with its customers, attacks on it, its recorded tasks."""

@@ -1,0 +1,85 @@
+"""What came of replayed tasks, held against the record."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.events import ToolEnd
+from agents.language.identifiers import Aliases
+from agents.toolkit.result import schema_of
+from agents.toolkit.traits import traits_of
+from benchmarks.aliases import identifiers
+from benchmarks.report import Row
+from tests.dialogs.orders.recorded.desk import TOOLS
+from tests.dialogs.orders.recorded.script import Purpose
+from tests.dialogs.orders.recorded.tasks import Step, Task
+
+
+@dataclass
+class Played:
+    """What came of a task: its steps with the answers to each, the extra reads, the state of the shop."""
+
+    task: Task
+    marked: bool
+    answers: dict[int, list[ToolEnd]] = field(default_factory=dict)
+    reads: list[ToolEnd] = field(default_factory=list)
+    known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    spelled: int = 0
+    """Identifiers that the model gave in the user's own words."""
+    forgotten: int = 0
+    """How many of the reads were for what had left the prompt."""
+    digest: str = ""
+    written: list[str] = field(default_factory=list)
+    """Which orders and users were written about."""
+
+    @property
+    def outcomes(self) -> list[tuple[Step, ToolEnd]]:
+        """Return every answer with its step."""
+        return [(self.task.steps[place], end) for place, ends in self.answers.items() for end in ends]
+
+    def is_equal(self, step: Step, end: ToolEnd) -> bool:
+        """Tell whether an answer is what was recorded."""
+        if step.output is None or not end.ok:
+            return step.output is None and not end.ok
+        schema = schema_of(traits_of(TOOLS[step.tool]).result)
+        record = _read(end.object, schema)
+        record = Aliases(self.known).restore(record, schema) if self.marked else record
+        return bool((step.slipped(record) if step.slips else record) == step.output)
+
+    def leaks(self, step: Step, end: ToolEnd) -> bool:
+        """Tell whether an answer shows an identifier that its tool marks."""
+        schema = schema_of(traits_of(TOOLS[step.tool]).result)
+        return self.marked and any(id and id in end.object for _, id in identifiers(step.output, schema))
+
+    def note(self, end: ToolEnd, purpose: Purpose) -> None:
+        """Put an answer where it belongs."""
+        (self.reads if purpose.sought else self.answers.setdefault(purpose.step, [])).append(end)
+
+
+def row(name: str, all_played: list[Played]) -> Row:
+    """Return what came of all tasks."""
+    outcomes = [(played, step, end) for played in all_played for step, end in played.outcomes]
+    return {
+        "what": name,
+        "tasks": len(all_played),
+        "calls": sum(step.times for played in all_played for step in played.task.steps),
+        "spelled out": sum(played.spelled for played in all_played),
+        "reads added": sum(len(played.reads) for played in all_played),
+        "of these again": sum(played.forgotten for played in all_played),
+        "errors": sum(step.output is None for _, step, _ in outcomes),
+        "outcomes equal": sum(played.is_equal(step, end) for played, step, end in outcomes),
+        "refused": sum(step.output is not None and not end.ok for _, step, end in outcomes),
+        "shops equal": sum(played.digest == played.task.digest for played in all_played),
+        "slips": sum(any(step.slips for step in played.task.steps) for played in all_played),
+        "writes": sum(len(played.written) for played in all_played),
+        "leaks": sum(played.leaks(step, end) for played, step, end in outcomes),
+    }
+
+
+def _read(text: str, schema: Mapping[str, Any]) -> Any:
+    """Return what a model reads in an answer: of a sentence the sentence."""
+    try:
+        return json.loads(text) if schema else text
+    except ValueError:
+        return text

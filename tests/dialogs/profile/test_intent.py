@@ -1,0 +1,59 @@
+"""What the user is after professionally: noted by the observer, shown, exported, told to the supervisor."""
+
+from agents.models.script import Call
+from tests.conftest import Chat
+
+BEGIN = Call("get_acquainted", {"brief": "-"})
+
+
+async def test_the_professional_intent_is_remembered(chat: Chat) -> None:
+    """What the user is after is kept in long-term memory, in the user's words."""
+    chat.expects(
+        supervisor=[BEGIN],
+        profile=["What do you do?", "A fine plan."],
+        observer=["stay", '{"intent": "a job as a nurse"}'],
+    )
+    await chat.says("Hi", "Looking for a job")
+
+    async with chat.assistant() as assistant:
+        item = await assistant.memory.store.aget(("users", "ann", "facts"), "professional_intent")
+    assert item is not None
+    assert item.value == {"text": "a job as a nurse"}
+
+
+async def test_a_garbled_intent_is_no_intent(chat: Chat) -> None:
+    """An observer's model that does not answer as asked changes nothing."""
+    chat.expects(
+        supervisor=[BEGIN], profile=["What do you do?", "A fine plan."], observer=["stay", "They want a job, I think."]
+    )
+    await chat.says("Hi", "Looking for a job")
+
+    async with chat.assistant() as assistant:
+        assert await assistant.memory.store.aget(("users", "ann", "facts"), "professional_intent") is None
+
+
+async def test_the_professional_intent_stands_in_the_profile(chat: Chat) -> None:
+    """What the observer noted is shown with the form, and exported with it."""
+    chat.expects(
+        supervisor=[BEGIN],
+        profile=["What do you do?", "A fine plan.", Call("export_profile", {"format": "json"}), "There it is."],
+        observer=["stay", '{"intent": "a job as a nurse"}'],
+    )
+    await chat.says("Hi", "Looking for a job", "show my profile")
+    assert "- **professional goal**: a job as a nurse" in "".join(str(event) for event in chat.events)
+
+    await chat.says("As a file, in JSON")
+    assert '"professional_intent": "a job as a nurse"' in "".join(str(event) for event in chat.events)
+
+
+async def test_the_supervisor_is_told_the_professional_intent(chat: Chat) -> None:
+    """It stands in the context block of the user's next message to the supervisor."""
+    chat.expects(
+        supervisor=[BEGIN, "Hello again."],
+        profile=["What do you do?", "A fine plan."],
+        observer=["stay", '{"intent": "a job as a nurse"}'],
+    )
+    await chat.says("Hi", "Looking for a job")
+    await chat.says("Hello", thread="another", user="ann")
+
+    assert "Professional goal of the user: a job as a nurse" in chat.script.asked[-1].messages[-1].text

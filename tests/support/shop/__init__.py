@@ -1,1 +1,0 @@
-"""A shop for tools to work on, and recorded tasks to replay."""

@@ -84,10 +84,10 @@ async def test_what_was_said_has_the_form_of_today(chat: Chat) -> None:
             assert message["timestamp"] > 1_700_000_000_000
 
 
-@pytest.mark.parametrize("options", [{"format": "markdown"}, {"format": "json"}, {"as_test": True}])
-async def test_a_thread_is_exported(old: Chat, capsys: Captured, options: dict[str, object]) -> None:
+@pytest.mark.parametrize("form", ["markdown", "json", "test"])
+async def test_a_thread_is_exported(old: Chat, capsys: Captured, form: str) -> None:
     """A conversation can be read, processed and turned into a test."""
-    await exported(old, thread="profile", **options)
+    await exported(old, thread="profile", form=form)
     assert "first aid" in capsys.readouterr().out.lower()
 
 

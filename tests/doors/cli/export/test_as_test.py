@@ -121,7 +121,7 @@ async def test_a_test_ends_before_what_no_script_repeats(chat: Chat, capsys: Cap
             if isinstance(event, Token):
                 await assistant.stop("ann")
 
-    await exported(chat, as_test=True)
+    await exported(chat, form="test")
 
     out, err = capsys.readouterr()
     assert "Tell me a story" not in out
@@ -140,7 +140,7 @@ async def test_what_was_not_recorded_is_no_test(chat: Chat) -> None:
     database.close()
 
     with pytest.raises(UsageError, match="not recorded from its beginning"):
-        await exported(chat, as_test=True)
+        await exported(chat, form="test")
 
 
 async def test_what_goes_otherwise_is_no_test(chat: Chat) -> None:

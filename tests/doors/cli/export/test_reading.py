@@ -59,7 +59,7 @@ async def test_a_conversation_can_be_processed(chat: Chat, capsys: Captured) -> 
     chat.expects(supervisor=["Hello.", "I see."])
     await chat.says(None, "A nurse")
 
-    await exported(chat, format="json")
+    await exported(chat, form="json")
 
     found = json.loads(capsys.readouterr().out)
     contents = found["contents"]

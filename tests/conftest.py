@@ -22,6 +22,7 @@ from agents.models.script import Line, Script
 from agents.sources.retrievers import Retriever
 from agents.state.limits import Limits
 from agents.toolkit.help.chain import HelpChain
+from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
@@ -29,6 +30,7 @@ from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
 from app.composition.media_players import make_players
 from app.composition.search_sources import open_retrievers
+from app.composition.services import dialogs_of, open_services
 from app.permissions import NOBODY_MAY, Permissions
 from app.recording.recorded_tools import Answer, with_answers, with_strangers
 from app.settings import Settings
@@ -51,6 +53,8 @@ class Chat:
         self.limits = Limits()
         self.retrievers: Mapping[str, Retriever] | None = None
         """What can be searched; None: what the settings name."""
+        self.services: list[object] = []
+        """Services that are found before those of the dialogs."""
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
         self.models: Models | None = None
@@ -92,11 +96,13 @@ class Chat:
         async with (
             open_memory(f"sqlite:///{self.path}", self.now) as memory,
             open_retrievers(self.settings, memory) as retrievers,
+            open_services(dialogs_of(), memory, *self.services) as services,
         ):
             help = await make_help(self.settings, memory.store, memory.notes)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
             options |= {"retrievers": self.retrievers if self.retrievers is not None else retrievers}
+            options |= {"services": services}
             options |= {"players": make_players(self.settings, memory), "models": self.models}
             yield compose(memory, self.script, self.speakers, self.observers, **options)
 
@@ -129,6 +135,7 @@ def compose(
     limits: Limits | None = None,
     direct_switch: bool = True,
     retrievers: Mapping[str, Retriever] | None = None,
+    services: Services | None = None,
     players: Players | None = None,
     models: Models | None = None,
 ) -> Assistant:
@@ -146,6 +153,7 @@ def compose(
         limits or Limits(),
         retrievers or {},
         players=players,
+        services=services or Services(),
     )
     return Assistant(player, speakers)
 

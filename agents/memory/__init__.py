@@ -1,4 +1,4 @@
-"""The SQLite file: checkpoints, long-term items, inbox, transcript, reminders, notes and done writes."""
+"""The SQLite file: checkpoints, long-term items, inbox, transcript, notices, notes and done writes."""
 
 import shutil
 import sqlite3
@@ -24,7 +24,6 @@ from agents.memory.media_rows import MediaRows
 from agents.memory.notes import Notes
 from agents.memory.notices import Notices
 from agents.memory.people import TO
-from agents.memory.reminders import Reminders
 from agents.memory.search_cache import SearchCache
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
@@ -52,7 +51,6 @@ class Memory:
     saver: Saver
     store: Store
     transcript: Transcript
-    reminders: Reminders
     notices: Notices
     ledger: Ledger
     notes: Notes
@@ -77,7 +75,7 @@ class Memory:
     async def forget(self, thread: str, *, keeps_people: bool = False) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.
 
-        With a thread of one person go that person's items, reminders and done writes, whatever other threads they
+        With a thread of one person go that person's items, notices and done writes, whatever other threads they
         have, unless it `keeps_people`; where several wrote they keep what is theirs. Waits for a running turn, so the
         caller must not hold the thread. Raises UsageError when another process kept the log from being emptied: all
         rows are gone then, their bytes go when that process closes the file.
@@ -97,7 +95,6 @@ class Memory:
                 return False
             for user in alone:
                 await self.store.erase(namespace_of(user))
-            await self.reminders.erase(thread, alone)
             await self.notices.erase(thread, alone)
             await self.media.erase([*alone])
             await self._erase_elsewhere(thread, alone)
@@ -122,9 +119,8 @@ class Memory:
         return was_said
 
     async def forget_person(self, user: str) -> None:
-        """Remove a user's items, reminders and done writes. Raises the same as `forget`."""
+        """Remove a user's items, notices and done writes. Raises the same as `forget`."""
         await self.store.erase(namespace_of(user))
-        await self.reminders.erase("", {user})
         await self.notices.erase("", {user})
         await self.media.erase([user])
         await self._erase_elsewhere("", {user})
@@ -176,7 +172,7 @@ async def open_memory(
 ) -> AsyncIterator[Memory]:
     """Open the database at `sqlite:///path` and create what is missing; close it at the end.
 
-    `now` tells the Unix time in seconds that reminders and the ledger go by; `keep` is how many turns of a thread
+    `now` tells the Unix time in seconds that notices and the ledger go by; `keep` is how many turns of a thread
     can be gone back to, or "all" for every step of every turn. Who only `reads` gets a copy of a file that cannot be
     written to. Raises ConfigError when the address is of
     another kind, or the file cannot be opened or is no database.
@@ -239,7 +235,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         await transcript.setup()
         entries = await stack.enter_async_context(LedgerTable.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
-    reminders, notes = Reminders(connection, now), Notes(connection)
+    notes = Notes(connection)
     undo, updates, cache = UndoLog(connection, now), Updates(connection), SearchCache(connection, now)
     ledger, inode, feedback = Ledger(entries, locks), _inode(path), Feedback(connection)
     media, notices = MediaRows(connection), Notices(connection, now)
@@ -248,7 +244,6 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         saver,
         store,
         transcript,
-        reminders,
         notices,
         ledger,
         notes,

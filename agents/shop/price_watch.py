@@ -1,14 +1,12 @@
-"""Price watches that are met become reminders that are due now: the clock that rings tells the user."""
+"""Price watches that are met become notices that are due now: the clock that rings tells the user."""
 
 import sqlite3
-from datetime import UTC, datetime
 
 from langgraph.store.base import BaseStore, Item
 from typing_extensions import TypedDict
 
-from agents.language.schedule import Moment
 from agents.memory.connection import Connection
-from agents.memory.reminders import Reminders
+from agents.memory.notices import Notices
 from agents.shop.records import Product
 from agents.shop.store import Shop, ShopError
 from prompts import phrase, table
@@ -46,11 +44,11 @@ def set_price(db: sqlite3.Connection, item_id: str, price: float) -> Product:
     return product
 
 
-async def tell_watchers(database: Connection, store: BaseStore, reminders: Reminders) -> int:
-    """Set a reminder that is due now for each watch that is met, and end the watch; return how many there were.
+async def tell_watchers(database: Connection, store: BaseStore, notices: Notices) -> int:
+    """Add a notice that is due now for each watch that is met, and end the watch; return how many there were.
 
-    A process that is killed in between loses none and tells none twice: a watch goes after its reminder is set, and a
-    reminder of the same watch at the same price is set once.
+    A process that is killed in between loses none and tells none twice: a watch goes after its notice is added, and a
+    notice of the same watch at the same price is added once.
     """
     prices = await database.read(_prices)
     fired = 0
@@ -58,19 +56,18 @@ async def tell_watchers(database: Connection, store: BaseStore, reminders: Remin
         watch = item.value
         price = prices.get(watch["product_id"])
         if price is not None and price < watch["below"]:
-            await _remind(reminders, item.namespace[1], item, price)
+            await _tell(notices, item.namespace[1], item, price)
             await store.adelete(item.namespace, item.key)
             fired += 1
     return fired
 
 
-async def _remind(reminders: Reminders, user: str, item: Item, price: float) -> None:
+async def _tell(notices: Notices, user: str, item: Item, price: float) -> None:
     watch, lang = item.value, item.value["lang"]
     name = table("shop", lang).get("words", {}).get(watch["name"], watch["name"])
     text = phrase("shop_cheaper", lang, product=name, price=phrase("shop_money", lang, amount=f"{price:.2f}"))
     call = f"price-{watch['product_id']}-{item.updated_at.timestamp()}-{price}"
-    now = datetime.fromtimestamp(reminders.now(), UTC)
-    await reminders.add(user, watch["thread"], call, text=text, lang=lang, moment=Moment(now))
+    await notices.add(user, watch["thread"], call, text=text, lang=lang)
 
 
 async def _all(store: BaseStore) -> list[Item]:

@@ -64,9 +64,9 @@ def mark_of(tool: str, args: Mapping[str, object]) -> str:
 def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
     """Return a call in words for the user: what the tool does, and every argument with its value."""
     lang, labels, own = state["lang"], state.get("labels", {}), own_texts(tool)
-    schema, texts = parameters(tool), table("confirm", lang)
+    schema = parameters(tool)
     shown_args = Swap(schema, MARK, lambda _, identifier: labels.get(str(identifier), identifier))(args)
-    title = own.titles.get(lang) or own.titles.get(FALLBACK) or texts.get("titles", {}).get(tool.name)
+    title = own.titles.get(lang) or own.titles.get(FALLBACK) or _texts("titles", state).get(tool.name)
     parts = [
         f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in shown_args.items() if value is not None
     ]
@@ -93,8 +93,14 @@ def _is_free(rule: object) -> bool:
 def _label(name: str, tool: BaseTool, state: ToolState) -> str:
     lang, labels = state["lang"], own_texts(tool).labels.get(name, {})
     form = form_texts(state.get("speaker", ""), lang).get(name, {}) if tool.name == FILL_FORM else {}
-    common = table("confirm", lang).get("arguments", {})
-    return str(labels.get(lang) or labels.get(FALLBACK) or form.get("label") or common.get(name) or name)
+    common = _texts("arguments", state).get(name)
+    return str(labels.get(lang) or labels.get(FALLBACK) or form.get("label") or common or name)
+
+
+def _texts(section: str, state: ToolState) -> Mapping[str, str]:
+    """Return a section of `confirm.toml`; what the speaker's own `confirm.toml` says comes first."""
+    files = ("confirm", f"{state.get('speaker', '')}/confirm")
+    return {name: text for file in files for name, text in table(file, state["lang"]).get(section, {}).items()}
 
 
 def _value(value: object, lang: str) -> str:

@@ -23,7 +23,6 @@ from agents.toolkit.command_line import CommandResult
 from app.assistant.storage_faults import STORAGE
 from app.cli import calibrate, demo, export, forget, inspect, library, orders, setup, talk, tools
 from app.cli.document_index import application as document_index
-from app.cli.import_calendar import import_calendar
 from app.cli.invocation import Invocation
 from app.cli.ring import ring
 from app.cli.stdout import results_alone
@@ -43,7 +42,6 @@ COMMANDS: Mapping[str, Callable[..., Awaitable[CommandResult | int | None]]] = {
     "state": inspect.state,
     "history": inspect.history,
     "export": export.export,
-    "import": import_calendar,
     "back": inspect.back,
     "forget": forget.forget,
     "demo": demo.demo,

@@ -87,7 +87,7 @@ async def price(item: Name, price: Annotated[float, typer.Argument()]) -> Comman
             product = await memory.database.write(lambda db: set_price(db, item, price))
         except ShopError:
             raise UsageError(say("orders.no_item", settings.app_lang, item=repr(item))) from None
-        told = await tell_watchers(memory.database, memory.store, memory.reminders)
+        told = await tell_watchers(memory.database, memory.store, memory.notices)
     facts = {"item": item, "product": product["name"], "price": price, "told": told}
     return CommandResult(facts, [say("orders.priced", settings.app_lang, **facts)])
 
@@ -106,7 +106,7 @@ async def load(
         raise UsageError(say("orders.replaces", settings.app_lang))
     async with _shop(settings) as memory:
         await memory.database.write(lambda db: fill(db, records))
-        told = await tell_watchers(memory.database, memory.store, memory.reminders)
+        told = await tell_watchers(memory.database, memory.store, memory.notices)
     counts = {kind: len(records[kind]) for kind in ("products", "users", "orders")}
     return CommandResult({**counts, "told": told}, [say("orders.loaded", settings.app_lang, **counts)])
 

@@ -30,7 +30,7 @@ def make_players(settings: Settings, memory: Memory) -> Players:
         return Kodi(rpc, memory.media)
     folder = settings.media_folder
     scan = partial(folder_titles, folder.resolve()) if folder else catalogue_titles
-    return Library(memory.media, scan, memory.reminders.now)
+    return Library(memory.media, scan, memory.notices.now)
 
 
 async def all_holdings(settings: Settings, memory: Memory) -> Sequence[Holding]:

@@ -20,8 +20,8 @@ from app.composition import open_assistant
 from app.settings import Settings
 from app.short_term_memory import SOURCES, contents
 from tests.conftest import Chat, told
+from tests.dialogs.planner.room import Room, texts
 from tests.support.exports import Captured, exported
-from tests.support.reminder_room import Room, texts
 from tests.support.shop_tools import RETURNS, with_shop
 
 FOLDER = Path(__file__).parent / "b821cae"

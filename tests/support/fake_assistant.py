@@ -63,7 +63,7 @@ class StandIn:
         """Return it as what the doors take it for."""
         return cast(Assistant, self)
 
-    async def today(self, user: str, lang: str, *, if_any: bool = False) -> str:
+    async def greeting(self, user: str, lang: str) -> str:
         """Return the day that was laid out."""
         return self.day
 

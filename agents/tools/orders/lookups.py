@@ -9,10 +9,10 @@ from langchain_core.tools import tool
 from agents.shop.records import ItemId, Order, OrderId, Product, ProductId, User, UserId, Variant
 from agents.shop.store import Shop, ShopError
 from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
+from agents.toolkit.paging import Page, page_of
 from agents.tools.orders.access import SERVE, own_customer, read
 from agents.tools.orders.schemas import ORDER, ORDERS, PRODUCT, PRODUCTS, USER, USER_ID, VARIANT
 from agents.tools.orders.wording import items_line, money, order_view, orders_view, product_view, translated, user_view
-from agents.tools.paging import Page, page_of
 from prompts import phrase
 
 LONGEST = 200

@@ -11,9 +11,8 @@ from agents.memory.store import namespace_of
 from agents.shop.price_watch import WATCHES, Watch, least_price
 from agents.shop.records import Product
 from agents.shop.store import Shop, ShopError
-from agents.toolkit import Answer, CardList, Entry, Runtime, result, traits
+from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
 from agents.toolkit.undo import entered
-from agents.tools.kept_reminders import reminders_of
 from agents.tools.orders.access import read
 from agents.tools.orders.wording import is_called, money, translated
 from prompts import phrase
@@ -54,8 +53,9 @@ ITEMS = PriceWatches()
 async def watch_price(product: Words, runtime: Runtime, below: Price | None = None) -> str:
     """Watch a product's price, and tell the user when it drops. product: its name. below: only under this price."""
     lang, context = runtime.state["lang"], runtime.context
-    # Where nothing rings, none may be promised.
-    reminders_of(runtime)
+    if not context.rings:
+        # Nothing may be promised here.
+        raise Refused(phrase("notices_nowhere", lang))
     named = await read(runtime, lambda shop: _named(shop, product, lang))
     price = least_price(named)
     watch: Watch = {

@@ -9,9 +9,10 @@ from langchain_core.messages import ToolMessage
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.media import Player, Title
 from agents.media.search import called, names_of, said
+from agents.memory.notices import NoticeSource
 from agents.toolkit import Refused, Runtime
+from agents.toolkit.present import present, zone_of
 from agents.toolkit.questions.options import chosen
-from agents.tools.kept_reminders import live_of, present, zone_of
 from agents.tools.player.wording import name_of
 from prompts import phrase
 
@@ -44,7 +45,8 @@ async def named_by(words: str, player: Player, runtime: Runtime) -> list[Title]:
 async def in_alarms(player: Player, runtime: Runtime) -> list[Title]:
     """Return the films and series that the user's alarms name."""
     lang = runtime.state["lang"]
-    texts = [reminder.text for reminder in await live_of(runtime) if reminder.kind == "alarm"]
+    sources = runtime.context.services.every(NoticeSource)  # type: ignore[type-abstract]
+    texts = [text for source in sources for text in await source.alarm_texts(runtime.context.user)]
     lexicons = [(text, vocabulary(listening(text, lang))) for text in texts]
     return [
         title

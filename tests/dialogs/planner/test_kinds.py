@@ -1,9 +1,7 @@
 """What the tools alone decide, whatever model calls them: kinds, corrections, refusals, and what is on."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -11,11 +9,11 @@ from _pytest.mark.structures import ParameterSet
 
 from agents.language.schedule import Moment
 from agents.language.schedule.parser import moment
-from agents.memory import open_memory
 from agents.models.script import Call, Line
+from dialogs.planner.reminders import Reminders
 from tests.conftest import Chat
 from tests.dialogs.planner.conftest import NOW
-from tests.support.reminder_room import FRIDAY, Room, texts
+from tests.dialogs.planner.room import FRIDAY, Room, texts
 
 PASTA = Call("add_reminder", {"when": "10 minutes", "text": "pasta", "kind": "timer"})
 TIMER = Call("add_reminder", {"when": "in 20 minutes"})
@@ -43,7 +41,7 @@ async def answers(
 async def kept(chat: Chat) -> list[str]:
     """Return what is set, with kind and time."""
     async with chat.assistant() as assistant:
-        live = await assistant.memory.reminders.live("ann")
+        live = await assistant.services.get(Reminders).live("ann")
     return [f"{it.kind} {it.text} {it.moment.at.astimezone(NOW.tzinfo):%d %H:%M}" for it in live]
 
 
@@ -200,35 +198,10 @@ async def test_the_day_is_told_each_morning(room: Room) -> None:
     async with room.open() as memory:
         every = moment("every day at 10:30", "en", FRIDAY, ZoneInfo("Europe/Berlin"))
         assert every is not None
-        await memory.reminders.add("ann", "ann", "day", text="-", lang="en", moment=every, kind="day")
+        await room.reminders.add("ann", "ann", "day", text="-", lang="en", moment=every, kind="day")
         at = Moment(FRIDAY + timedelta(hours=3))
-        await memory.reminders.add("ann", "ann", "lunch", text="lunch", lang="en", moment=at)
+        await room.reminders.add("ann", "ann", "lunch", text="lunch", lang="en", moment=at)
         await room.until(memory, FRIDAY + timedelta(minutes=31))
     [told] = texts(room)
     assert told.splitlines()[0] == "Today, Friday, 20 November"
     assert "lunch" in told
-
-
-async def test_a_table_of_before_has_no_kinds(tmp_path: Path) -> None:
-    """What had no text was a timer, or an alarm if it was set for a full minute or repeats."""
-    path = tmp_path / "dialogs.db"
-    connection = sqlite3.connect(path)
-    connection.execute("""CREATE TABLE reminders (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, thread TEXT NOT NULL, added_by TEXT NOT NULL,
-        number INTEGER NOT NULL, text TEXT NOT NULL, lang TEXT NOT NULL, zone TEXT NOT NULL,
-        rule TEXT, start TEXT, at_ms INTEGER NOT NULL, due_ms INTEGER, rung_ms INTEGER,
-        changed_by TEXT NOT NULL DEFAULT '', UNIQUE (user, added_by))""")
-    later = round(NOW.timestamp() * 1000) + 3_600_000
-    daily = ("FREQ=DAILY;INTERVAL=1", NOW.isoformat())
-    rows = [("Time is up", later, None, None), ("Время вышло", later + 7, None, None), ("tea", later, None, None)]
-    for number, row in enumerate([*rows, ("Time is up", later + 7, *daily)], 1):
-        connection.execute(
-            "INSERT INTO reminders (user, thread, added_by, number, text, lang, zone, at_ms, due_ms, rule, start)"
-            " VALUES ('ann', 'ann', ?, ?, ?, 'en', 'UTC', ?, ?, ?, ?)",
-            (f"call-{number}", number, row[0], row[1], row[1], *row[2:]),
-        )
-    connection.commit()
-    connection.close()
-    async with open_memory(f"sqlite:///{path}", NOW.timestamp) as memory:
-        kinds = [reminder.kind for reminder in await memory.reminders.live("ann")]
-    assert kinds == ["alarm", "timer", "reminder", "alarm"]

@@ -7,6 +7,7 @@ from typing import Any
 from agents.language.schedule import Moment
 from agents.memory.store import namespace_of
 from app.doors.telegram.door import TelegramDoor
+from dialogs.planner.reminders import Reminders
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, GROUP, Echo, Open, labels
 from tests.support.telegram_server import BotApi
@@ -25,7 +26,7 @@ async def keep(door: TelegramDoor) -> None:
     await store.aput(namespace_of(user, "forms"), "profile", {"experience": "a nurse", "skills": ["Go"]})
     await store.aput(namespace_of(user, "settings"), "zone", {"zone": "Europe/Berlin"})
     moment = Moment(datetime.now(UTC) + timedelta(days=40))
-    await door.assistant.memory.reminders.add(user, user, "made", text="dentist", lang="en", moment=moment)
+    await door.assistant.services.get(Reminders).add(user, user, "made", text="dentist", lang="en", moment=moment)
 
 
 async def test_a_long_talk_is_shown_in_pages(door: Open, world: BotApi) -> None:

@@ -148,7 +148,7 @@ async def test_a_price_watch_through_a_breaker_later_fires(chat: Chat, ann: Ann)
         memory = assistant.memory
         for price, count in ((79.0, 0), (65.5, 1), (60.0, 0)):
             await memory.database.write(partial(set_price, item_id="4100000063", price=price))
-            assert await tell_watchers(memory.database, memory.store, memory.reminders) == count
+            assert await tell_watchers(memory.database, memory.store, memory.notices) == count
         async with assistant.ringing(rings.put, user="me"):
             ring = await rings.get()
     assert (ring.user, ring.thread, ring.text) == ("me", "me", "⏰ Headphones costs €65.50 now")

@@ -16,6 +16,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, traits_of
 from app.composition import discover
 from app.composition.media_players import make_players
+from dialogs.planner.reminders import Reminders
 from prompts import phrase
 from tests.conftest import Chat, told
 
@@ -168,7 +169,7 @@ async def belongings(chat: Chat) -> dict[str, Any]:
     """Return all that ann has, and how she is spoken to."""
     async with chat.assistant() as assistant:
         items = await assistant.memory.store.asearch(("users", "ann"), limit=100)
-        reminders = [reminder.values() for reminder in await assistant.memory.reminders.live("ann")]
+        reminders = [reminder.values() for reminder in await assistant.services.get(Reminders).live("ann")]
         state = await assistant.state("ann") or {}
         player = make_players(chat.settings, assistant.memory).of("ann")
         now = await player.now()
@@ -276,7 +277,7 @@ async def ringing(chat: Chat, *, minutes: int) -> list[str]:
     """Let it be so many minutes after the test began; return what rings."""
     chat.now = lambda: time.time() + minutes * 60
     async with chat.assistant() as assistant:
-        reminders = assistant.memory.reminders
+        reminders = assistant.services.get(Reminders)
         due = await reminders.due(round(chat.now() * 1000), "ann", "*")
         texts = [await reminders.text_of(it, is_late=False) or "" for it in due]
         for it in due:

@@ -83,7 +83,8 @@ async def test_all_that_is_kept_is_handed_out(door: Open, world: BotApi) -> None
         assert text in readable
     plain: dict[str, Any] = json.loads(data)
     assert plain["user"] == "telegram-11"
-    assert plain["items"].keys() == {"todos", "forms", "settings"}
+    assert plain["items"].keys() == {"forms", "settings"}
+    assert plain["todos"] == [{"number": 1, "text": "milk", "done": True}]
     assert [content["content"] for content in plain["threads"][0]["contents"]] == ["my first words"] * 2
     assert plain["reminders"][0]["text"] == "dentist"
 

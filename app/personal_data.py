@@ -14,7 +14,7 @@ from app.short_term_memory import contents
 from dialogs import Section
 from prompts import language, table
 
-MOST = 10_000
+MOST_ITEMS = 10_000
 """Items that are looked up of a person."""
 OF_DOORS = ("telegram",)
 """Kinds of items that doors keep for themselves while a turn runs."""
@@ -49,7 +49,7 @@ async def personal_data(assistant: Assistant, user: str, lang: str) -> PersonalD
     told = {*OF_DOORS, *(section.key for section in sections)}
     items: dict[str, dict[str, Mapping[str, Any]]] = {}
     place = namespace_of(user)
-    for item in await assistant.memory.store.asearch(place, limit=MOST):
+    for item in await assistant.memory.store.asearch(place, limit=MOST_ITEMS):
         kind = ".".join(item.namespace[len(place) :])
         if kind not in told:
             items.setdefault(kind, {})[item.key] = item.value

@@ -15,13 +15,13 @@ from agents.memory.checkpointer import KEPT
 from agents.models import Models
 from agents.models.factory import Endpoint, make_models
 from agents.models.parameters import Parameters
-from agents.sources.composites.plan import Plan, read_plans
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.shelf import Mode
 from agents.toolkit.speaker import Silence
 from app.env_file import read_env
 from app.permissions import read_permissions
+from prompts import languages
 
 Kind = TypeVar("Kind", bound=BaseSettings)
 HelpLink = Literal["pages", "model", "webhook", "person"]
@@ -75,14 +75,6 @@ class Settings(BaseSettings):
     kodi_url: str = ""
     kodi_user: str = "kodi"
     kodi_password: SecretStr | None = None
-    search_sources: Annotated[tuple[Plan, ...], NoDecode] = (Plan("documents", (("documents",),)),)
-    search_timeout: float = Field(default=10, gt=0, le=20)
-    search_cache_minutes: int = Field(default=60, ge=0)
-    search_internal: Annotated[tuple[str, ...], NoDecode] = ()
-    searxng_url: str = ""
-    tavily_api_key: SecretStr | None = None
-    tavily_url: str = "https://api.tavily.com"
-    wikipedia_url: str = "https://{lang}.wikipedia.org"
     help_chain: Annotated[tuple[HelpLink, ...], NoDecode] = ("pages",)
     help_timeout: float = Field(default=10, gt=0, le=20)
     help_model: str | None = None
@@ -91,6 +83,14 @@ class Settings(BaseSettings):
     help_webhook_url: AnyHttpUrl | None = None
     help_webhook_secret: SecretStr | None = None
     help_operator_chat: int | None = None
+
+    @field_validator("app_lang")
+    @classmethod
+    def _language(cls, value: str) -> str:
+        """Take a language that there are texts for."""
+        if value not in (there_are := languages()):
+            raise ValueError(f"there is no language {value!r}; there are: {', '.join(there_are)}")
+        return value
 
     @field_validator("role_models", mode="before")
     @classmethod
@@ -128,18 +128,6 @@ class Settings(BaseSettings):
         if not all(word.isdecimal() for word in words):
             raise ValueError("write Telegram user ids, separated by commas, or * alone for everybody")
         return words
-
-    @field_validator("search_sources", mode="before")
-    @classmethod
-    def _plans(cls, value: object) -> object:
-        """Read "documents, web: searxng + ddgs > wikipedia"."""
-        return read_plans(value) if isinstance(value, str) else value
-
-    @field_validator("search_internal", mode="before")
-    @classmethod
-    def _addresses(cls, value: object) -> object:
-        """Read "http://wiki.lan, https://intranet.example:8443"."""
-        return value.replace(",", " ").split() if isinstance(value, str) else value
 
     @field_validator("help_chain", mode="before")
     @classmethod
@@ -206,6 +194,8 @@ def read(kind: type[Kind]) -> Kind:
         return kind(_env_file=env_file, _env_ignore_empty=True)
     except ValidationError as wrong:
         first = wrong.errors()[0]
+        if not first["loc"]:
+            raise ConfigError(f"{first['ctx']['error']} (see .env.example)") from None
         setting, *inside = map(str, first["loc"])
         name = " ".join([setting.upper(), ".".join(inside)]).strip()
         raise ConfigError(f"{name}: {first['msg']} (see .env.example)") from None

@@ -18,8 +18,6 @@ from agents.conversation.scenes import Scenes, described
 from agents.conversation.screen import worded
 from agents.memory.inbox import now_ms
 from agents.sources.attachments import SHOWN
-from agents.sources.search import SEARCH
-from agents.sources.search.choice import listed
 from agents.state import State, form_of, messages_of, talk_of
 from agents.state.message_notes import notes
 from agents.toolkit.bound_tools import bound_tools
@@ -29,7 +27,7 @@ from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schema, Schemas
 from agents.toolkit.shelf import Shelf, at_hand
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import form_texts, phrase, prompt, sentence
+from prompts import form_texts, phrase, prompt
 
 ENOUGH = 6
 """Supersteps for another round of tools and the answer to it, with observers behind it."""
@@ -131,8 +129,6 @@ class Prompting:
             gaps = ", ".join(missing(speaker.form, values)) or "-"
             filled = json.dumps(values, ensure_ascii=False, sort_keys=True)
             parts.append(phrase("form_so_far", lang, known=filled, missing=gaps))
-        if len(context.retrievers) > 1 and any(tool.name == SEARCH for tool in speaker.tools):
-            parts.append(sentence("search", "sources", lang, sources=listed(context.retrievers, lang)))
         if screen := state.get("screen"):
             parts.append(phrase("on_screen", lang, screen=worded(screen)))
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):

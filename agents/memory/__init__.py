@@ -24,7 +24,6 @@ from agents.memory.media_rows import MediaRows
 from agents.memory.notes import Notes
 from agents.memory.notices import Notices
 from agents.memory.people import TO
-from agents.memory.search_cache import SearchCache
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
@@ -57,7 +56,6 @@ class Memory:
     undo: UndoLog
     updates: Updates
     feedback: Feedback
-    search_cache: SearchCache
     media: MediaRows
     locks: ThreadLocks
     database: Connection
@@ -157,8 +155,6 @@ class Memory:
             await erase(thread, users)
 
     async def _scrub(self) -> None:
-        # What was found says what somebody had asked for.
-        await self.search_cache.erase()
         async with self.saver.lock:
             await self.saver.conn.execute("VACUUM")
             emptied = await truncate(self.saver.conn)
@@ -236,7 +232,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         entries = await stack.enter_async_context(LedgerTable.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
     notes = Notes(connection)
-    undo, updates, cache = UndoLog(connection, now), Updates(connection), SearchCache(connection, now)
+    undo, updates = UndoLog(connection, now), Updates(connection)
     ledger, inode, feedback = Ledger(entries, locks), _inode(path), Feedback(connection)
     media, notices = MediaRows(connection), Notices(connection, now)
     return Memory(
@@ -250,7 +246,6 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         undo,
         updates,
         feedback,
-        cache,
         media,
         locks,
         connection,

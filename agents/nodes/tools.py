@@ -20,7 +20,6 @@ from agents.events.views import Notice, View
 from agents.language.identifiers import Aliases
 from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.sources.search.source_book import SourceBook
 from agents.state import State, form_of
 from agents.state.message_notes import notes_of
 from agents.state.talk import Json, Pending, TalkUpdate
@@ -32,6 +31,7 @@ from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.questions.form_fields import stored_fields
 from agents.toolkit.result import Question, ToolResult
 from agents.toolkit.shelf import Shelf
+from agents.toolkit.source_book import SourceBook
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import traits_of

@@ -24,14 +24,13 @@ from agents.memory.preferences import machine_zone
 from agents.memory.undo_log import UndoLog
 from agents.models import Models
 from agents.sources.attachments import Contents
-from agents.sources.retrievers import Retriever
-from agents.sources.search.source_book import SourceBook
 from agents.state.limits import Limits
 from agents.state.person import Heard
 from agents.state.talk import Json
 from agents.state.verdict import Ballot
 from agents.toolkit.help.chain import HelpChain
 from agents.toolkit.services import Service, Services
+from agents.toolkit.source_book import SourceBook
 
 
 def nothing() -> None:
@@ -106,8 +105,6 @@ class Context:
     """How much the turn may use up."""
     undo: UndoLog | None = None
     """What was written in the last day, to be taken back; without it nothing can be."""
-    retrievers: Mapping[str, Retriever] = field(default_factory=dict)
-    """What searches documents, by name; the first one answers where nobody names another."""
     brake: Brake = field(default_factory=Brake)
     """Stops the turn before a speaker's model is asked."""
     held: HeldText = field(default_factory=HeldText)
@@ -145,7 +142,6 @@ def make_context(
     is_shared: bool = False,
     rings: bool = True,
     limits: Limits | None = None,
-    retrievers: Mapping[str, Retriever] | None = None,
     contents: Contents | None = None,
     players: Players | None = None,
     services: Services | None = None,
@@ -172,7 +168,6 @@ def make_context(
         ledger=memory.ledger,
         limits=limits or Limits(),
         undo=memory.undo,
-        retrievers=retrievers or {},
         contents=contents or Contents(),
         notes=memory.notes,
         database=memory.database,

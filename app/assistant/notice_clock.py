@@ -51,8 +51,8 @@ class Clock:
     seconds. Several clocks may ring the same database: each notice rings once, since its thread is held meanwhile.
 
     A notice rings when its thread is free, so that a turn that deletes or changes it is over by then.
-    It counts as rung when `deliver` has returned: after a crash in between the same ring is delivered again. Notices are
-    delivered one by one, so that a crash repeats one of them, unless one takes long.
+    It counts as rung when `deliver` has returned: after a crash in between the same ring is delivered again.
+    Notices are delivered one by one, so that a crash repeats one of them, unless one takes long.
     The clock reads `memory.notices.now`, whose time runs `speed` times as fast as real time.
     """
 

@@ -1,7 +1,7 @@
 """What happens to one message: answered, repeated, or taken up where a crash or a failure left it."""
 
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -20,7 +20,6 @@ from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.sources.attachments import Contents
-from agents.sources.retrievers import Retriever
 from agents.state import State
 from agents.state.limits import Limits
 from agents.state.verdict import Ballot, Verdict, read_votes
@@ -75,8 +74,6 @@ class TurnPlayer:
     help: HelpChain = field(default_factory=HelpChain)
     permissions: Permissions = NOBODY_MAY
     limits: Limits = field(default_factory=Limits)
-    retrievers: Mapping[str, Retriever] = field(default_factory=dict)
-    """What searches documents, by name; the first one is asked where nobody names another."""
     tells_metadata: bool = False
     """Whether some speaker's model is told the metadata of messages."""
     players: Players | None = None
@@ -182,7 +179,6 @@ class TurnPlayer:
             is_shared=is_shared,
             ballot=Ballot(_votes(snapshot)),
             limits=self.limits,
-            retrievers=self.retrievers,
             contents=place.contents,
             players=self.players,
             services=self.services,

@@ -6,7 +6,7 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from typing import Annotated, Any
@@ -15,8 +15,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-import dialogs
-import observers
 from agents.errors import BrokenState, ConfigError, ContractError, UnusableDatabase, UsageError
 from agents.language.text.clean import safe_json
 from agents.toolkit.command_line import CommandResult
@@ -26,32 +24,20 @@ from app.cli.document_index import application as document_index
 from app.cli.invocation import Invocation
 from app.cli.ring import ring
 from app.cli.stdout import results_alone
+from app.composition.services import dialogs_of
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
 from app.settings import read_settings
 from app.signals import cancelled_by
-from prompts import PromptError, languages
+from prompts import PromptError
 
 PROGRAM = "python -m app"
 TERMINATED = 143
 
-COMMANDS: Mapping[str, Callable[..., Awaitable[CommandResult | int | None]]] = {
-    "chat": talk.chat,
-    "ask": talk.ask,
-    "resume": talk.resume,
-    "threads": inspect.threads,
-    "state": inspect.state,
-    "history": inspect.history,
-    "export": export.export,
-    "back": inspect.back,
-    "forget": forget.forget,
-    "demo": demo.demo,
-    "setup": setup.setup,
-    "notes": inspect.notes,
-    "ring": ring,
-    "graph": inspect.graph,
-    "calibrate": calibrate.calibrate,
-    "check": inspect.check,
-}
+COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
+    *(talk.chat, talk.ask, talk.resume),
+    *(inspect.threads, inspect.state, inspect.history, export.export, inspect.back, forget.forget),
+    *(demo.demo, setup.setup, inspect.notes, ring, inspect.graph, calibrate.calibrate, inspect.check),
+)
 
 telegram = typer.Typer(name="telegram")
 
@@ -99,8 +85,8 @@ def main(arguments: Sequence[str]) -> int:
 def application() -> TyperGroup:
     """Return all commands; a broken dialog's own ones are left out, so that `check` can tell what is wrong."""
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
-    for name, command in COMMANDS.items():
-        every.command(name)(command)
+    for command in COMMANDS:
+        every.command()(command)
     for part in (orders.application, library.application, tools.application, document_index, telegram, *_of_dialogs()):
         every.add_typer(part)
     group = get_command(every)
@@ -113,7 +99,7 @@ def application() -> TyperGroup:
 
 def _of_dialogs() -> list[typer.Typer]:
     try:
-        specialists = dialogs.discover(languages(), observers.discover(languages()))
+        specialists = dialogs_of()
     except (ContractError, PromptError):
         # Every command says what is wrong when it comes to the dialogs itself, and `check` lists it.
         return []

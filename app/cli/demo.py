@@ -27,11 +27,11 @@ from app.settings import Settings, read_settings
 from prompts import table
 
 THREAD = "demo"
-KEY = 0.03
+SECONDS_PER_KEY = 0.03
 """Seconds between two keys."""
-READING = 0.025
+SECONDS_PER_CHARACTER = 0.025
 """Seconds a reader takes for a character."""
-GLANCE = 1.0
+LEAST_SECONDS = 1.0
 """Seconds an answer stands at least before the talk goes on."""
 
 
@@ -54,7 +54,7 @@ async def demo(*, lang: Lang = None, trace: Trace = False, fast: Fast = False) -
             screens: list[Screen] = [LiveMarkdown(console, lang), heard]
             door = TerminalDoor(assistant, screens, tracer, is_traced=trace)
             visit = Visit(assistant, door, THREAD, lang=lang)
-            pace = READING if console.is_terminal and not fast else 0
+            pace = SECONDS_PER_CHARACTER if console.is_terminal and not fast else 0
             if pace and sys.stdin.isatty():
                 console.print(Text(say("demo_keys", lang), "dim"), end="\n\n")
             async with pressed_keys(sys.stdin) as key:
@@ -107,7 +107,7 @@ async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, hea
         if ended == INTERRUPTED:
             return ended
         code = ended if ended not in (0, WAITING) else code
-        await pause.wait(max(GLANCE, pause.pace * heard.length))
+        await pause.wait(max(LEAST_SECONDS, pause.pace * heard.length))
         pause.go_on()
     return code
 
@@ -120,7 +120,7 @@ async def _type(text: str | None, console: Console, pause: _Pause) -> None:
     for char in text:
         console.file.write(char)
         console.file.flush()
-        await pause.wait(KEY)
+        await pause.wait(SECONDS_PER_KEY)
     console.print("\n")
 
 

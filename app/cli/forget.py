@@ -14,7 +14,7 @@ from app.composition import open_assistant
 from app.sentences import say
 from app.settings import read_settings
 
-LEFT = 1
+NOT_AGREED = 1
 """The exit code when the question was not answered with yes."""
 
 Whose = Annotated[
@@ -39,7 +39,7 @@ async def forget(
         if sys.stdin.isatty() and not yes and not context.obj.as_json:
             question = f"{say(f'forget.{scope}', lang, **about)} {say('forget.sure', lang)} "
             if not await _agreed(question, lang):
-                return CommandResult({}, [say("forget.left", lang)], LEFT)
+                return CommandResult({}, [say("forget.left", lang)], NOT_AGREED)
         await _delete(assistant, scope, thread or "", user or "", lang)
     result = {**{name: value for name, value in about.items() if value}, "forgotten": True}
     return CommandResult(result, [say(f"forget.done_{scope}", lang, **about)])

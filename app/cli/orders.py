@@ -72,7 +72,8 @@ async def unmatch(user_id: Name) -> CommandResult:
     return CommandResult({"user": user_id}, [line])
 
 
-@application.command()
+# A price below zero is refused as a price, not as an option that there is not.
+@application.command(context_settings={"ignore_unknown_options": True})
 async def price(item: Name, price: Annotated[float, typer.Argument()]) -> CommandResult:
     """Change an item's price; those who watch it are told.
 

@@ -55,7 +55,7 @@ async def ring_for(settings: Settings, lang: str, user: str | None = None) -> in
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             # No model is asked, so none has to be reachable.
-            async with open_assistant(settings, model=RULES, remote=False) as assistant:
+            async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
                 return await _ring(assistant, settings, token, lang, user)
         except asyncio.CancelledError:
             if not signalled:

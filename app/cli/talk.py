@@ -145,7 +145,7 @@ async def chat(
     talk = Talk(thread=thread, user=user, lang=lang, model=model, is_traced=trace, as_json=json, as_chunks=chunks)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not talk.is_for_scripts
     with _streams(talk) as results, _log(talk, settings, held=at_terminal) as log:
-        async with open_assistant(settings, model=model) as assistant:
+        async with open_assistant(settings, models=settings.models(model)) as assistant:
             state = await assistant.state(thread)
             shown_lang = lang or (state or {}).get("lang") or settings.app_lang
             console = Console(stderr=not at_terminal, highlight=False)
@@ -169,7 +169,7 @@ async def chat(
 async def _open_visit(talk: Talk, settings: Settings) -> AsyncIterator[Visit]:
     """Open the assistant for a command that plays no more than it was told."""
     with _streams(talk) as results, _log(talk, settings):
-        async with open_assistant(settings, model=talk.model) as assistant:
+        async with open_assistant(settings, models=settings.models(talk.model)) as assistant:
             yield _visit(assistant, talk, _screen(talk, results, talk.lang or settings.app_lang))
 
 

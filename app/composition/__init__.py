@@ -14,7 +14,6 @@ from agents.graph import build_graph
 from agents.media import Players
 from agents.memory import Memory, open_memory
 from agents.models import Models
-from agents.sources.retrievers import Retriever
 from agents.state import SUPERVISOR
 from agents.toolkit.context import Context, make_context
 from agents.toolkit.help.chain import HelpChain
@@ -31,9 +30,8 @@ from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
 from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
-from app.composition.search_sources import check_search, open_retrievers
 from app.composition.server_changes import note_changes
-from app.composition.services import open_services
+from app.composition.services import dialogs_of, open_services
 from app.permissions import Permissions
 from app.settings import Settings
 from prompts import languages
@@ -52,7 +50,6 @@ class Parts:
     memory: Memory
     models: Models
     help: HelpChain
-    retrievers: Mapping[str, Retriever]
     players: Players
     services: Services
 
@@ -76,7 +73,6 @@ class Parts:
             device=device,
             rings=rings,
             limits=self.settings.limits,
-            retrievers=self.retrievers,
             players=self.players,
             services=self.services,
         )
@@ -84,15 +80,20 @@ class Parts:
 
 @asynccontextmanager
 async def open_assistant(
-    settings: Settings, *, model: str | None = None, remote: bool = True, reads: bool = False
+    settings: Settings,
+    *,
+    models: Models | None = None,
+    remote: bool = True,
+    reads: bool = False,
+    speakers: Speakers | None = None,
 ) -> AsyncIterator[Assistant]:
-    """Open the parts of an installation and build its graph.
+    """Open the parts of an installation, as `open_parts` does, and build its graph.
 
     Raises:
         ConfigError: a setting is wrong.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
-    async with open_parts(settings, model=model, remote=remote, reads=reads) as parts:
+    async with open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers) as parts:
         memory = parts.memory
         for changed in await note_changes(memory.store, parts.speakers) if remote else ():
             LOG.warning("%s", changed)
@@ -113,7 +114,6 @@ async def open_assistant(
             parts.help,
             parts.permissions,
             settings.limits,
-            parts.retrievers,
             players=parts.players,
             services=parts.services,
         )
@@ -124,23 +124,24 @@ async def open_assistant(
 async def open_parts(
     settings: Settings,
     *,
-    model: str | None = None,
+    models: Models | None = None,
     remote: bool = True,
     reads: bool = False,
     speakers: Speakers | None = None,
 ) -> AsyncIterator[Parts]:
-    """Open the database and what needs it; `model` takes the place of every configured one.
+    """Open the database and what needs it.
 
     Without `remote` no remote tool is opened: enough for commands that only look at the database. A command that only
-    `reads` works on a database that cannot be written to. `speakers` are those that the caller has opened already.
+    `reads` works on a database that cannot be written to. `models` and `speakers` are given where others than those of
+    the settings and files are meant.
 
     Raises:
         ConfigError: a setting is wrong.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
-    discovered, watching = discover_checked(settings)
-    models = settings.models(model)
-    unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *discovered.dialogs})
+    everyone, watching = discover_checked(settings) if speakers is None else (speakers, observers.discover(languages()))
+    models = models or settings.models()
+    unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *everyone.dialogs})
     if unknown_roles:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown_roles)}")
     async with AsyncExitStack() as stack:
@@ -148,18 +149,17 @@ async def open_parts(
             open_memory(settings.database_url, keep=settings.keep_turns, reads=reads)
         )
         if remote and speakers is None:
-            speakers = await stack.enter_async_context(with_remote_tools(settings, discovered))
-            check_tools(speakers)
+            everyone = await stack.enter_async_context(with_remote_tools(settings, everyone))
+            check_tools(everyone)
         yield Parts(
             settings=settings,
-            speakers=speakers or discovered,
+            speakers=everyone,
             watching=watching,
             memory=memory,
             models=models,
             help=await make_help(settings, memory.store, memory.notes),
-            retrievers=await stack.enter_async_context(open_retrievers(settings, memory)),
             players=make_players(settings, memory),
-            services=await stack.enter_async_context(open_services(dialogs.discover(languages(), watching), memory)),
+            services=await stack.enter_async_context(open_services(dialogs_of(), memory)),
         )
 
 
@@ -173,7 +173,6 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
     speakers, watching = discover()
     check_tools(speakers, complete=not settings.has_remote_tools)
     check_help(settings)
-    check_search(settings)
     check_media(settings)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
 

@@ -53,6 +53,8 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     """
     settings = read_settings()
     async with AsyncExitStack() as stack:
+        # A wrong model is told now, and not by the first run.
+        settings.models()
         parts: Parts | None = None
         if runtime.execution_runtime:
             parts = await stack.enter_async_context(open_parts(settings))

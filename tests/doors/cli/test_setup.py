@@ -242,6 +242,36 @@ async def test_nobody_to_ask() -> None:
         await run(yes=True)
 
 
+@pytest.mark.parametrize("answers", [(), ("sk-secret",), ("sk-secret", "tiny")])
+async def test_ctrl_d_ends_it(home: Path, capsys: Captured, answers: Sequence[str]) -> None:
+    """Whatever is asked, the end of the input leaves `.env` as it is."""
+    left = [*answers]
+
+    async def ask(question: str, secret: bool) -> str:
+        if not left:
+            raise EOFError
+        return left.pop(0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.cli.model_servers.PLACES", [])
+        assert await set_up_model(Settings(), "", "http://127.0.0.1:9/v1" if answers[:1] else "", ask) == 1
+    assert "Nothing was written." in capsys.readouterr().out
+    assert not (home / ".env").exists()
+
+
+async def test_ctrl_d_behind_the_model_keeps_it(home: Path) -> None:
+    """What is only offered can be left out so."""
+
+    async def ask(question: str, secret: bool) -> str:
+        if "@BotFather" in question:
+            raise EOFError
+        return "sk-secret" if secret else "tiny"
+
+    async with Server().open() as server:
+        assert await set_up_model(Settings(), "tiny", server.url, ask) == 0
+    assert dotenv_values(home / ".env")["LLM_MODEL"] == "openai:tiny"
+
+
 async def test_a_folder_that_cannot_be_written_to(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The operator is told which file and why."""
 

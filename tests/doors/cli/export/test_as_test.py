@@ -8,15 +8,16 @@ import pytest
 from agents.errors import ModelUnavailable, UsageError
 from agents.events import Error, Token
 from agents.models.script import Call
-from agents.sources.retrievers import Image
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.cli.replay import rehearse
 from app.cli.trace_test import trace_test
 from app.settings import Settings
+from dialogs.research.retrievers import Image
+from dialogs.research.services import Retrievers
 from tests.conftest import Chat
+from tests.dialogs.research.library import Library, page
 from tests.support.exports import MEET, Captured, exported, turns
-from tests.support.library import Library, page
 from tests.support.webhook_server import Webhook
 
 
@@ -31,10 +32,12 @@ async def test_an_export_is_written_like_a_test_by_hand(chat: Chat) -> None:
 
     source = trace_test(await rehearse(await turns(chat)), "2026-11-20")
 
-    assert 'Call("get_acquainted", {"brief": "wants to get acquainted"})],' in source
-    assert '            \'So "what" do you do?\',\n            ["Thanks.", Call("hand_back")],\n' in source
+    assert "Call(tool='get_acquainted', args={'brief': 'wants to get acquainted'})]," in source
+    assert (
+        "            'So \"what\" do you do?',\n            ['Thanks.', Call(tool='hand_back', args={})],\n" in source
+    )
     assert "        user: It's \\\\ nothing\n        profile: Thanks.\n        profile (dialog): finished\n" in source
-    assert source.endswith('await chat.says(\n        "Привет",\n        lang="ru",\n    )\n')
+    assert source.endswith("await chat.says(\n        'Привет',\n        lang='ru',\n    )\n")
     compile(source, "exported", "exec")
 
 
@@ -62,7 +65,7 @@ async def test_a_failure_is_played_again(chat: Chat) -> None:
     play = await rehearse(await turns(chat))
 
     assert play.turns[0].trace.startswith("error busy: ")
-    assert '            ModelUnavailable("busy", "script"),\n' in trace_test(play)
+    assert "            ModelUnavailable('busy', 'script'),\n" in trace_test(play)
 
 
 async def test_a_message_tried_again_is_one_turn(chat: Chat) -> None:
@@ -184,11 +187,11 @@ async def test_what_a_service_answered_is_recorded(chat: Chat) -> None:
 
     source = trace_test(await rehearse(await turns(chat)))
 
-    assert '    chat.borrows(supervisor={"find_books": ["title"]})\n' in source
+    assert "    chat.borrows(supervisor={'find_books': ['title']})\n" in source
     assert (
         """        find_books=[
             '[{"id":1,"title":"Emma"}]',
-            "[]",
+            '[]',
         ],
 """
         in source
@@ -201,7 +204,7 @@ async def test_a_search_gives_its_recorded_documents(chat: Chat) -> None:
     """An exported conversation that cites sources needs none of them: numbers, images and citations are the same."""
     picture = Image("https://img.example/hat.png", "Hat", "", 8, 6, "image/png", "https://hats.example")
     library = Library([page("Hats", "A hat.", image=picture), page("Wigs", "A wig.")])
-    chat.retrievers = {library.name: library}
+    chat.services = [Retrievers({library.name: library})]
     searches = [Call("search", {"queries": [query]}) for query in ("hat", "wig")]
     chat.expects(
         supervisor=[Call("look_things_up", {"brief": "hats"})],

@@ -107,5 +107,5 @@ async def test_what_has_changed_since_is_found_again(
     source, remark = capsys.readouterr()
 
     assert remark == ""
-    assert '"kind": "cards"' in source
+    assert "'kind': 'cards'" in source
     await plays(source, tmp_path)

@@ -189,6 +189,7 @@ def test_the_log_is_short_unless_asked_for(
     assert told or err == "ERROR thread me: turn failed (KeyError; --trace tells where)\n"
 
 
+@pytest.mark.slow
 def test_a_model_out_of_reach_is_told_with_address_and_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

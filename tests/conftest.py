@@ -150,6 +150,14 @@ def compose(
     return Assistant(player, speakers)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests that need a dialog which is not there."""
+    for item in items:
+        needed = {name for mark in item.iter_markers("needs") for name in mark.args}
+        if missing := sorted(needed - discovered()[0].dialogs.keys()):
+            item.add_marker(pytest.mark.skip(reason=f"there is no dialog {', '.join(missing)}"))
+
+
 def told(text: str) -> str:
     """Return a trace as it is written in a test: without its indentation."""
     return textwrap.dedent(text).strip()

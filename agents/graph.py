@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
@@ -15,11 +16,10 @@ from langgraph.types import Checkpointer
 from agents.conversation.gate import Gate
 from agents.conversation.gate.trained import trained_gate
 from agents.conversation.prompt import Prompting
+from agents.conversation.scene import Watcher
 from agents.conversation.scenes import Scenes
-from agents.conversation.watcher import Watcher
 from agents.nodes import summary
 from agents.nodes.ask import Asking
-from agents.nodes.edge import Edge
 from agents.nodes.observer import Watching
 from agents.nodes.route import Routing
 from agents.nodes.settle import Settling
@@ -35,6 +35,21 @@ from agents.toolkit.shelf import Mode, shelves
 from agents.toolkit.speaker import Speaker, Speakers
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
+
+
+class Edge(Runnable[State, list[str]]):
+    """Where to go after a node. LangGraph would report each call of a plain function to LangChain's tracers."""
+
+    def __init__(self, choose: Callable[[State], list[str]]) -> None:
+        self.choose, self.name = choose, choose.__name__
+
+    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> list[str]:
+        """Return the next nodes."""
+        return self.choose(input)
+
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> list[str]:
+        """Return the next nodes at once, not from a thread."""
+        return self.choose(input)
 
 
 class Wiring:

@@ -71,10 +71,6 @@ class Settings(BaseSettings):
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
-    media_folder: Path | None = None
-    kodi_url: str = ""
-    kodi_user: str = "kodi"
-    kodi_password: SecretStr | None = None
     help_chain: Annotated[tuple[HelpLink, ...], NoDecode] = ("pages",)
     help_timeout: float = Field(default=10, gt=0, le=20)
     help_model: str | None = None

@@ -7,8 +7,7 @@ first that is not "stay" counts.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agents.conversation.scene import Scene
-from agents.conversation.watcher import Check
+from agents.conversation.scene import Check, Scene
 from agents.discovery import load_each
 from agents.errors import ContractError
 from prompts import variables

@@ -16,7 +16,7 @@ WHOLE = ("profile", "me")
 
 
 def heard(state: State) -> Change | None:
-    """Return what a message changes if it asks to forget something, or answers whether it shall be; else None."""
+    """Return what a message changes if it asks to forget something or answers our question about that; else None."""
     text, lang, speaker = state["heard"]["text"] or "", state["lang"], holder_of(state)
     if what := state.get("forgetting"):
         if is_said("yes", text) or is_said("agree", text):
@@ -32,7 +32,7 @@ def heard(state: State) -> Change | None:
 
 
 def worded(key: str, what: str, lang: str) -> str:
-    """Return the sentence on what is, or was ("forgotten"), deleted; one serves for all single things."""
+    """Return the sentence on what will be deleted ("forget") or was deleted ("forgotten")."""
     if what in WHOLE:
         return phrase(f"{key}_{what}", lang)
     named = table("texts", lang).get(f"setting_{what}")
@@ -41,7 +41,7 @@ def worded(key: str, what: str, lang: str) -> str:
 
 
 def _asked_for(text: str, lang: str) -> Forgettable | None:
-    """Return what a text asks to forget, and nothing beside, however politely."""
+    """Return what a text asks to forget. The text may be polite, but must ask for nothing else."""
     words = vocabulary(lang)
     key = words.key(text)
     begun = next((start for start in _keys("openings", lang) if key[: len(start)] == start), ())
@@ -51,7 +51,7 @@ def _asked_for(text: str, lang: str) -> Forgettable | None:
 
 @cache
 def _wishes(what: Forgettable, lang: str) -> frozenset[tuple[str, ...]]:
-    """Return how people ask to forget something; of one thing every verb may be said, with the profile or without."""
+    """Return how people ask to forget something. Each verb goes with each single thing."""
     if what in WHOLE:
         return _keys(what, lang)
     ends = {(), *_keys("from", lang)}

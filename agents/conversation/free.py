@@ -18,7 +18,7 @@ NUMBER = re.compile(r"[#№]?\d{1,6}[.)]?|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d([.:]\d
 
 
 def fits(scene: Scene, form: type[BaseModel] | None) -> str | None:
-    """Return why a message is plainly an answer to the dialog's last reply; None when that is not plain."""
+    """Return why a message plainly answers the dialog's last reply; None if it may be about something else."""
     if scene.reply is None:
         return None
     text = scene.text.strip()

@@ -16,7 +16,7 @@ from agents.state.message_notes import notes
 from agents.state.person import Switch, Wish
 from agents.state.talk import Status, TalkUpdate
 from agents.toolkit.handover_tools import missing
-from agents.toolkit.speaker import Speaker
+from agents.toolkit.speaker import Speaker, Speakers
 from prompts import form_texts, phrase, title_of
 
 MAX_HOPS = 3
@@ -71,6 +71,11 @@ def pause(dialog: Speaker, state: State, reason: str, wish: str = "") -> Change:
     for name in stack[:-MOST_PAUSED]:
         update["talks"][name] = {"status": "finished"}
     return {**update, "paused": stack[-MOST_PAUSED:]}, events
+
+
+def interrupt(holder: str | None, speakers: Speakers, reason: str) -> list[Move]:
+    """Pause the dialog that leads, if one does."""
+    return [partial(pause, speakers[holder], reason=reason)] if holder else []
 
 
 def finish(dialog: Speaker, state: State, reason: str, wish: str = "") -> Change:

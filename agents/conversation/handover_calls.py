@@ -58,7 +58,7 @@ class HandoverCalls:
         return [decided, partial(leave, self.speaker, reason="", wish=wish)]
 
     def target(self, goto: str) -> str:
-        """Return the speaker that a hand-off of another library means; empty if there is none but this one."""
+        """Return the speaker that a hand-off of another library means; empty if the name is unknown or its own."""
         dialog = self.speakers.by_tool(goto)
         name = dialog.name if dialog else goto
         return name if name in (SUPERVISOR, *self.speakers.dialogs) and name != self.speaker.name else ""
@@ -74,22 +74,21 @@ class HandoverCalls:
 
     def _hand_over(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Move]:
         """Let the first dialog called take over; further ones, and any called beside tools, wait as wishes."""
-        moves: list[Move] = []
+        answers, take_over = list[Move](), list[Move]()
+        is_too_often = state.get("hops", 0) >= MAX_HOPS
+        leading = passes[0] if passes and alone and not is_too_often else None
         for call in passes:
+            how = "refused" if is_too_often else "accepted" if call is leading else "queued"
+            answers.append(partial(self.answer, call, how))
             dialog = self.speakers.by_tool(call["name"])
             assert dialog is not None  # passes are filtered by the entry tools' names
-            if state.get("hops", 0) >= MAX_HOPS:
-                moves.append(partial(self.answer, call, "refused"))
-            elif alone and call is passes[0]:
-                moves.append(partial(self.answer, call, "accepted"))
-            else:
-                moves.append(partial(self.answer, call, "queued"))
-                wish: Wish = {"dialog": dialog.name, "brief": _text(call, "brief")}
-                moves.append(partial(_queue, {**wish, "foreign": True} if state.get("foreign") else wish))
-        first = passes[0] if passes and alone and state.get("hops", 0) < MAX_HOPS else None
-        if first and (dialog := self.speakers.by_tool(first["name"])):
-            moves.append(partial(handover.take_over, dialog, brief=_text(first, "brief")))
-        return moves
+            brief = _text(call, "brief")
+            if how == "queued":
+                wish: Wish = {"dialog": dialog.name, "brief": brief}
+                answers.append(partial(_queue, {**wish, "foreign": True} if state.get("foreign") else wish))
+            elif how == "accepted":
+                take_over = [partial(handover.take_over, dialog, brief=brief)]
+        return [*answers, *take_over]
 
     def _give_back(self, passes: Sequence[ToolCall], state: State, *, alone: bool) -> list[Move]:
         """End or interrupt the dialog; only the first such call of a reply counts."""

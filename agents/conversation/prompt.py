@@ -10,9 +10,8 @@ from datetime import datetime
 
 from langchain_core.messages import AnyMessage, SystemMessage
 
-from agents.conversation.contents import with_contents
 from agents.conversation.facts import FactSource
-from agents.conversation.heard import heard_so_far, human
+from agents.conversation.heard import heard_so_far, human, with_contents
 from agents.conversation.persons import name_of
 from agents.conversation.scenes import Scenes, described
 from agents.conversation.screen import worded
@@ -29,7 +28,7 @@ from agents.toolkit.shelf import Shelf, at_hand
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import form_texts, phrase, prompt
 
-ENOUGH = 6
+LEAST_STEPS = 6
 """Supersteps for another round of tools and the answer to it, with observers behind it."""
 
 
@@ -54,7 +53,7 @@ class Prompting:
         role = SystemMessage(self.role(speaker, lang), additional_kwargs=noted)
         history = heard_so_far(speaker, state)
         messages: list[AnyMessage] = [role, *with_contents(history, state["heard"], context.contents, lang)]
-        if state.get("remaining_steps", ENOUGH) < ENOUGH:
+        if state.get("remaining_steps", LEAST_STEPS) < LEAST_STEPS:
             messages.append(SystemMessage(phrase("last_reply", lang)))
         if context.models.want_facts(speaker.name):
             facts = self.facts.for_speaker(speaker, state, context.about.get("name", ""))

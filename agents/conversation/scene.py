@@ -1,11 +1,13 @@
-"""What the gate and the observers see of a dialog when a user message arrives."""
+"""What the gate and the observers see of a dialog when a user message arrives, and what an observer is."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from langgraph.store.base import BaseStore
 
 from agents.memory.store import namespace_of
+from agents.state.verdict import Verdict
 
 Ask = Callable[..., Awaitable[str]]
 Enter = Callable[[str, str, dict[str, object]], Awaitable[None]]
@@ -54,6 +56,25 @@ class Scene:
         if self.store is not None:
             await self.enter(kind, key, value)
             await self.store.aput(namespace_of(self.user, kind), key, value)
+
+
+Check = Callable[[Scene], Awaitable[Verdict]]
+
+
+class Watcher(Protocol):
+    """Checks before a dialog answers and after it; either may be left out."""
+
+    @property
+    def pre_check(self) -> Check | None:
+        """Check beside the dialog's own draft."""
+
+    @property
+    def post_check(self) -> Check | None:
+        """Check while the user reads the answer."""
+
+    @property
+    def when(self) -> Callable[[Scene], bool] | None:
+        """Whether the observer is asked."""
 
 
 async def _nothing() -> None:

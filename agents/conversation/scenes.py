@@ -13,7 +13,7 @@ from agents.toolkit.shelf import at_hand
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import card
 
-BEFORE = 3
+MOST_BEFORE = 3
 """Messages before the last reply that are shown."""
 _SLOT = re.compile(r"\{\w+\}")
 
@@ -39,7 +39,7 @@ class Scenes:
             self._settings[key],
             text=state["heard"]["text"] or "",
             reply=None if last is None else uncited(spoken[last].text),
-            before=[uncited(m.text) for m in spoken[:last][-BEFORE:]],
+            before=[uncited(m.text) for m in spoken[:last][-MOST_BEFORE:]],
             paused=[name for name in state.get("paused", []) if name != dialog.name],
             form=form,
             missing=missing(dialog.form, form) if dialog.form else [],

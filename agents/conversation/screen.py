@@ -9,21 +9,21 @@ from agents.state import State
 from agents.state.person import Shown
 from agents.state.talk import Json
 
-VIEWS = 2
+MOST_VIEWS = 2
 """Views that are remembered."""
-LINES = 20
+MOST_LINES = 20
 """Lines of a view that are remembered."""
-LONGEST = 120
+LONGEST_LINE = 120
 """Characters of a line that are remembered."""
 
 
 def on_screen(state: State, title: str, lines: Sequence[str]) -> list[Shown]:
-    """Return what is on the screen after a view with these lines; a view without lines changes nothing."""
+    """Return what stands on the screen after a view with these lines; a view without lines leaves it as it is."""
     before = state.get("screen", [])
     if not lines:
         return before
-    shown: Shown = {"title": title[:LONGEST], "lines": [line[:LONGEST] for line in lines[:LINES]]}
-    return [*before, shown][-VIEWS:]
+    shown: Shown = {"title": title[:LONGEST_LINE], "lines": [line[:LONGEST_LINE] for line in lines[:MOST_LINES]]}
+    return [*before, shown][-MOST_VIEWS:]
 
 
 def show(view: View, speaker: str, state: State, original: str = "") -> Change:
@@ -34,7 +34,7 @@ def show(view: View, speaker: str, state: State, original: str = "") -> Change:
 
 
 def show_stored(body: Json | None, speaker: str) -> list[Move]:
-    """Return what shows a stored view; nothing if there is none, or none that is understood."""
+    """Return what shows a stored view; nothing without a view, or for a view of an unknown kind."""
     view = stored_view(body) if body else None
     return [partial(show, view, speaker)] if view else []
 

@@ -1,6 +1,7 @@
-"""Switches of the speaker that the user's own words decide: by a name, by a plain wish, home, and back again."""
+"""Switches of the speaker by the user's own words: a name, a plain wish, home, back again, a yes to an offer."""
 
 from functools import partial
+from typing import Literal
 
 from langchain_core.messages import AIMessage
 
@@ -13,6 +14,8 @@ from agents.state.person import Heard, Switch, Wish
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase
 
+Answer = Literal["yes", "no"]
+
 
 def called_by_name(dialog: Speaker, state: State, speakers: Speakers) -> list[Move]:
     """Begin the dialog that the user called by its name; the name itself needs no answer, and can be taken back."""
@@ -21,7 +24,7 @@ def called_by_name(dialog: Speaker, state: State, speakers: Speakers) -> list[Mo
     switched: Switch | None = {"dialog": holder, "heard": heard} if holder else None
     return [
         decision("name", "switch", dialog.name, "called by its name", "free"),
-        *([partial(handover.pause, speakers[holder], reason=dialog.name)] if holder else []),
+        *handover.interrupt(holder, speakers, dialog.name),
         partial(handover.take_over, dialog, brief=""),
         put({"heard": heard, "listener": dialog.name, "switched": switched}),
     ]
@@ -32,14 +35,14 @@ def entered(dialog: Speaker, state: State, speakers: Speakers) -> list[Move]:
     holder = state.get("dialog")
     return [
         decision("shortcut", "switch", dialog.name, f"asks for {dialog.name}", "free"),
-        *([partial(handover.pause, speakers[holder], reason=dialog.name)] if holder else []),
+        *handover.interrupt(holder, speakers, dialog.name),
         *handover.straight(dialog, state, loser=holder or SUPERVISOR),
     ]
 
 
 def home(holder: str | None, speakers: Speakers) -> list[Move]:
     """Interrupt the dialog, if one leads; the answer only confirms it."""
-    leave = [partial(handover.pause, speakers[holder], reason="home")] if holder else []
+    leave = handover.interrupt(holder, speakers, "home")
     return [decision("home", "supervisor", None, "called home", "free"), *leave, _at_home]
 
 
@@ -54,24 +57,32 @@ def is_taken_back(switched: Switch, state: State, speakers: Speakers) -> bool:
 
 def taken_back(switched: Switch, state: State, speakers: Speakers) -> list[Move]:
     """Give the message that caused a switch to the speaker it was taken from."""
-    if switched["dialog"] == SUPERVISOR:
-        return _entry_taken_back(switched, state, speakers)
-    dialog, holder = speakers[switched["dialog"]], state.get("dialog")
+    loser, holder = switched["dialog"], state.get("dialog")
+    is_home = loser == SUPERVISOR
     heard: Heard = {**state["heard"], "text": switched["heard"]["text"]}
-    # What the wrong dialog has written goes with the switch.
-    undoing = switched["heard"]["id"]
-    wishes: list[Wish] = [{**wish, "left": False} for wish in state.get("wishes", [])]
     back: list[Move] = [
-        decision("undo", "switch", dialog.name, "the user took the switch back", "free"),
+        decision(
+            "undo",
+            "supervisor" if is_home else "switch",
+            None if is_home else loser,
+            "the user took the switch back",
+            "free",
+        ),
         *([partial(handover.finish, speakers[holder], reason="taken back")] if holder else []),
+        # What the wrong dialog has written goes with the switch.
+        put({"undoing": switched["heard"]["id"]}),
     ]
+    if is_home:
+        # The supervisor's model decides on a message that went straight to a dialog.
+        return [*back, put({"heard": heard, "listener": SUPERVISOR})]
     if heard["text"] is None:
         # The dialog was left by a name alone, so there is no message for it: it says where it stood.
-        return [*back, put({"undoing": undoing}), partial(handover.resume, dialog), give_to(None)]
+        return [*back, partial(handover.resume, speakers[loser]), give_to(None)]
+    wishes: list[Wish] = [{**wish, "left": False} for wish in state.get("wishes", [])]
     return [
         *back,
-        partial(handover.resume, dialog, silently=True),
-        put({"heard": heard, "listener": dialog.name, "undone": True, "wishes": wishes, "undoing": undoing}),
+        partial(handover.resume, speakers[loser], silently=True),
+        put({"heard": heard, "listener": loser, "undone": True, "wishes": wishes}),
     ]
 
 
@@ -79,17 +90,6 @@ def takes_back(state: State) -> bool:
     """Tell whether a message takes back what was written: plainly, or by a word that means so right after a write."""
     text = state["heard"]["text"] or ""
     return is_said("take_back", text) or (_has_just_written(state) and is_said("take_back_now", text))
-
-
-def _entry_taken_back(switched: Switch, state: State, speakers: Speakers) -> list[Move]:
-    """Let the supervisor's model decide on the message that went straight to a dialog."""
-    holder = state.get("dialog")
-    heard: Heard = {**state["heard"], "text": switched["heard"]["text"]}
-    return [
-        decision("undo", "supervisor", None, "the user took the switch back", "free"),
-        *([partial(handover.finish, speakers[holder], reason="taken back")] if holder else []),
-        put({"heard": heard, "listener": SUPERVISOR, "undoing": switched["heard"]["id"]}),
-    ]
 
 
 def _has_just_written(state: State) -> bool:
@@ -101,3 +101,48 @@ def _at_home(state: State) -> Change:
     spoken, events = say(SUPERVISOR, text)
     heard = human(state["heard"], state["lang"])
     return {**spoken, "talks": {SUPERVISOR: {"add": [heard, AIMessage(text)]}}, "listener": None}, events
+
+
+def answer_to_offer(text: str, lang: str) -> Answer | None:
+    """Return what a text answers to an offer; None if it speaks of something else."""
+    answers: tuple[Answer, ...] = ("yes", "no")
+    return next((answer for answer in answers if says(answer, text, lang)), None)
+
+
+def offers_wish(offered: str | None, state: State) -> bool:
+    """Tell whether the dialog on offer is that of a wish that was left, not a paused one."""
+    wishes = state.get("wishes", [])
+    return bool(offered and wishes and wishes[0].get("left") and wishes[0]["dialog"] == offered)
+
+
+def offer_answered(dialog: Speaker, answer: Answer, state: State, speakers: Speakers) -> list[Move]:
+    """Go on with the dialog on offer, or let it go; the same for the wish on offer."""
+    if offers_wish(dialog.name, state):
+        return _wish_answered(dialog, answer, state, speakers)
+    if answer == "yes":
+        return [
+            decision("offer", "switch", dialog.name, "the user accepted", "free"),
+            partial(handover.resume, dialog),
+            give_to(None),
+        ]
+    return [
+        decision("offer", "supervisor", None, "the user declined", "free"),
+        partial(handover.drop, dialog),
+        give_to(SUPERVISOR),
+    ]
+
+
+def _wish_answered(dialog: Speaker, answer: Answer, state: State, speakers: Speakers) -> list[Move]:
+    """Begin the wish on offer, or decline it."""
+    wish, holder = state["wishes"][0], state.get("dialog")
+    remaining_wishes = put({"wishes": state["wishes"][1:], "foreign": wish.get("foreign", False)})
+    if answer == "no":
+        decided = decision("offer", "supervisor", None, "the user declined a wish", "free")
+        return [decided, remaining_wishes, give_to(holder or SUPERVISOR)]
+    return [
+        decision("offer", "switch", dialog.name, "the user accepted a wish", "free"),
+        remaining_wishes,
+        *handover.interrupt(holder, speakers, dialog.name),
+        partial(handover.take_over, dialog, brief=wish["brief"]),
+        give_to(dialog.name),
+    ]

@@ -20,7 +20,6 @@ from agents.memory.inbox_updates import Updates
 from agents.memory.ledger import Ledger
 from agents.memory.ledger_table import LedgerTable
 from agents.memory.locks import ThreadLocks
-from agents.memory.media_rows import MediaRows
 from agents.memory.notes import Notes
 from agents.memory.notices import Notices
 from agents.memory.people import TO
@@ -56,7 +55,6 @@ class Memory:
     undo: UndoLog
     updates: Updates
     feedback: Feedback
-    media: MediaRows
     locks: ThreadLocks
     database: Connection
     """For tools that keep tables of their own in the file."""
@@ -94,7 +92,6 @@ class Memory:
             for user in alone:
                 await self.store.erase(namespace_of(user))
             await self.notices.erase(thread, alone)
-            await self.media.erase([*alone])
             await self._erase_elsewhere(thread, alone)
             await self.undo.erase(thread, alone)
             await self.feedback.erase(thread)
@@ -120,7 +117,6 @@ class Memory:
         """Remove a user's items, notices and done writes. Raises the same as `forget`."""
         await self.store.erase(namespace_of(user))
         await self.notices.erase("", {user})
-        await self.media.erase([user])
         await self._erase_elsewhere("", {user})
         await self.ledger.erase("", {user})
         await self.undo.erase("", {user})
@@ -234,7 +230,7 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
     notes = Notes(connection)
     undo, updates = UndoLog(connection, now), Updates(connection)
     ledger, inode, feedback = Ledger(entries, locks), _inode(path), Feedback(connection)
-    media, notices = MediaRows(connection), Notices(connection, now)
+    notices = Notices(connection, now)
     return Memory(
         path,
         saver,
@@ -246,7 +242,6 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         undo,
         updates,
         feedback,
-        media,
         locks,
         connection,
         [],

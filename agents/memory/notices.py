@@ -67,10 +67,6 @@ class NoticeSource(ABC):
     async def rang(self, due: Due) -> None:
         """Take note that the user was told."""
 
-    async def alarm_texts(self, user: str) -> Sequence[str]:
-        """Return what the alarms say by which the user is woken; others may do something at that word."""
-        return ()
-
 
 class Notices(NoticeSource):
     """Keep notices in SQLite; what a method has returned from survives a power cut."""

@@ -19,9 +19,9 @@ from agents.models.failures import diagnose, is_models
 from agents.models.message_order import in_order
 from agents.models.thinking import ThinkingFilter, without_thinking
 from agents.state import SUPERVISOR
+from agents.toolkit.call import CallFacts, call_facts
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.interrupts import handed_off
-from agents.toolkit.rescue import CallFacts, call_facts
 
 INTERRUPTED = "__interrupt__"
 """Where a graph's values tell that it waits for a person."""

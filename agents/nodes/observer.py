@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from agents.conversation.changes import Update
 from agents.conversation.prompt import Prompting
-from agents.conversation.scene import Scene
+from agents.conversation.scene import Check, Scene
 from agents.events.handover import Observed
 from agents.memory.undo_log import ToolWrite
 from agents.models.reply import Listener, reply
@@ -26,7 +25,6 @@ from prompts import observer_prompt
 LOG = logging.getLogger(__name__)
 PATIENCE = 10
 """Seconds an observer may take; later it counts as "stay"."""
-Check = Callable[[Scene], Awaitable[Verdict]]
 
 
 @dataclass(frozen=True)

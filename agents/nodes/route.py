@@ -12,7 +12,7 @@ from typing import cast
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from agents.conversation import forgetting, handover, offer, switch
+from agents.conversation import forgetting, handover, switch
 from agents.conversation.changes import Change, Update, decision, emit, give_to, put, sequence
 from agents.conversation.free import fits, named
 from agents.conversation.gate import HIGH, LOW, Gate, Guess
@@ -129,9 +129,9 @@ class Routing:
         if switch.takes_back(state):
             decided = decision("undo", "stay", None, "takes back what was written", "free")
             return sequence(state, decided, put({"undoing": "", "listener": None}))
-        if offered and offered in self.speakers.dialogs and (answer := offer.answer_of(text, state["lang"])):
-            return sequence(state, *offer.answered(self.speakers[offered], answer, state, self.speakers))
-        if offer.is_wish(offered, state):
+        if offered and offered in self.speakers.dialogs and (answer := switch.answer_to_offer(text, state["lang"])):
+            return sequence(state, *switch.offer_answered(self.speakers[offered], answer, state, self.speakers))
+        if switch.offers_wish(offered, state):
             # The wish was told once; a user who speaks of something else has declined it.
             return sequence(state, put({"wishes": state["wishes"][1:]}), self._beyond_offer)
         return self._beyond_offer(state)

@@ -30,7 +30,7 @@ class Settling:
 
     def due(self, state: State) -> bool:
         """Tell whether anything is left to settle after an answer."""
-        return _goal(state) is not None or bool(_next_wish(state) or _left_wish(state) or self._interrupted(state))
+        return _goal(state) is not None or _next_wish(state) is not None or self._interrupted(state) is not None
 
     def _finish(self, state: State) -> Change:
         """End the dialog if an observer saw that it reached its goal."""
@@ -39,34 +39,29 @@ class Settling:
 
     def _turn_to_wish(self, state: State) -> Change:
         """Begin the next queued wish, or ask about one that was left."""
-        return self._begin_wish(state) if _next_wish(state) else self._offer_wish(state)
-
-    def _begin_wish(self, state: State) -> Change:
-        """Begin the next queued wish."""
-        wish, holder = _next_wish(state), state.get("dialog")
+        wish = _next_wish(state)
         if wish is None:
             return NOTHING
         dialog = self.speakers.dialogs.get(wish["dialog"])
-        moves: list[Move] = [put({"wishes": state["wishes"][1:]})]
-        if holder and dialog and holder != dialog.name:
-            moves.append(partial(handover.pause, self.speakers[holder], reason=wish["brief"]))
-        if dialog:
-            moves.append(partial(handover.take_over, dialog, brief=wish["brief"]))
-            foreign: Update = {"foreign": True} if wish.get("foreign") else {}
-            moves.append(put({"listener": dialog.name, **foreign}))
-        return sequence(state, *moves)
+        done = put({"wishes": state["wishes"][1:]})
+        if dialog is None or (wish.get("left") and state.get("dialog") == dialog.name):
+            return sequence(state, done)
+        if wish.get("left"):
+            return self._offer(dialog, wish, state)
+        return sequence(state, done, *self._begin(dialog, wish, state))
 
-    def _offer_wish(self, state: State) -> Change:
-        """Ask the user about a wish that was left when the subject changed, unless its dialog leads by now."""
-        wish = _left_wish(state)
-        if wish is None:
-            return NOTHING
-        dialog = self.speakers.dialogs.get(wish["dialog"])
-        if dialog is None or state.get("dialog") == dialog.name:
-            return {"wishes": state["wishes"][1:]}, []
-        text = phrase(
-            "offer_wish", state["lang"], title=handover.title(dialog, state["lang"]), brief=wish["brief"] or "-"
-        )
+    def _begin(self, dialog: Speaker, wish: Wish, state: State) -> list[Move]:
+        """Let the dialog of a wish take over."""
+        holder = state.get("dialog")
+        leave = [] if holder == dialog.name else handover.interrupt(holder, self.speakers, wish["brief"])
+        foreign: Update = {"foreign": True} if wish.get("foreign") else {}
+        begin = partial(handover.take_over, dialog, brief=wish["brief"])
+        return [*leave, begin, put({"listener": dialog.name, **foreign})]
+
+    def _offer(self, dialog: Speaker, wish: Wish, state: State) -> Change:
+        """Ask the user about a wish that was left when the subject changed."""
+        title = handover.title(dialog, state["lang"])
+        text = phrase("offer_wish", state["lang"], title=title, brief=wish["brief"] or "-")
         spoken, events = say(SUPERVISOR, text)
         return {**spoken, "talks": {SUPERVISOR: {"add": [AIMessage(text)]}}, "offer": dialog.name}, events
 
@@ -95,18 +90,7 @@ def _goal(state: State) -> str | None:
 
 
 def _next_wish(state: State) -> Wish | None:
-    """Return the wish that begins next; None without one, or when the dialog that speaks waits for an answer."""
-    wish = _first_wish(state)
-    return None if wish is None or wish.get("left") else wish
-
-
-def _left_wish(state: State) -> Wish | None:
-    """Return the wish to ask the user about; None without one, or when the dialog that speaks waits for an answer."""
-    wish = _first_wish(state)
-    return wish if wish and wish.get("left") else None
-
-
-def _first_wish(state: State) -> Wish | None:
+    """Return the wish that comes next; None without one, or when the dialog that speaks waits for an answer."""
     replies, wishes = state.get("said", []), state.get("wishes", [])
     is_waiting = bool(state.get("dialog") and replies and asks(replies[-1]["text"]))
     return wishes[0] if wishes and not is_waiting else None

@@ -12,19 +12,18 @@ from langgraph.runtime import Runtime
 
 from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
 from agents.conversation.heard import human
-from agents.conversation.scenes import uses
 from agents.conversation.screen import show
+from agents.conversation.tool_state import tool_state
 from agents.events.views import Notice, View
-from agents.language.identifiers import Aliases
 from agents.language.tool_ranker.shortcuts import Shortcuts
 from agents.nodes import ask
 from agents.nodes.tools import changes_of
-from agents.state import State, form_of, holder_of, messages_of
+from agents.state import State, holder_of, messages_of
 from agents.state.history import set_before
 from agents.state.message_notes import notes
 from agents.state.talk import TalkUpdate
 from agents.toolkit.bound_tools import entry_tools
-from agents.toolkit.context import Context, ToolState
+from agents.toolkit.context import Context
 from agents.toolkit.result import ToolResult
 from agents.toolkit.shelf import card_of
 from agents.toolkit.speaker import Speaker, Speakers
@@ -90,18 +89,8 @@ class Serving:
 
     async def _run(self, call: ToolCall, state: State, context: Context) -> tuple[ToolMessage, Update]:
         """Return the tool's result, and what else it changes."""
-        aliases = Aliases(state.get("aliases"), state.get("labels"))
-        visible: ToolState = {
-            "messages": [AIMessage("", tool_calls=[call])],
-            "form": form_of(state, self.owners[call["name"]].name),
-            "lang": state["lang"],
-            "heard": state["heard"],
-            "aliases": aliases,
-            "dialogs": uses(self.speakers, state["lang"]),
-            "labels": aliases.labels,
-            "speaker": self.owners[call["name"]].name,
-            "foreign": state.get("foreign", False),
-        }
+        visible = tool_state(self.owners[call["name"]], self.speakers, state, [call])
+        aliases = visible["aliases"]
         results = await self.node.ainvoke(visible)
         [result] = results if isinstance(results, list) else [results]
         changes = changes_of(result)

@@ -15,7 +15,7 @@ from agents.toolkit.context import Context, emitter
 from agents.toolkit.speaker import Speaker
 from prompts import phrase, prompt
 
-LONGEST = 2000
+LONGEST_SUMMARY = 2000
 """Characters a summary may have."""
 LOG = logging.getLogger(__name__)
 
@@ -43,7 +43,9 @@ class Summing:
         except ModelUnavailable as failure:
             LOG.warning("thread %s: no summary: %s", runtime.context.thread, failure)
             return {}
-        return {"talks": {self.speaker.name: {"messages": remaining, "summary": summary.text.strip()[:LONGEST]}}}
+        return {
+            "talks": {self.speaker.name: {"messages": remaining, "summary": summary.text.strip()[:LONGEST_SUMMARY]}}
+        }
 
 
 def due(speaker: Speaker, state: State) -> bool:

@@ -8,30 +8,26 @@ from typing import cast
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langgraph.runtime import Runtime
-from langgraph.store.base import BaseStore
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
 from agents.conversation.changes import Move, Update, emit, put, sequence
 from agents.conversation.handover_calls import HandoverCalls
-from agents.conversation.scenes import uses
 from agents.conversation.screen import show_stored
+from agents.conversation.tool_state import remember_form, tool_state
 from agents.events.views import Notice, View
-from agents.language.identifiers import Aliases
-from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.state import State, form_of
+from agents.state import State
 from agents.state.message_notes import notes_of
 from agents.state.talk import Json, Pending, TalkUpdate
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.bound_tools import bound_tools
-from agents.toolkit.context import Context, ToolState
+from agents.toolkit.context import Context
 from agents.toolkit.find_tools import meant
 from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.questions.form_fields import stored_fields
 from agents.toolkit.result import Question, ToolResult
 from agents.toolkit.shelf import Shelf
-from agents.toolkit.source_book import SourceBook
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import traits_of
@@ -56,8 +52,8 @@ class ToolCalls:
         if calls:
             update, goto = await self._run(calls, state, runtime.context)
         form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
-        if form and self.speaker.remember and runtime.store is not None:
-            await self._remember(form, runtime.context, runtime.store)
+        if form:
+            await remember_form(self.speaker, form, runtime.context, runtime.store)
         if update.get("pending"):
             # A question on the screen comes first; the model may pass the conversation on once it is answered.
             # The view of another tool is shown before it: the user may need it to answer.
@@ -82,21 +78,12 @@ class ToolCalls:
         messages = state["talks"][self.speaker.name]["messages"]
         return next(message for message in reversed(messages) if isinstance(message, AIMessage)).tool_calls
 
-    async def _remember(self, form: Json, context: Context, store: BaseStore) -> None:
-        """Keep the form in long-term memory; where others read along it has only what was said there."""
-        place = namespace_of(context.user, "forms")
-        if context.is_shared:
-            item = await store.aget(place, self.speaker.name)
-            form = {**(item.value if item else {}), **form}
-        await store.aput(place, self.speaker.name, form)
-
     async def _run(self, calls: Sequence[ToolCall], state: State, context: Context) -> tuple[Update, str]:
         """Run ordinary tools; return what they change, and the speaker that one of them hands off to (else empty)."""
-        form, agreed = dict(form_of(state, self.speaker.name)), state.get("agreed")
-        aliases = Aliases(state.get("aliases"), state.get("labels"))
-        citing = [call["id"] or "" for call in calls if self._cites(call["name"])]
-        sources = SourceBook(state.get("sources"), state.get("turn", 0), citing)
-        results = await self.node.ainvoke(self._visible(calls, state, form, aliases, sources))
+        agreed, citing = state.get("agreed"), [call["id"] or "" for call in calls if self._cites(call["name"])]
+        visible = tool_state(self.speaker, self.speakers, state, calls, citing)
+        form, aliases, sources = visible["form"], visible["aliases"], visible["sources"]
+        results = await self.node.ainvoke(visible)
         pending = [*state.get("pending", [])]
         update: Update = {"view": None, "pending": pending, "agreed": None, "sources": sources.stored}
         answers: list[AnyMessage] = []
@@ -130,28 +117,6 @@ class ToolCalls:
         if self.speaker.form:
             talk["form"] = form
         return {**update, "talks": {self.speaker.name: talk}}, goto
-
-    def _visible(
-        self, calls: Sequence[ToolCall], state: State, form: Json, aliases: Aliases, sources: SourceBook
-    ) -> ToolState:
-        """Return what the tools of some calls see of the state."""
-        agreed = state.get("agreed")
-        return {
-            "messages": [AIMessage("", tool_calls=list(calls))],
-            "form": form,
-            "lang": state["lang"],
-            "heard": state["heard"],
-            "aliases": aliases,
-            "sources": sources,
-            "talk": state["talks"][self.speaker.name]["messages"],
-            "dialogs": uses(self.speakers, state["lang"]),
-            "labels": aliases.labels,
-            "speaker": self.speaker.name,
-            "foreign": state.get("foreign", False),
-            "agreed": agreed["call"] if agreed else "",
-            "answers": agreed.get("answers", []) if agreed else [],
-            "declined": state.get("declined", []),
-        }
 
     def _cites(self, name: str) -> bool:
         """Tell whether a tool gives documents with numbers."""

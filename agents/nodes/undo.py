@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
@@ -14,10 +14,9 @@ from langgraph.runtime import Runtime
 
 from agents.conversation.changes import Change, Update, emit, put, say, sequence
 from agents.conversation.heard import human
-from agents.language.identifiers import Aliases
+from agents.conversation.tool_state import remember_form, tool_state
 from agents.memory.ledger import Busy, Doubtful
 from agents.memory.ledger_table import Write
-from agents.memory.store import namespace_of
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.state import SUPERVISOR, State, form_of, holder_of
 from agents.state.talk import TalkUpdate
@@ -46,7 +45,7 @@ class TakingBack:
     speakers: Speakers
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return what was said, and the forms and the language that are as they were."""
+        """Return what was said, with the forms and the language as they were before."""
         context, message = runtime.context, state["undoing"] or None
         writes = (
             await context.undo.claim(context.thread, context.user, state["heard"]["id"], message)
@@ -61,7 +60,7 @@ class TakingBack:
             if write.tool == FORGOTTEN:
                 sentences.append(phrase("undo_forgotten", visible["lang"]))
             elif items := _items_of(write, tool):
-                total = _joined(await _put_back(write, items, tool_runtime), total)
+                total = total.after(await _put_back(write, items, tool_runtime))
                 await self._keep(speaker, tool_runtime, state, update)
             else:
                 sentences.append(await _inverted(write, tool, tool_runtime))
@@ -83,15 +82,10 @@ class TakingBack:
 
     def _visible(self, speaker: Speaker, update: Update, state: State) -> ToolState:
         talk = update.get("talks", {}).get(speaker.name, {})
-        return {
-            "messages": [],
-            "form": dict(talk.get("form") or form_of(state, speaker.name)),
-            "lang": update.get("lang", state["lang"]),
-            "heard": state["heard"],
-            "aliases": Aliases(state.get("aliases")),
-            "labels": state.get("labels", {}),
-            "speaker": speaker.name,
-        }
+        visible = tool_state(speaker, self.speakers, state)
+        visible["lang"] = update.get("lang", state["lang"])
+        visible["form"] = dict(talk.get("form") or visible["form"])
+        return visible
 
     async def _keep(self, speaker: Speaker, runtime: RuntimeOfTool, state: State, update: Update) -> None:
         """Take over what was put back in the state: the form of a speaker, the language."""
@@ -101,14 +95,10 @@ class TakingBack:
         if speaker.form and visible["form"] != form_of(state, speaker.name):
             talks = update.setdefault("talks", {})
             talks[speaker.name] = {**talks.get(speaker.name, {}), "form": visible["form"]}
-            if speaker.remember and runtime.store is not None:
-                place = namespace_of(runtime.context.user, "forms")
-                # Where others read along the state has only what was said there.
-                item = await runtime.store.aget(place, speaker.name) if runtime.context.is_shared else None
-                await runtime.store.aput(place, speaker.name, {**(item.value if item else {}), **visible["form"]})
+            await remember_form(speaker, visible["form"], runtime.context, runtime.store)
 
     def _told(self, answer: str, writers: Sequence[str], state: State) -> Change:
-        """Say the answer; who speaks now, and who had written, will know of it."""
+        """Say the answer, and tell it to the speaker that leads and to those that had written."""
         heard = state["heard"]
         talks: dict[str, TalkUpdate] = {name: {"add": [SystemMessage(answer)]} for name in writers}
         if state["undoing"]:
@@ -119,12 +109,6 @@ class TakingBack:
             exchange: list[AnyMessage] = [human(heard, state["lang"]), AIMessage(answer)]
             talks[holder_of(state)] = {"add": exchange}
         return {**spoken, "talks": talks}, events
-
-
-def _joined(earlier: TakenBack, later: TakenBack) -> TakenBack:
-    """Return what came of two writes, in the order in which they were made."""
-    names = [field.name for field in fields(TakenBack)]
-    return TakenBack(**{name: [*getattr(earlier, name), *getattr(later, name)] for name in names})
 
 
 def _runtime_of(write: LoggedWrite, visible: ToolState, runtime: Runtime[Context]) -> RuntimeOfTool:
@@ -152,12 +136,12 @@ async def _put_back(write: LoggedWrite, kinds: Sequence[Items], runtime: Runtime
         pairs = write.record.get("items", {}).get(items.name, {})
         changes = {key: (before, after) for key, (before, after) in pairs.items()}
         if changes:
-            total = _joined(total, await taken_back(runtime, items, changes))
+            total = (await taken_back(runtime, items, changes)).after(total)
     return total
 
 
 async def _inverted(write: LoggedWrite, tool: BaseTool | None, runtime: RuntimeOfTool) -> str:
-    """Let the function of a tool take its write back, once; say so if there is none, or if it fails."""
+    """Let the function of a tool take its write back, once; say so if the tool has no such function, or if it fails."""
     lang, record = runtime.state["lang"], write.record
     what = worded(tool, record.get("args", {}), runtime.state) if tool else write.tool
     inverse, ledger = traits_of(tool).inverse if tool else None, runtime.context.ledger

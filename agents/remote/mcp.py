@@ -25,7 +25,7 @@ from agents.remote.mcp_texts import LONGEST_DESCRIPTION, fingerprint, trimmed
 from agents.remote.secrets import Mask, masks
 from agents.remote.yaml_file import Offer, fault
 from agents.state.talk import Json
-from agents.toolkit.result import LONGEST, Answer, Failed
+from agents.toolkit.result import LONGEST_OBJECT, Answer, Failed
 from agents.toolkit.runtime import Runtime
 from prompts import FALLBACK
 
@@ -84,7 +84,7 @@ def _tool(held: HeldServer, tool: Tool, spec: ServerTool, known_masks: tuple[Mas
             if data is not None and not isinstance(data, str) and is_shallow(data):
                 return answer_of(spec, unsecret(data), lang)
             words = data if isinstance(data, str) else _words(content)
-            return answer_of(spec, unsecret(_parsed(words)), lang, unsecret(words)[:LONGEST])
+            return answer_of(spec, unsecret(_parsed(words)), lang, unsecret(words)[:LONGEST_OBJECT])
         except ToolException as refused:
             words = str(refused)
             raise refusal(spec, name, unseen(_parsed(words)), unseen(words), lang) from None

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from agents.remote.parameter_spec import FormField, ParameterSpec
 from agents.remote.result_spec import Errors, Options, Page, Result, ViewSpec
 from agents.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName, Trusted
-from agents.toolkit.traits import LONGEST, Confirm, Effect, Kind
+from agents.toolkit.traits import LONGEST_KEY_LIFE, Confirm, Effect, Kind
 
 
 class Span(Part):
@@ -26,8 +26,8 @@ class Span(Part):
 
     @model_validator(mode="after")
     def _is_a_time(self) -> "Span":
-        if not timedelta() < self.time <= LONGEST:
-            raise ValueError(f"is a time of up to {LONGEST.days} days")
+        if not timedelta() < self.time <= LONGEST_KEY_LIFE:
+            raise ValueError(f"is a time of up to {LONGEST_KEY_LIFE.days} days")
         return self
 
 

@@ -27,13 +27,8 @@ class Said(TypedDict):
 
 
 def append(items: list[Item], added: list[Item] | None) -> list[Item]:
-    """Append within a turn; a node that begins the list anew writes LangGraph's `Overwrite`.
-
-    Writes of older versions, which a crash may have left unapplied, say it with a None in front of the items.
-    """
-    if added is None or added[:1] == [None]:
-        return (added or [])[1:]
-    return [*items, *added]
+    """Append within a turn; a node that begins the list anew writes LangGraph's `Overwrite`."""
+    return [*items, *(added or [])]
 
 
 class Plain(Own, total=False):

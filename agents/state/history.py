@@ -56,7 +56,7 @@ def dangling(messages: Iterable[AnyMessage]) -> list[str]:
 def set_before(messages: Sequence[AnyMessage], added: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Put an exchange before the last user message: behind an open tool call nothing but its answer may stand.
 
-    Thus the answer, when it comes, is what the model reads last.
+    So the model reads that answer last.
     """
     place = max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=0)
     return [*messages[:place], *added, *messages[place:]]

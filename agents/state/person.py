@@ -37,13 +37,13 @@ class Quoted(TypedDict):
 
     kind: QuotedKind
     by: str
-    """Who wrote it, as the door says, or what a file or a place is called; empty if that is no question."""
+    """Who wrote it, as the door says, or what a file or a place is called; empty if nobody needs to know."""
     text: str
     """Its words, or what kind of media it is."""
     foreign: bool
     """Whether somebody else wrote the words."""
     file: NotRequired[str]
-    """By what its door finds the file again."""
+    """The reference by which the door finds the file again."""
 
 
 class Heard(TypedDict):
@@ -136,7 +136,7 @@ class Own(TypedDict, total=False):
     wrote: int
     """The last turn in which a tool wrote something."""
     foreign: bool
-    """Whether text from outside was read since the user last spoke; an answer to a tool's question is no such word."""
+    """Whether text from outside was read since the user last spoke; an answer to a tool's question does not count."""
     declined: list[str]
     """The marks of the calls that the user has said no to since they last spoke."""
     forgetting: Forgettable | None

@@ -23,7 +23,7 @@ class Texts:
     source: str = ""
     """The file and the place in it."""
     fingerprint: str = ""
-    """What changes when the source describes the tool otherwise; empty if the file alone does."""
+    """A digest of the description that a server gives; empty if the description stands in the file."""
 
 
 def with_texts(tool: BaseTool, texts: Texts) -> BaseTool:

@@ -1,13 +1,34 @@
 """What a dialog's commands of `python -m app` are given and return."""
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import typer
 
 from agents.toolkit.services import Services
+
+
+def readable(text: str) -> str:
+    """Return an argument of the command line; bytes that are not UTF-8 could neither be stored nor sent."""
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
+def name_given(value: str | None) -> str | None:
+    """Return a name as it can be stored.
+
+    Raises:
+        BadParameter: the name is blank.
+    """
+    if value is not None and not value.strip():
+        raise typer.BadParameter("a name is needed")
+    return value if value is None else readable(value)
+
+
+Name = Annotated[str, typer.Argument(callback=name_given)]
+Device = Annotated[str | None, typer.Option(callback=name_given, help="Only through this door, such as terminal.")]
 
 
 @dataclass(frozen=True)

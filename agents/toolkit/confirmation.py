@@ -7,51 +7,47 @@ The question shows the arguments with which the tool will run. The call itself w
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import cast
 
 from langchain_core.tools import BaseTool
-from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from agents.language.identifiers import MARK
 from agents.language.identifiers.json_schema import Schema, Swap
 from agents.state.talk import Json
+from agents.toolkit.arguments import parameters
+from agents.toolkit.call import Call
 from agents.toolkit.card_texts import own_texts
-from agents.toolkit.context import Context, ToolState
-from agents.toolkit.guard import accepted, parameters
+from agents.toolkit.context import ToolState
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.help import plain
 from agents.toolkit.questions.agreement import CONFIRM, yes_or_no
 from agents.toolkit.result import Option, Question, Refused, in_json
-from agents.toolkit.runtime import Runtime
-from agents.toolkit.traits import traits_of
 from prompts import FALLBACK, form_texts, phrase, table
 
 LONGEST_VALUE = 600
 """Characters of an argument that the user is shown; of a longer one, also how many are left out."""
 
 
-async def question_before(request: ToolCallRequest, tool: BaseTool, asked_for: Json) -> Question | None:
+async def question_before(call: Call, asked_for: Json) -> Question | None:
     """Return what the user is asked before this call runs; None if it may run at once.
 
-    `request` has the real arguments, `asked_for` those that the model wrote.
+    `call` has the real arguments, `asked_for` those that the model wrote.
 
     Raises:
         Refused: the user has said no to the same call already.
     """
-    traits, state, lang = traits_of(tool), request.state, request.state["lang"]
-    args = accepted(tool, request.tool_call["args"])
-    if args is None or (state.get("agreed") and state["agreed"] == request.tool_call["id"]):
+    args, state, lang, is_foreign = call.accepted, call.state, call.lang, call.state.get("foreign", False)
+    if args is None or (state.get("agreed") and state["agreed"] == call.raw["id"]):
         return None
-    when = traits.asks(args, cast(Context, request.runtime.context))
-    if when == "never" or (when == "foreign" and not state.get("foreign")):
+    when = call.traits.asks(args, call.context)
+    if when == "never" or (when == "foreign" and not is_foreign):
         return None
-    if mark_of(tool.name, asked_for) in state.get("declined", ()):
-        raise Refused(phrase("confirm_declined", lang, tool=tool.name))
-    words = await traits.question(args, cast(Runtime, request.runtime)) if traits.question else ""
+    if mark_of(call.tool.name, asked_for) in state.get("declined", ()):
+        raise Refused(phrase("confirm_declined", lang, tool=call.tool.name))
+    words = await call.traits.question(args, call.runtime) if call.traits.question else ""
     if words is None:
         return None
-    what = words or worded(tool, args, cast(ToolState, state))
-    prompt = phrase("confirm_foreign" if state.get("foreign") else "confirm_always", lang, what=what)
+    what = words or worded(call.tool, args, state)
+    prompt = phrase("confirm_foreign" if is_foreign else "confirm_always", lang, what=what)
     options = [Option(str(answer["label"]), id=str(answer["id"])) for answer in yes_or_no(lang)]
     return Question(prompt, options, kind=CONFIRM)
 

@@ -14,7 +14,6 @@ from typing_extensions import TypedDict
 
 from agents.events import Event
 from agents.language.identifiers import Aliases
-from agents.media import Players
 from agents.memory import Memory
 from agents.memory.connection import Connection
 from agents.memory.ledger import Ledger
@@ -115,8 +114,6 @@ class Context:
     """The file of the conversations, for tools with tables of their own there, which they write by the `ledger`."""
     contents: Contents = field(default_factory=Contents)
     """What the files beside the message hold."""
-    players: Players | None = None
-    """What plays films and series; None where nothing does."""
     services: Services = field(default_factory=Services)
     """What the dialogs and the application offer to tools, found by its type."""
     sink: Callable[[Event], None] | None = None
@@ -143,7 +140,6 @@ def make_context(
     rings: bool = True,
     limits: Limits | None = None,
     contents: Contents | None = None,
-    players: Players | None = None,
     services: Services | None = None,
 ) -> Context:
     """Return the context of a turn: what one database holds, and the trusted values of a user.
@@ -171,7 +167,6 @@ def make_context(
         contents=contents or Contents(),
         notes=memory.notes,
         database=memory.database,
-        players=players,
         services=services or Services(),
     )
 

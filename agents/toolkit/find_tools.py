@@ -39,7 +39,7 @@ def find_tools(shelf: Shelf) -> BaseTool:
 
 
 def meant(call: ToolCall) -> ToolCall:
-    """Return the call that a `call_tool` stands for, its arguments as an object or as JSON; any other as it is."""
+    """Return the call that a `call_tool` stands for; its arguments may be an object or JSON. Other calls stay."""
     if call["name"] != CALL:
         return call
     name, args = call["args"].get("name"), _object(call["args"].get("args") or {})

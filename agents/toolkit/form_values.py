@@ -1,34 +1,32 @@
 """The values of a dialog's form as they are taken back."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from agents.memory.undo_log import Changes
+from agents.state.talk import Json
 from agents.toolkit.runtime import Runtime
+from agents.toolkit.traits import Items
 from prompts import form_texts, phrase
 
 
-class FormValues:
+class FormValues(Items):
     """The fields of the form in the tool's state, by name; whoever runs the undo keeps what is changed there."""
 
     name = "form"
 
-    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
-        """Return those that have a value."""
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
+        """Return the fields that have a value."""
         form, speaker = runtime.state["form"], runtime.state.get("speaker", "")
-        return {key: field_value(speaker, key, form[key]) for key in keys if form.get(key)}
+        values = {key: field_value(speaker, key, form.get(key)) for key in keys}
+        return {key: value for key, value in values.items() if value is not None}
 
-    async def write(self, runtime: Runtime, key: str, value: Any) -> None:
+    async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Put a value back; a field without one is empty."""
         form = runtime.state["form"]
         empty: object = [] if isinstance(form.get(key), list) else None
         form[key] = value["value"] if value else empty
 
-    def same(self, one: Any, other: Any) -> bool:
-        """Compare two values."""
-        return bool(one == other)
-
-    def worded(self, value: Any, lang: str) -> str:
+    def worded(self, value: Json, lang: str) -> str:
         """Return a field with its value."""
         label = form_texts(value["speaker"], lang).get(value["field"], {}).get("label", value["field"])
         content = value["value"]
@@ -39,7 +37,7 @@ class FormValues:
 FORM = FormValues()
 
 
-def field_value(speaker: str, field: str, value: object) -> dict[str, object] | None:
+def field_value(speaker: str, field: str, value: object) -> Json | None:
     """Return a value of a form as it is entered in the undo log; None if the field is empty."""
     return {"speaker": speaker, "field": field, "value": value} if value not in (None, "", [], {}) else None
 

@@ -13,10 +13,10 @@ from langchain_core.tools import BaseTool
 
 import prompts
 from agents.events.views import KINDS
+from agents.toolkit.arguments import parameters
 from agents.toolkit.card import owned_tools, slots
 from agents.toolkit.card_texts import own_texts
 from agents.toolkit.find_tools import FINDING
-from agents.toolkit.guard import parameters
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from prompts import PromptError, card_file, carded, prompt

@@ -3,49 +3,41 @@
 import json
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
-from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from agents.toolkit.context import Context, ToolState
+from agents.toolkit.call import Call
+from agents.toolkit.context import ToolState
 from agents.toolkit.find_tools import meant
 from agents.toolkit.result import Refused
 from agents.toolkit.traits import traits_of
 from prompts import phrase
 
 
-def refuse_repeated(request: ToolCallRequest, tool: BaseTool, tools: Mapping[str, BaseTool]) -> None:
-    """Refuse a call that the turn has made before.
-
-    Raises:
-        Refused: tells the model so.
-    """
-    most = cast(Context, request.runtime.context).limits.same_calls
-    if is_repeated(request.tool_call, tool, tools, cast(ToolState, request.state), most):
-        raise Refused(phrase("tool_repeated", request.state["lang"], tool=tool.name))
-
-
-def is_repeated(call: ToolCall, tool: BaseTool, tools: Mapping[str, BaseTool], state: ToolState, most: int) -> bool:
-    """Tell whether a call was made in this turn already, and is not to be run again.
+def refuse_repeated(call: Call, tools: Mapping[str, BaseTool]) -> None:
+    """Refuse a call that was made in this turn already, and is not to be run again.
 
     A write that was done, and a read that tells the same until something is written, are run once; a write also
     again after the same tool has written something else, since that sets it back. A read of the world outside
     (`volatile`), a question to the user, and a call that failed may answer otherwise the next time: they are run
-    `most` times.
+    `limits.same_calls` times.
+
+    Raises:
+        Refused: tells the model so.
     """
-    traits, same = traits_of(tool), _signature(call)
+    traits, same = call.traits, _signature(call.raw)
     done = failed = 0
-    for earlier, answer in _before(call, state):
+    for earlier, answer in _before(call):
         if _signature(earlier) == same:
             done, failed = (done, failed + 1) if answer is not None and answer.status == "error" else (done + 1, failed)
-        elif (traits.effect == "read" or earlier["name"] == tool.name) and _wrote(earlier, answer, tools):
+        elif (traits.effect == "read" or earlier["name"] == call.tool.name) and _wrote(earlier, answer, tools):
             done = failed = 0
     # What the user chooses may be another thing each time.
     once = traits.kind == "general" and not (traits.effect == "read" and traits.volatile)
-    return (once and done > 0) or done + failed >= most
+    if (once and done > 0) or done + failed >= call.context.limits.same_calls:
+        raise Refused(phrase("tool_repeated", call.lang, tool=call.tool.name))
 
 
 def this_turn(state: ToolState) -> list[AnyMessage]:
@@ -60,12 +52,12 @@ def this_turn(state: ToolState) -> list[AnyMessage]:
     return [*takewhile(is_working, reversed(state.get("talk", ())))][::-1]
 
 
-def _before(call: ToolCall, state: ToolState) -> list[tuple[ToolCall, ToolMessage | None]]:
+def _before(call: Call) -> list[tuple[ToolCall, ToolMessage | None]]:
     """Return the calls of the turn before this one, each with its result; those of the same reply have none yet."""
-    messages = this_turn(state)
+    messages = this_turn(call.state)
     answers = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
     calls = [entry for message in messages if isinstance(message, AIMessage) for entry in message.tool_calls]
-    places = [place for place, entry in enumerate(calls) if entry["id"] == call["id"]]
+    places = [place for place, entry in enumerate(calls) if entry["id"] == call.raw["id"]]
     earlier: Sequence[ToolCall] = calls[: places[-1]] if places else calls
     return [(meant(entry), answers.get(entry["id"] or "")) for entry in earlier]
 

@@ -1,62 +1,52 @@
 """Ask for help after a failed tool call, whether or not the model asks for it.
 
 `assistant_help` is called when the tool is unknown, when it fails, and when its arguments are wrong twice in a row.
-The question is made of the user's own words (`agents.toolkit.help_query`). The model gets the answer with the problem.
+The model gets the answer with the problem.
+
+The question can be understood without the conversation. What the user said plainly is the question as it is. What
+points at something ("and that one?") or says little is rewritten by a model. A model of rules, or one that does not
+answer, leaves it to a rule: the words before are added.
 """
 
+import asyncio
 import logging
 import time
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal, cast
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from agents.events import ToolEnd, ToolStart
+from agents.language.text.phrases import mentions, small_words
+from agents.language.text.stems import stems
+from agents.models.reply import Listener, reply
 from agents.state.message_notes import notes, notes_of
-from agents.state.talk import Json
 from agents.toolkit.assistant_help import assistant_help
-from agents.toolkit.context import ToolState, emitter
-from agents.toolkit.help import plain
-from agents.toolkit.help_query import help_query
+from agents.toolkit.call import Execute, call_facts
+from agents.toolkit.context import Context, ToolState, emitter
+from agents.toolkit.help import LONGEST_QUESTION, plain
 from agents.toolkit.repeats import this_turn
-from agents.toolkit.result import ToolResult, written
-from agents.toolkit.write_once import Execute
-from prompts import phrase
+from prompts import phrase, prompt
 
 Trouble = Literal["unknown", "arguments", "failed", "refused"]
-LONGEST_ANSWER = 600
+LONGEST_HELP = 600
 """Characters of help that a model is told with a problem."""
+FEW_WORDS = 3
+"""A message of fewer words that say something is not clear by itself."""
+MOST_SHOWN = 6
+"""Messages before the user's last one that the model is shown."""
+LONGEST_SHOWN = 300
+"""Characters of each."""
+PATIENCE = 10
+"""Seconds that rewriting may take."""
+REWRITING = "help query"
+"""The speaker of the model call in events; no real speaker has this name."""
+ROLE = "observer"
+"""Whose model rewrites: the small, quick one."""
 LOG = logging.getLogger(__name__)
-
-
-class CallFacts(TypedDict):
-    """What the events of a tool call have in common."""
-
-    speaker: str
-    tool: str
-    args: Json
-    id: str
-
-
-def call_facts(speaker: str, call: ToolCall) -> CallFacts:
-    """Return what the events of a call have in common."""
-    return {"speaker": speaker, "tool": call["name"], "args": call["args"], "id": call["id"] or ""}
-
-
-def trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> ToolMessage:
-    """Return what a model is told when its call came to nothing."""
-    call = request.tool_call
-    return ToolMessage(
-        written(text),
-        tool_call_id=call["id"],
-        name=call["name"],
-        status="error",
-        artifact=result or ToolResult(),
-        additional_kwargs=notes(trouble=kind),
-    )
 
 
 @dataclass(frozen=True)
@@ -67,12 +57,12 @@ class Rescue:
     help: BaseTool
 
     async def __call__(self, request: ToolCallRequest, message: ToolMessage, execute: Execute) -> None:
-        """Add to the message what help says, if its trouble is to end there; once for a tool in a turn.
+        """Add to the message what help says, if this kind of trouble needs help; once for a tool in a turn.
 
-        The call of `assistant_help` is told as a tool's of its own.
+        The call of `assistant_help` has events of its own.
         """
         lang = request.state["lang"]
-        if not _ends_in_help(message, request.state) or not (query := await help_query(request)):
+        if not _ends_in_help(message, request.state) or not (query := await _help_query(request)):
             return
         call = ToolCall(name=self.help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
         facts = call_facts(self.speaker, {**call, "id": f"{call['id']}-help"})
@@ -93,7 +83,7 @@ class Rescue:
         except Exception:
             LOG.exception("tool %s failed", self.help.name)
             return ""
-        return plain(answer.text, LONGEST_ANSWER) if isinstance(answer, ToolMessage) else ""
+        return plain(answer.text, LONGEST_HELP) if isinstance(answer, ToolMessage) else ""
 
 
 def _ends_in_help(message: ToolMessage, state: ToolState) -> bool:
@@ -105,3 +95,50 @@ def _ends_in_help(message: ToolMessage, state: ToolState) -> bool:
     if any(notes_of(answer).get("rescued") for answer in before):
         return False
     return kind != "arguments" or (bool(before) and notes_of(before[-1]).get("trouble") == "arguments")
+
+
+async def _help_query(request: ToolCallRequest) -> str:
+    """Return what the user asks, in words that are clear without the conversation; empty if they said nothing."""
+    state: ToolState = request.state
+    context, lang = cast(Context, request.runtime.context), state["lang"]
+    text = plain(state["heard"]["text"] or "", LONGEST_QUESTION)
+    earlier = [message for message in state.get("talk", ()) if message.id != state["heard"]["id"]]
+    wishes = [wish for message in earlier if (wish := _wish(message))]
+    if not wishes or _is_clear(text, lang):
+        return text
+    by_rule = f"{plain(wishes[-1], max(LONGEST_QUESTION - len(text) - 1, 1))}\n{text}".strip()
+    if context.models.want_facts(ROLE):
+        return by_rule
+    listener = Listener(REWRITING, emitter(request.runtime), role=ROLE, thread=context.thread)
+    talk = "\n".join([line for message in earlier if (line := _line(message))][-MOST_SHOWN:])
+    question: list[AnyMessage] = [
+        SystemMessage(prompt("help_query", lang), additional_kwargs=notes(lang=lang)),
+        HumanMessage(text, additional_kwargs=notes(context=[phrase("said_before", lang, talk=talk)])),
+    ]
+    try:
+        async with asyncio.timeout(PATIENCE):
+            answer = await reply(context.models.chain(ROLE), question, [], listener)
+    except Exception as failure:
+        # Help is a way out: whatever is wrong with the model, the question is asked as it is.
+        LOG.warning("thread %s: a help query was not rewritten (%s)", context.thread, type(failure).__name__)
+        return by_rule
+    return plain(" ".join(answer.text.split()), LONGEST_QUESTION) or by_rule
+
+
+def _is_clear(text: str, lang: str) -> bool:
+    """Tell whether a message can be understood by itself."""
+    content = set(stems(text, lang)) - small_words(lang)
+    return not text or (len(content) >= FEW_WORDS and not mentions("pointing", text, lang))
+
+
+def _line(message: AnyMessage) -> str:
+    """Return what was said, and by whom; empty for results of tools and notes without a brief."""
+    who, text = ("assistant", message.text) if isinstance(message, AIMessage) else ("user", _wish(message))
+    return f"{who}: {plain(' '.join(text.split()), LONGEST_SHOWN)}" if text.strip() else ""
+
+
+def _wish(message: AnyMessage) -> str:
+    """Return what a message says of what the user wants: their words, or the brief of a hand-over."""
+    if isinstance(message, HumanMessage):
+        return message.text
+    return notes_of(message).get("brief") or "" if isinstance(message, SystemMessage) else ""

@@ -17,7 +17,7 @@ from agents.events.views import MOST_ENTRIES, View
 from agents.language.identifiers.json_schema import Schema
 from agents.toolkit.questions.returned import wanted
 
-LONGEST = 8_000
+LONGEST_OBJECT = 8_000
 """Characters of an object that the model is shown."""
 
 
@@ -150,9 +150,9 @@ def taken(option: Option) -> object:
 def written(plain: object) -> str:
     """Write an object for the model: compact JSON, the same for the same object; a long one is cut and says so."""
     text = plain if isinstance(plain, str) else in_json(plain)
-    if len(text) <= LONGEST:
+    if len(text) <= LONGEST_OBJECT:
         return text
-    return f"{text[:LONGEST]}… ({len(text) - LONGEST} more characters were left out)"
+    return f"{text[:LONGEST_OBJECT]}… ({len(text) - LONGEST_OBJECT} more characters were left out)"
 
 
 def in_json(plain: object) -> str:
@@ -161,7 +161,7 @@ def in_json(plain: object) -> str:
 
 
 def plain(object: object) -> Any:
-    """Return an object as JSON has it: a date as text, a model as an object, a number that is none as its name.
+    """Return an object as JSON has it: a date as text, a model as an object, "NaN" for a float that is no number.
 
     Raises:
         ValueError: JSON has nothing for it.

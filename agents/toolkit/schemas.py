@@ -15,8 +15,8 @@ from prompts import phrase
 
 Schema = Json
 """A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
-LEAST = {"minLength": 1, "minItems": 1, "minimum": 1}
-MOST = {"maxLength": 200, "maxItems": 50}
+IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}
+IDLE_UPPER_BOUNDS = {"maxLength": 200, "maxItems": 50}
 
 
 class Schemas:
@@ -71,7 +71,7 @@ def _without_null(schema: Schema) -> Schema:
 
 def _bare(schema: Schema) -> Schema:
     """Return a parameter's schema without bounds that a model hardly meets; one that does is told of them."""
-    unmet = [name for name, bound in LEAST.items() if schema.get(name) == bound]
-    unmet += [name for name, bound in MOST.items() if schema.get(name, 0) >= bound]
+    unmet = [name for name, bound in IDLE_LOWER_BOUNDS.items() if schema.get(name) == bound]
+    unmet += [name for name, bound in IDLE_UPPER_BOUNDS.items() if schema.get(name, 0) >= bound]
     bounded = {key: value for key, value in schema.items() if key not in unmet}
     return {**bounded, "items": _bare(bounded["items"])} if isinstance(bounded.get("items"), dict) else bounded

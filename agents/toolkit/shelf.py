@@ -1,8 +1,8 @@
 """Tools that are too many to bind: a shelf from which the fitting ones are handed to the model.
 
 The list of bound tools never changes, so that a provider's cache serves it: the tools that are always at hand,
-`find_tools` and `call_tool`. The cards of fitting tools are appended after the history, each once as long as the
-history shows it. For a small model without a cache the fitting tools can be bound instead.
+`find_tools` and `call_tool`. The cards of fitting tools are appended after the history; a card that the
+history shows is not repeated. For a small model without a cache the fitting tools can be bound instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ from agents.language.tool_ranker.ranker import ToolRanker
 from agents.language.tool_ranker.tool_entry import Card
 from agents.state import State
 from agents.state.message_notes import notes, notes_of
+from agents.toolkit.arguments import parameters
 from agents.toolkit.card_texts import texts_of
-from agents.toolkit.guard import parameters
 from agents.toolkit.signature import signature
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits_of
@@ -26,9 +26,9 @@ from prompts import languages, phrase
 
 MOST_BOUND = 24
 """Tools of a speaker that are simply bound; of more, most go on the shelf."""
-OFFERED = 6
+MOST_OFFERED = 6
 """Cards that a message brings, at most."""
-REMEMBERED = 3
+MOST_REMEMBERED = 3
 """Messages before the last one that count when tools are chosen."""
 Mode = Literal["append", "bind"]
 
@@ -48,12 +48,12 @@ class Shelf:
     def fitting(self, state: State, messages: Sequence[AnyMessage]) -> list[BaseTool]:
         """Return the tools that fit what was just said, in the light of the conversation and the screen."""
         texts = [m.text for m in messages if isinstance(m, HumanMessage | AIMessage) and m.text]
-        context = [*(shown["title"] for shown in state.get("screen", [])), *texts[-REMEMBERED - 1 : -1][::-1]]
+        context = [*(shown["title"] for shown in state.get("screen", [])), *texts[-MOST_REMEMBERED - 1 : -1][::-1]]
         return self.search(texts[-1] if texts else "", context)
 
     def search(self, query: str, context: Sequence[str] = ()) -> list[BaseTool]:
         """Return the tools that fit a query, the best first."""
-        return [self.tools[hit.name] for hit in self.ranker.rank(query, OFFERED, context=context)] if query else []
+        return [self.tools[hit.name] for hit in self.ranker.rank(query, MOST_OFFERED, context=context)] if query else []
 
     def offer(self, state: State, messages: Sequence[AnyMessage]) -> SystemMessage | None:
         """Return the cards that the history does not show yet, as the message to append; None if there are none."""

@@ -6,7 +6,7 @@ from langchain_core.tools import BaseTool
 
 from agents.language.identifiers import MARK
 from agents.language.identifiers.json_schema import Schema, name_rule, resolved
-from agents.toolkit.guard import parameters
+from agents.toolkit.arguments import parameters
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
 

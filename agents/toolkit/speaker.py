@@ -53,9 +53,9 @@ class Speaker:
     history: History = "drop"
     """What becomes of messages beyond the last ones: dropped, or summed up (one model call each time)."""
     forwarding: Forwarding | None = None
-    """How messages are given to its model: "standard", or "custom" with time, user and more; None: as is set."""
+    """How its model gets messages: "standard", or "custom" with time and user; None: the application's setting."""
     silence: Silence | None = None
-    """When a silent user is asked whether they are there; None: as is set."""
+    """When a silent user is asked whether they are there; None: the setting of the application."""
     version: int = 1
     """Raise it when the form or the prompt changes so much that running conversations must be revised."""
     formerly: Sequence[str] = ()

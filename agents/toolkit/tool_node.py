@@ -1,44 +1,53 @@
-"""Run tools so that nothing they do ends a turn: every call is announced, guarded, timed, bounded and answered."""
+"""What happens to a tool call, from top to bottom. Nothing that a tool does ends a turn.
+
+A call is announced, then checked: does the tool exist, is it no repetition, are its arguments allowed, has the user
+agreed? It runs once, and within a time. Its result, or what went wrong, is written for the model; where the call came
+to nothing, help is asked.
+"""
 
 import asyncio
 import json
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import cast
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
-from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
-from langgraph.types import Command
 
 from agents.errors import ContractError
 from agents.events import PrivateMessage, ToolEnd, ToolStart
 from agents.events.views import MOST_ENTRIES, Notice
-from agents.language.identifiers import Aliases
+from agents.language.identifiers import AliasError
+from agents.state.message_notes import notes
+from agents.state.talk import Json
+from agents.toolkit.arguments import parameters, said_by_user
 from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.call import Call, Execute, Outcome, ToolReply, call_facts
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.context import Context, emitter
-from agents.toolkit.guard import guarded
-from agents.toolkit.interrupts import answering, asked_by, handed_off
+from agents.toolkit.interrupts import answering, question_of
 from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.repeats import refuse_repeated
-from agents.toolkit.rescue import Rescue, Trouble, call_facts, trouble
+from agents.toolkit.rescue import Rescue, Trouble
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import traits_of
 from agents.toolkit.wrap import wrapped
-from agents.toolkit.write_once import Execute, ToolReply, failed, run_once
+from agents.toolkit.write_once import failed, run_once
 from prompts import phrase
 
 TIMEOUT = 60
 """Seconds a tool may take."""
 MOST_NAMED = 40
 """Tools that are named to a model that called one that does not exist."""
+LONGEST_IDENTIFIER = 100
+"""Characters of a wrong identifier that the model is told."""
 LOG = logging.getLogger(__name__)
 
 
@@ -56,61 +65,114 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         emit(ToolStart(**facts))
         begun = time.perf_counter()
         try:
-            answer = await _answer(request, execute, by_name)
+            outcome = await _outcome(request, execute, by_name)
         finally:
             if sources := request.state.get("sources"):
                 sources.pass_by(call["id"] or "")
-        message = _message(answer, call["id"])
+        message = outcome.message
         if private := _kept_private(message, by_name.get(call["name"]), request):
             emit(private)
-        outcome: ToolResult = message.artifact
-        ms = round((time.perf_counter() - begun) * 1000)
-        if outcome.question is None:
+        if outcome.result.question is None:
+            ms = round((time.perf_counter() - begun) * 1000)
             emit(ToolEnd(**facts, ok=message.status != "error", object=message.text, ms=ms))
             await rescue(request, message, execute)
-        if isinstance(outcome.view, Notice):
-            emit(outcome.view)
-        return answer
+        if isinstance(outcome.result.view, Notice):
+            emit(outcome.result.view)
+        return outcome.reply()
 
     return ToolNode([wrapped(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=watch)
 
 
-async def _answer(request: ToolCallRequest, execute: Execute, by_name: dict[str, BaseTool]) -> ToolReply:
-    call, lang = request.tool_call, request.state["lang"]
-    tool = by_name.get(call["name"])
+async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool]) -> Outcome:
+    """Return what a call came to; what goes wrong is told to the model."""
+    name, lang = request.tool_call["name"], request.state["lang"]
+    tool = tools.get(name)
     if tool is None:
-        there_are = ", ".join(_near(call["name"], by_name))
-        return trouble(request, "unknown", phrase("tool_unknown", lang, tool=call["name"], known=there_are))
+        named = ", ".join(_near(name, tools))
+        return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=named))
     try:
         async with asyncio.timeout(TIMEOUT):
-            refuse_repeated(request, tool, by_name)
-            checked = await guarded(request, tool)
-            if question := await question_before(checked, tool, call["args"]):
-                result = ToolResult(question=question)
-                return ToolMessage("", tool_call_id=call["id"], name=call["name"], artifact=result)
-            answer = await _run(checked, tool, execute)
-        _present(_message(answer, call["id"]), tool, request.state["aliases"])
-        return answer
+            return await _checked_and_run(Call(request, tool, execute), tools)
     except GraphBubbleUp:
         raise
     except Refused as refusal:
         kind: Trouble = "arguments" if isinstance(refusal, Misused) else "refused"
-        return trouble(request, kind, str(refusal), ToolResult(view=refusal.view))
+        return _trouble(request, kind, str(refusal), ToolResult(view=refusal.view))
     except TooMany as crowd:
         about = {"tool": tool.name, "count": crowd.count, "most": MOST_ENTRIES}
-        return trouble(request, "refused", phrase("choice_too_many", lang, **about))
+        return _trouble(request, "refused", phrase("choice_too_many", lang, **about))
     except Failed as failure:
-        return trouble(request, "failed", failed(tool, lang), ToolResult(view=failure.view))
+        return _trouble(request, "failed", failed(tool, lang), ToolResult(view=failure.view))
     except ToolInvocationError as wrong:
-        problem = _problems(wrong)
-        return trouble(request, "arguments", phrase("tool_arguments", lang, tool=call["name"], problem=problem))
+        return _trouble(request, "arguments", phrase("tool_arguments", lang, tool=name, problem=_problems(wrong)))
     except (Exception, asyncio.CancelledError) as failure:
         task = asyncio.current_task()
         if isinstance(failure, asyncio.CancelledError) and task and task.cancelling():
             # It is the turn that is stopped, not something within the tool.
             raise
-        LOG.exception("tool %s failed", call["name"])
-        return trouble(request, "failed", failed(tool, lang))
+        LOG.exception("tool %s failed", name)
+        return _trouble(request, "failed", failed(tool, lang))
+
+
+async def _checked_and_run(call: Call, tools: Mapping[str, BaseTool]) -> Outcome:
+    """Check a call, run it, and write its result for the model."""
+    refuse_repeated(call, tools)
+    real = call.with_args(_real_args(call))
+    if question := await question_before(real, call.args):
+        artifact = ToolResult(question=question)
+        return Outcome(ToolMessage("", tool_call_id=call.raw["id"], name=call.raw["name"], artifact=artifact))
+    brake = call.context.brake
+    brake.is_needed = brake.is_needed or call.traits.irreversible
+    with answering(call.state.get("answers", ()), call.lang):
+        try:
+            outcome = await run_once(real)
+        except GraphInterrupt as interrupted:
+            outcome = Outcome(question_of(interrupted, call.raw))
+    _write_for_model(outcome, call)
+    return outcome
+
+
+def _real_args(call: Call) -> Json:
+    """Return the arguments with real identifiers in place of the model's numbers.
+
+    Raises:
+        Misused: a model may not set an argument, or an identifier is unknown.
+        Refused: the user lacks the permission.
+    """
+    schema, lang = parameters(call.tool), call.lang
+    allowed = schema.get("properties", {})
+    if forged := sorted(set(call.args) - set(allowed)):
+        raise Misused(phrase("tool_forged", lang, names=", ".join(forged), allowed=", ".join(allowed) or "-"))
+    if call.traits.permission and call.traits.permission not in call.context.permissions:
+        raise Refused(phrase("tool_forbidden", lang, tool=call.tool.name))
+    try:
+        args: Json = call.state["aliases"].restore(call.args, schema, said_by_user(call.state))
+    except AliasError as wrong:
+        numbers, identifier = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)[:LONGEST_IDENTIFIER]
+        raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=identifier, known=numbers)) from None
+    return args
+
+
+def _write_for_model(outcome: Outcome, call: Call) -> None:
+    """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
+    message, traits = outcome.message, call.traits
+    result = message.artifact if isinstance(message.artifact, ToolResult) else ToolResult(_parsed(message, call))
+    if result.question is not None and not result.question.kind and traits.kind == "general":
+        raise ContractError(f"tool {call.tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
+    message.artifact = result = replace(result, object=plain(result.object))
+    if result.object is not None and message.status != "error":
+        message.content = written(call.state["aliases"].hide(result.object, schema_of(traits.result)))
+    elif isinstance(message.content, str) or not message.content:
+        # Of an empty list LangChain makes a text of no parts.
+        message.content = written(message.content)
+
+
+def _parsed(message: ToolMessage, call: Call) -> object:
+    """Return the object that a tool wrote as JSON itself; None if it gives sentences."""
+    try:
+        return json.loads(message.text) if call.traits.result is not None else None
+    except ValueError:
+        return None
 
 
 def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCallRequest) -> PrivateMessage | None:
@@ -118,64 +180,29 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
     context, lang = cast(Context, request.runtime.context), request.state["lang"]
     if tool is None or not traits_of(tool).private or not context.is_shared or message.status == "error":
         return None
-    outcome: ToolResult = message.artifact
-    if outcome.question and outcome.question.kind == CONFIRM:
+    result: ToolResult = message.artifact
+    if result.question and result.question.kind == CONFIRM:
         return None
-    text = outcome.view.text() if outcome.view else message.text
-    if outcome.question:
-        options = (
-            f"{option.id or number}. {option.label}" for number, option in enumerate(outcome.question.options, 1)
-        )
-        text = "\n".join([outcome.question.prompt, *options])
+    text = result.view.text() if result.view else message.text
+    if result.question:
+        options = enumerate(result.question.options, 1)
+        text = "\n".join([result.question.prompt, *(f"{each.id or number}. {each.label}" for number, each in options)])
     message.content, message.artifact = phrase("shown_privately", lang), ToolResult()
     return PrivateMessage(user=context.user, text=text)
 
 
-async def _run(request: ToolCallRequest, tool: BaseTool, execute: Execute) -> ToolReply:
-    """Run a call; an interrupt becomes a question, a hand-off the name of who leads next."""
-    state, call = request.state, request.tool_call
-    brake = cast(Context, request.runtime.context).brake
-    brake.is_needed = brake.is_needed or traits_of(tool).irreversible
-
-    async def executed(request: ToolCallRequest) -> ToolReply:
-        try:
-            answer = await execute(request)
-        except ParentCommand as passed:
-            return handed_off(passed.args[0], call)
-        return handed_off(answer, call) if isinstance(answer, Command) and (answer.goto or answer.graph) else answer
-
-    with answering(state.get("answers", ()), state["lang"]) as answers:
-        try:
-            return await run_once(request, tool, executed)
-        except GraphInterrupt as interrupted:
-            if question := asked_by(interrupted, answers, call):
-                return question
-            LOG.error("tool %s interrupts within a graph of its own, which cannot go on with the answer", tool.name)
-            raise Failed from None
-
-
-def _present(message: ToolMessage, tool: BaseTool, aliases: Aliases) -> None:
-    """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
-    result = message.artifact if isinstance(message.artifact, ToolResult) else ToolResult(_parsed(message, tool))
-    if result.question is not None and not result.question.kind and traits_of(tool).kind == "general":
-        raise ContractError(f"tool {tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
-    message.artifact = outcome = replace(result, object=plain(result.object))
-    if outcome.object is not None and message.status != "error":
-        message.content = written(aliases.hide(outcome.object, schema_of(traits_of(tool).result)))
-    elif isinstance(message.content, str) or not message.content:
-        # Of an empty list LangChain makes a text of no parts.
-        message.content = written(message.content)
-
-
-def _parsed(message: ToolMessage, tool: BaseTool) -> object:
-    """Return the object that a tool wrote as JSON itself; None if it gives sentences."""
-    if traits_of(tool).result is None:
-        return None
-    try:
-        data: object = json.loads(message.text)
-    except ValueError:
-        return None
-    return data
+def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> Outcome:
+    """Return what a model is told when its call came to nothing."""
+    call = request.tool_call
+    message = ToolMessage(
+        written(text),
+        tool_call_id=call["id"],
+        name=call["name"],
+        status="error",
+        artifact=result or ToolResult(),
+        additional_kwargs=notes(trouble=kind),
+    )
+    return Outcome(message)
 
 
 def _near(name: str, names: Collection[str]) -> list[str]:
@@ -186,8 +213,3 @@ def _near(name: str, names: Collection[str]) -> list[str]:
 def _problems(wrong: ToolInvocationError) -> str:
     details = wrong.filtered_errors or wrong.source.errors()
     return "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
-
-
-def _message(answer: ToolReply, call_id: str | None) -> ToolMessage:
-    messages = [answer] if isinstance(answer, ToolMessage) else (answer.update or {})["messages"]
-    return next(m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id)

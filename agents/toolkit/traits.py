@@ -23,16 +23,16 @@ Kind = Literal["general", "selector", "breaker"]
 Effect = Literal["read", "write"]
 Confirm = Literal["never", "foreign", "always"]
 DAY = timedelta(days=1)
-LONGEST = timedelta(days=366)
+LONGEST_KEY_LIFE = timedelta(days=366)
 StateCheck = Callable[[Json, Runtime], Awaitable[str | None]]
 """A state check before a write: takes the arguments and the runtime, returns what stands in the way.
 
-The arguments are plain data, as the tool accepts them, with its defaults. Of a transaction the check may take part in.
+The arguments are plain data, as the tool accepts them, with its defaults. The check of a transaction runs within it.
 """
 Wording = Callable[[Json, Runtime], Awaitable[str | None]]
 """Words the question before a call for the user: takes the arguments and the runtime.
 
-Empty for the usual words; None where the call would do nothing, so that there is nothing to ask.
+It returns an empty text for the usual words, and None if the call would do nothing and needs no question.
 """
 
 
@@ -42,16 +42,17 @@ class Items(Protocol):
     name: str
     """What the kind is called in the undo log; stored, so it stays."""
 
-    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
         """Return those of the items that there are, as plain data."""
 
-    async def write(self, runtime: Runtime, key: str, value: Any) -> None:
+    async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Put an item back as it was; None: there was none."""
 
-    def same(self, one: Any, other: Any) -> bool:
+    def same(self, one: Json | None, other: Json | None) -> bool:
         """Tell whether two values, or None, are the same item in the same state."""
+        return one == other
 
-    def worded(self, value: Any, lang: str) -> str:
+    def worded(self, value: Json, lang: str) -> str:
         """Return an item in words for the user."""
 
 
@@ -61,7 +62,7 @@ class Done:
 
     args: Json
     """The arguments with which the tool ran."""
-    object: Any
+    object: object
     """The object of its result; None if it answered with a sentence."""
     text: str
     """What the model read."""
@@ -91,7 +92,7 @@ class Traits:
     Without a key of its own such a write is not entered in the ledger of done writes, which could add nothing.
     """
     transaction: bool = False
-    """All it writes, it writes in `runtime.context.ledger.transaction()`: that commits with its answer, or not."""
+    """The tool writes only within `runtime.context.ledger.transaction()`, which commits together with its answer."""
     result: type[BaseModel] | Schema | None = None
     """What comes back: a pydantic model or a JSON schema; None for a sentence."""
     form: type[BaseModel] | None = None
@@ -132,7 +133,7 @@ class Traits:
             raise ContractError(f"kind must be one of {get_args(Kind)} and effect one of {get_args(Effect)}")
         if self.effect == "read" and (self.key or self.check or self.repeatable or self.transaction):
             raise ContractError("only a write has a key or a check, is repeatable or a transaction: set effect='write'")
-        if not (timedelta() < self.again_after <= LONGEST) or (self.again_after != DAY and not self.key):
+        if not (timedelta() < self.again_after <= LONGEST_KEY_LIFE) or (self.again_after != DAY and not self.key):
             raise ContractError("again_after is a time of up to 366 days, and only a write with a key has one")
         if self.form and self.kind != "breaker":
             raise ContractError("only a breaker has a form")

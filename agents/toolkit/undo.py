@@ -32,14 +32,14 @@ async def entered(runtime: Runtime, items: Items, changes: Changes) -> None:
 
 
 async def begun(runtime: Runtime, items: Items) -> Mapping[str, tuple[Any, Any]]:
-    """Return what an earlier try of this call, which a crash cut off, was about to change."""
+    """Return what an earlier try of this call was about to change before a crash."""
     if runtime.context.undo is None:
         return {}
     return await runtime.context.undo.changes(write_of(runtime), items.name)
 
 
 def write_of(runtime: Runtime) -> ToolWrite:
-    """Return the call that runs."""
+    """Return the call that runs now, for the undo log."""
     context, state = runtime.context, runtime.state
     [reply] = state["messages"]
     calls = reply.tool_calls if isinstance(reply, AIMessage) else []
@@ -63,12 +63,21 @@ class TakenBack:
     gone: Sequence[str] = ()
     """What was added and is gone again."""
     changed: Sequence[str] = ()
-    """What is as it was."""
+    """What was changed and has its former value again."""
     stale: Sequence[str] = ()
-    """What was changed by others since, and left so."""
+    """What others have changed since; it stays as it is."""
+
+    def after(self, earlier: "TakenBack") -> "TakenBack":
+        """Return what came of this and of an earlier change."""
+        return TakenBack(
+            back=[*earlier.back, *self.back],
+            gone=[*earlier.gone, *self.gone],
+            changed=[*earlier.changed, *self.changed],
+            stale=[*earlier.stale, *self.stale],
+        )
 
     def lines(self, lang: str) -> list[str]:
-        """Return the sentences that say so."""
+        """Return the sentences for the user."""
         parts = {"back": self.back, "gone": self.gone, "changed": self.changed, "stale": self.stale}
         return [phrase(f"undo_{name}", lang, items="; ".join(words)) for name, words in parts.items() if words]
 

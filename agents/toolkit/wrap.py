@@ -15,11 +15,13 @@ from langchain_core.messages.tool import ToolOutputMixin
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES
 
-from agents.toolkit.interrupts import interrupts_answered
+from agents.toolkit.interrupts import run_interruptible
 from agents.toolkit.result import in_json, plain
 from agents.toolkit.traits import traits_of
 
 Body = Callable[..., Awaitable[object]]
+BLOCKING, ASYNC = "_run", "_arun"
+"""The methods that LangChain tells authors of class-based tools to write; the second one may be left out."""
 
 
 def wrapped(tool: BaseTool) -> BaseTool:
@@ -31,13 +33,13 @@ def wrapped(tool: BaseTool) -> BaseTool:
 
 
 def _of_class(tool: BaseTool) -> BaseTool:
-    """Return a class-based tool as one of a function: of its `_arun` if it has one, else of its `_run`."""
-    has_own_arun = type(tool)._arun is not BaseTool._arun
+    """Return a class-based tool as one of a function: of its own `_arun` if it has one, else of its `_run`."""
+    is_async = getattr(type(tool), ASYNC) is not getattr(BaseTool, ASYNC)
     return StructuredTool(
         name=tool.name,
         description=tool.description,
         args_schema=tool.args_schema or tool.get_input_schema(),
-        coroutine=_in_json(tool, tool._arun if has_own_arun else beside(tool._run)),
+        coroutine=_in_json(tool, getattr(tool, ASYNC) if is_async else beside(getattr(tool, BLOCKING))),
         response_format=tool.response_format,
         handle_tool_error=tool.handle_tool_error,
         handle_validation_error=tool.handle_validation_error,
@@ -81,7 +83,7 @@ def beside(blocking: Callable[..., object]) -> Body:
 
 
 def _carried(raised: BaseException) -> BaseException:
-    """Return an exception as a future can carry it, and none that would end the process."""
+    """Return an exception that a future can carry and that does not end the process."""
     if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
         return raised
     wrapped = RuntimeError(f"it raised {type(raised).__name__}")
@@ -94,8 +96,7 @@ def _in_json(tool: BaseTool, body: Body) -> Body:
 
     @functools.wraps(body)
     async def run(*args: object, **kwargs: object) -> object:
-        with interrupts_answered():
-            answer = await body(*args, **kwargs)
+        answer = await run_interruptible(tool.name, functools.partial(body, *args, **kwargs))
         if tool.response_format == "content":
             return _text(answer, declared=declared)
         if isinstance(answer, tuple) and len(answer) == 2:

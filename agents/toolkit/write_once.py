@@ -2,91 +2,62 @@
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from typing import cast
+from collections.abc import Mapping
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
-from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
-from langgraph.types import Command
+from langgraph.prebuilt.tool_node import ToolInvocationError
 from pydantic_core import to_jsonable_python
 
 from agents.events.views import stored_view
 from agents.memory.ledger import Busy, Doubtful
 from agents.memory.ledger_table import How, Write
 from agents.state.talk import Json
-from agents.toolkit.context import Context
-from agents.toolkit.guard import accepted, check_state
+from agents.toolkit.call import Call, Outcome
 from agents.toolkit.result import Refused, ToolResult
-from agents.toolkit.runtime import Runtime
-from agents.toolkit.traits import Traits, traits_of
+from agents.toolkit.traits import traits_of
 from agents.toolkit.undo import write_of
 from prompts import phrase
 
 HARMLESS = (Refused, ToolInvocationError, GraphBubbleUp)
 """What a tool that has written nothing raises."""
-ToolReply = ToolMessage | Command[str]
-Execute = Callable[[ToolCallRequest], Awaitable[ToolReply]]
 
 
-async def run_once(request: ToolCallRequest, tool: BaseTool, execute: Execute) -> ToolReply:
+async def run_once(call: Call) -> Outcome:
     """Run a tool; one that writes only if it has not done the same before, else return what it answered then.
 
     Raises:
         Refused: the state of things forbids the write, or nobody knows whether it took effect before.
     """
-    traits, args = traits_of(tool), accepted(tool, request.tool_call["args"])
+    traits, args, ledger = call.traits, call.accepted, call.context.ledger
     if traits.effect == "read" or args is None:
-        return await execute(request)
-    ledger = cast(Context, request.runtime.context).ledger
+        return await call.run()
     if ledger is None or traits.kind != "general" or (traits.repeatable and not traits.key):
-        await check_state(request, tool, args)
-        answer = await execute(request)
-        await _note(request, tool, args, answer)
-        return answer
-    write, fresh = _write(request, traits, args), list[ToolReply]()
+        await _check_state(call, args)
+        outcome = await call.run()
+        await _note(call, args, outcome)
+        return outcome
+    write, fresh = _write(call, args), list[Outcome]()
 
     async def perform() -> str | None:
-        fresh.append(await execute(request))
+        fresh.append(await call.run())
         if not traits.transaction:
             # Before the outcome: a write that is known to be done can be taken back.
-            await _note(request, tool, args, fresh[0], write.key)
+            await _note(call, args, fresh[0], write.key)
         return _stored(fresh[0])
 
     try:
-        text = await ledger.once(write, perform, ready=lambda: check_state(request, tool, args), harmless=HARMLESS)
+        text = await ledger.once(write, perform, ready=lambda: _check_state(call, args), harmless=HARMLESS)
     except Doubtful:
-        raise Refused(phrase("write_unknown", request.state["lang"], tool=tool.name)) from None
+        raise Refused(phrase("write_unknown", call.lang, tool=call.tool.name)) from None
     except Busy:
-        raise Refused(phrase("write_busy", request.state["lang"], tool=tool.name)) from None
-    answer = fresh[0] if fresh else _again(text or "", request)
+        raise Refused(phrase("write_busy", call.lang, tool=call.tool.name)) from None
+    outcome = fresh[0] if fresh else _again(text or "", call)
     if traits.transaction and (fresh or not traits.key):
         # The tool had the file's write lock until now. What a key tells to be done may be of an earlier message.
-        await _note(request, tool, args, answer, write.key)
-    return answer
-
-
-async def _note(request: ToolCallRequest, tool: BaseTool, args: Json, answer: ToolReply, key: str = "") -> None:
-    """Enter a write that was done in the undo log, unless the tool enters its changes itself.
-
-    `key` is that of the write in the ledger.
-    """
-    runtime = cast(Runtime, request.runtime)
-    if runtime.context.undo is None or traits_of(tool).items:
-        return
-    update = answer.update or {} if isinstance(answer, Command) else {"messages": [answer]}
-    message = next(message for message in update["messages"] if isinstance(message, ToolMessage))
-    outcome = message.artifact if isinstance(message.artifact, ToolResult) else ToolResult()
-    if message.status == "error" or outcome.question:
-        return
-    record = {
-        "key": key,
-        "args": args,
-        "object": to_jsonable_python(outcome.object, fallback=str),
-        "text": message.text,
-    }
-    await runtime.context.undo.note(write_of(runtime), record)
+        await _note(call, args, outcome, write.key)
+    return outcome
 
 
 def failed(tool: BaseTool, lang: str) -> str:
@@ -96,14 +67,37 @@ def failed(tool: BaseTool, lang: str) -> str:
     return phrase("tool_failed" if harmless else "write_unknown", lang, tool=tool.name)
 
 
-def _write(request: ToolCallRequest, traits: Traits, args: Mapping[str, object]) -> Write:
-    context, call, state = cast(Context, request.runtime.context), request.tool_call, request.state
-    message, [first, *_] = state["heard"]["id"], state["messages"][-1].tool_calls
+async def _check_state(call: Call, args: Json) -> None:
+    """Run the tool's own check of a write with these accepted arguments.
+
+    Raises:
+        Refused: the check found a reason against the write.
+    """
+    if call.traits.check and (problem := await call.traits.check(args, call.runtime)):
+        raise Refused(problem)
+
+
+async def _note(call: Call, args: Json, outcome: Outcome, key: str = "") -> None:
+    """Enter a write that was done in the undo log, unless the tool enters its changes itself.
+
+    `key` is that of the write in the ledger.
+    """
+    undo = call.context.undo
+    if undo is None or call.traits.items or not outcome.is_done:
+        return
+    data = to_jsonable_python(outcome.result.object, fallback=str)
+    record = {"key": key, "args": args, "object": data, "text": outcome.message.text}
+    await undo.note(write_of(call.runtime), record)
+
+
+def _write(call: Call, args: Mapping[str, object]) -> Write:
+    context, traits, name = call.context, call.traits, call.raw["name"]
+    message, [first, *_] = call.state["heard"]["id"], call.request.state["messages"][-1].tool_calls
     # Not every provider gives each call an id of its own, so that the arguments are in every key.
     if traits.key:
-        parts: list[object] = [call["name"], context.user, {name: args.get(name) for name in traits.key}]
+        parts: list[object] = [name, context.user, {each: args.get(each) for each in traits.key}]
     else:
-        parts = [call["name"], context.thread, message, call["id"], args]
+        parts = [name, context.thread, message, call.raw["id"], args]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     how: How = "transaction" if traits.transaction else "again" if traits.repeatable else "once"
     return Write(
@@ -117,27 +111,23 @@ def _write(request: ToolCallRequest, traits: Traits, args: Mapping[str, object])
     )
 
 
-def _stored(answer: ToolReply) -> str | None:
-    """Write an answer down; None if nothing was written: the tool reports an error, or asks the user first."""
-    update = dict(answer.update or {}) if isinstance(answer, Command) else {"messages": [answer]}
-    [message] = update.pop("messages")
-    outcome = message.artifact if isinstance(message.artifact, ToolResult) else None
-    if message.status == "error" or (outcome and outcome.question):
+def _stored(outcome: Outcome) -> str | None:
+    """Write an outcome down; None if nothing was written."""
+    if not outcome.is_done:
         return None
+    result = outcome.message.artifact if isinstance(outcome.message.artifact, ToolResult) else None
     stored = {
-        "content": message.content,
-        "update": update,
-        "outcome": outcome and {"object": outcome.object, "view": outcome.view and outcome.view.body()},
+        "content": outcome.message.content,
+        "update": outcome.update,
+        "outcome": result and {"object": result.object, "view": result.view and result.view.body()},
     }
     return json.dumps(to_jsonable_python(stored, fallback=str))
 
 
-def _again(text: str, request: ToolCallRequest) -> ToolReply:
-    """Return an answer that was given before, to this call."""
-    stored, call = json.loads(text), request.tool_call
-    message = ToolMessage(stored["content"], tool_call_id=call["id"], name=call["name"])
-    if outcome := stored["outcome"]:
-        message.artifact = ToolResult(outcome["object"], outcome["view"] and stored_view(outcome["view"]))
-    if not stored["update"]:
-        return message
-    return Command(update={**stored["update"], "messages": [message]})
+def _again(text: str, call: Call) -> Outcome:
+    """Return an outcome that was stored before, for this call."""
+    stored = json.loads(text)
+    message = ToolMessage(stored["content"], tool_call_id=call.raw["id"], name=call.raw["name"])
+    if result := stored["outcome"]:
+        message.artifact = ToolResult(result["object"], result["view"] and stored_view(result["view"]))
+    return Outcome(message, stored["update"])

@@ -58,6 +58,11 @@ class Assistant(ThreadReader):
         """The models that are asked."""
         return self._player.models
 
+    @property
+    def services(self) -> Services:
+        """What the dialogs offer to tools and commands."""
+        return self._player.services
+
     def beside(self, memory: Memory, models: Models) -> "Assistant":
         """Return the same assistant on another database, with these models."""
         graph = copy.copy(self.graph)
@@ -185,11 +190,6 @@ class Assistant(ThreadReader):
         await Preferences(lang=lang).save(self.memory.store, user)
 
     @property
-    def services(self) -> Services:
-        """What the dialogs and the application offer each other."""
-        return self._player.services
-
-    @property
     def specialists(self) -> list[Dialog]:
         """The dialogs with all that they declare."""
         return [speaker for speaker in self.speakers if isinstance(speaker, Dialog)]
@@ -202,7 +202,7 @@ class Assistant(ThreadReader):
     @property
     def sources(self) -> list[NoticeSource]:
         """What has something to tell users later: the engine's own notices, and those of dialogs."""
-        return [self.memory.notices, *self.services.every(NoticeSource)]  # type: ignore[type-abstract]
+        return [self.memory.notices, *self.services.every(NoticeSource)]
 
     def ringing(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
         """Let the notices of one user, or of all, ring during a block."""

@@ -14,7 +14,6 @@ from agents.conversation.persons import others_in, seen_by
 from agents.events import REBUILT, Error, Event, Message, TurnEnd, TurnStart
 from agents.events.search import Images
 from agents.graph import Graph
-from agents.media import Players
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences
@@ -76,8 +75,6 @@ class TurnPlayer:
     limits: Limits = field(default_factory=Limits)
     tells_metadata: bool = False
     """Whether some speaker's model is told the metadata of messages."""
-    players: Players | None = None
-    """What plays films and series."""
     services: Services = field(default_factory=Services)
     """What the dialogs and the application offer to tools."""
 
@@ -180,7 +177,6 @@ class TurnPlayer:
             ballot=Ballot(_votes(snapshot)),
             limits=self.limits,
             contents=place.contents,
-            players=self.players,
             services=self.services,
         )
 

@@ -19,7 +19,7 @@ from agents.errors import BrokenState, ConfigError, ContractError, UnusableDatab
 from agents.language.text.clean import safe_json
 from agents.toolkit.command_line import CommandResult
 from app.assistant.storage_faults import STORAGE
-from app.cli import calibrate, demo, export, forget, inspect, library, orders, setup, talk, tools
+from app.cli import calibrate, demo, export, forget, inspect, orders, setup, talk, tools
 from app.cli.document_index import application as document_index
 from app.cli.invocation import Invocation
 from app.cli.ring import ring
@@ -87,7 +87,7 @@ def application() -> TyperGroup:
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     for command in COMMANDS:
         every.command()(command)
-    for part in (orders.application, library.application, tools.application, document_index, telegram, *_of_dialogs()):
+    for part in (orders.application, tools.application, document_index, telegram, *_of_dialogs()):
         every.add_typer(part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)

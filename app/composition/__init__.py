@@ -11,7 +11,6 @@ import observers
 from agents.conversation.gate.trained import trained_gate
 from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
-from agents.media import Players
 from agents.memory import Memory, open_memory
 from agents.models import Models
 from agents.state import SUPERVISOR
@@ -28,7 +27,6 @@ from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
-from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
 from app.composition.server_changes import note_changes
 from app.composition.services import dialogs_of, open_services
@@ -50,7 +48,6 @@ class Parts:
     memory: Memory
     models: Models
     help: HelpChain
-    players: Players
     services: Services
 
     @property
@@ -73,7 +70,6 @@ class Parts:
             device=device,
             rings=rings,
             limits=self.settings.limits,
-            players=self.players,
             services=self.services,
         )
 
@@ -114,7 +110,6 @@ async def open_assistant(
             parts.help,
             parts.permissions,
             settings.limits,
-            players=parts.players,
             services=parts.services,
         )
         yield Assistant(player, parts.speakers)
@@ -158,7 +153,6 @@ async def open_parts(
             memory=memory,
             models=models,
             help=await make_help(settings, memory.store, memory.notes),
-            players=make_players(settings, memory),
             services=await stack.enter_async_context(open_services(dialogs_of(), memory)),
         )
 
@@ -173,7 +167,6 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
     speakers, watching = discover()
     check_tools(speakers, complete=not settings.has_remote_tools)
     check_help(settings)
-    check_media(settings)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
 
 

@@ -1,6 +1,6 @@
 """The user's to-dos, reminders, alarms and timers."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from agents.memory import Memory
@@ -17,17 +17,18 @@ from dialogs.planner.reminder_tools import (
     list_reminders,
     stop_timer,
 )
-from dialogs.planner.reminders import TABLES, Reminders
+from dialogs.planner.reminders import TABLES, KeptAlarms, Reminders
 from dialogs.planner.time_zone import set_time_zone
 from dialogs.planner.todo_tools import add_todos, change_todo, choose_todo, delete_todos, list_todos
 
 
 @asynccontextmanager
-async def _services(services: Services) -> AsyncIterator[list[Reminders]]:
+async def _services(services: Services) -> AsyncIterator[Sequence[object]]:
     memory = services.get(Memory)
     for step in TABLES.steps:
         await memory.database.executescript(step)
-    yield [Reminders(memory.database, memory.store, memory.notices.now)]
+    reminders = Reminders(memory.database, memory.store, memory.notices.now)
+    yield [reminders, KeptAlarms(reminders)]
 
 
 dialog = Dialog(

@@ -5,7 +5,7 @@ A row stays when it has rung or was deleted: a call that is repeated after a cra
 
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from agents.memory.inbox import clean
 from agents.memory.notices import Due, NoticeSource, rung
 from agents.memory.preferences import zone_of_user
 from agents.memory.schema import Tables
+from agents.toolkit.alarms import Alarms
 from dialogs.planner.agenda import Agenda, stored_todos
 from dialogs.planner.reminder import Kind, Reminder, timing, unix_ms
 
@@ -168,10 +169,6 @@ class Reminders(NoticeSource):
         todos = [item.value for item in await stored_todos(self._store, user)]
         return Agenda(await self.live(user), todos, lang, self.present(), await zone_of_user(self._store, user))
 
-    async def alarm_texts(self, user: str) -> Sequence[str]:
-        """Return what the user's alarms say."""
-        return [it.text for it in await self.live(user) if it.kind == "alarm"]
-
     async def erase(self, thread: str, users: Collection[str]) -> None:
         """Delete the reminders of a thread, and all those of the users."""
 
@@ -202,6 +199,17 @@ class Reminders(NoticeSource):
 
     def _now_ms(self) -> int:
         return round(self.now() * 1000)
+
+
+@dataclass(frozen=True)
+class KeptAlarms(Alarms):
+    """The alarms among the reminders, for other dialogs."""
+
+    reminders: Reminders
+
+    async def texts(self, user: str) -> list[str]:
+        """See `Alarms`."""
+        return [reminder.text for reminder in await self.reminders.live(user) if reminder.kind == "alarm"]
 
 
 def _first(connection: sqlite3.Connection, sql: str, *values: object) -> Reminder | None:

@@ -21,6 +21,7 @@ def test_a_package_is_our_own(name: str) -> None:
     assert Path(origin).is_relative_to(ROOT)
 
 
+@pytest.mark.needs("player")
 def test_the_supervisors_tools_and_dialogs_can_be_inspected() -> None:
     """Tools and dialog-tools are registered separately, and both lists can be read."""
     speakers, observers = discover()

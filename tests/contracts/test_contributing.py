@@ -36,6 +36,7 @@ def run(house: Path, *arguments: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("player")
 def test_a_dialog_is_two_files(house: Path) -> None:
     """A dialog file and its prompt are all it takes; the supervisor hands over to it."""
     (house / "dialogs/travel.py").write_text(shown("README.md", "dialogs/travel.py"))

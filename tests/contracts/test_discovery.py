@@ -62,6 +62,7 @@ def find() -> dict[str, Dialog]:
     return dialogs.discover(prompts.languages(), observers.discover(prompts.languages()))
 
 
+@pytest.mark.needs("player")
 def test_file_names_are_names() -> None:
     """Every file is one dialog or one observer, called like the file."""
     speakers, watching = discover()
@@ -179,6 +180,7 @@ def test_a_dialog_reads_well() -> None:
     assert str(full) == "mend_it (v2): Used for mending. [current_time, fills number, why; resume: ask]"
 
 
+@pytest.mark.needs("player")
 def test_the_report_lists_everything_with_its_languages(settings: Settings) -> None:
     """`python -m app check` shows what was found, and in which languages it speaks."""
     parts = report(settings)

@@ -17,9 +17,9 @@ from agents.language.text.stems import stems, words
 
 LENGTHS = (2, 3, 5, 8, 12, 18)
 """Numbers of words at which a message counts as longer."""
-REPLY = 12
+MOST_REPLY_STEMS = 12
 """Stems at the end of the last reply that are features."""
-LONGEST = 400
+LONGEST_TEXT = 400
 """Characters that are looked at: the first of the message, the last of what was said before."""
 _SENTENCE = re.compile(r"(?<=[.!?…？！。])\s+")
 _DIGIT = re.compile(r"\d")
@@ -33,7 +33,7 @@ def features(scene: Scene) -> Features:
         message=moment.stems,
         reply=moment.reply_stems,
         question=tuple(stems(moment.question, moment.lang)),
-        before=tuple(stem for text in scene.before for stem in stems(text[-LONGEST:], moment.lang)),
+        before=tuple(stem for text in scene.before for stem in stems(text[-LONGEST_TEXT:], moment.lang)),
         asked=moment.asked,
         length=moment.length,
         accepts=f"begins yes {moment.asked}" in named,
@@ -62,7 +62,7 @@ class _Moment:
 
     @classmethod
     def of(cls, scene: Scene) -> "_Moment":
-        text, reply = scene.text[:LONGEST], (scene.reply or "")[-LONGEST:]
+        text, reply = scene.text[:LONGEST_TEXT], (scene.reply or "")[-LONGEST_TEXT:]
         question = next((part for part in reversed(_SENTENCE.split(reply)) if asks(part)), "")
         is_offer = question and _has(question, "anything_else", scene.lang)
         return cls(
@@ -111,7 +111,7 @@ def _wording(moment: _Moment) -> Iterator[str]:
         yield from (f"w={stem}", f"w{moment.asked}={stem}")
     row = ["^", *moment.stems, "$"]
     yield from (f"b={left} {right}" for left, right in pairwise(row))
-    yield from (f"r={stem}" for stem in set(moment.reply_stems[-REPLY:]))
+    yield from (f"r={stem}" for stem in set(moment.reply_stems[-MOST_REPLY_STEMS:]))
 
 
 def _has(text: str, idea: str, lang: str) -> bool:

@@ -13,7 +13,7 @@ from agents.language.text.stems import stems
 Features = dict[str, float]
 Stems = frozenset[str]
 POLITE = ("yes", "no", "thanks", "goodbye", "done")
-CAP = 3.0
+HIGHEST_OVERLAP = 3.0
 """The highest value of a feature that measures an overlap."""
 
 
@@ -24,7 +24,7 @@ class Heard:
     message: tuple[str, ...]
     reply: tuple[str, ...]
     question: tuple[str, ...]
-    """The question in the reply; empty if there is none."""
+    """The question in the reply; empty without a question."""
     before: tuple[str, ...]
     asked: str
     """What the reply asks: nothing (N), something (Q), or whether there is anything else (E)."""
@@ -50,7 +50,7 @@ class Field:
 
     def weight(self, of: Stems) -> float:
         """Return how much some stems say."""
-        return min(CAP, math.fsum(self.rarity.get(stem, 0.0) for stem in of))
+        return min(HIGHEST_OVERLAP, math.fsum(self.rarity.get(stem, 0.0) for stem in of))
 
     def best(self, of: Stems) -> float:
         """Return how much some stems say of the other that they fit best."""
@@ -95,8 +95,8 @@ def subjects(heard: Heard, scene: Scene) -> Features:
         "foreign less own": best - mine,
         "new words": min(new, 10) / 3,
         "share of new words": new / len(message) if message else 0.0,
-        "repeated words": min(CAP, repeated),
-        "words said before": min(CAP, len(message & before)),
+        "repeated words": min(HIGHEST_OVERLAP, repeated),
+        "words said before": min(HIGHEST_OVERLAP, len(message & before)),
     }
     named = {name: 1.0 for name, is_so in holds.items() if is_so}
     return {**named, **{name: value for name, value in measures.items() if value}, **_pairs(message, scene)}

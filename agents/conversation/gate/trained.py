@@ -22,7 +22,7 @@ from agents.language.text.phrases import mentions
 FILE = Path(__file__).with_name("weights.json")
 CUE = 0.9
 """The guess for a message that says so itself: "let us talk about something else"."""
-TOLD = 3
+MOST_REASONS = 3
 """Features that a guess names as its reason."""
 
 
@@ -60,7 +60,7 @@ class Weights:
         """Return the features that speak most for the guess."""
         sign = 1 if leaves else -1
         parts = ((sign * self.weights.get(name, 0.0) * value, name) for name, value in seen.items())
-        return ", ".join(name for part, name in nlargest(TOLD, parts) if part > 0)
+        return ", ".join(name for part, name in nlargest(MOST_REASONS, parts) if part > 0)
 
 
 @cache

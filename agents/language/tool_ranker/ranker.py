@@ -9,11 +9,11 @@ from agents.language.tool_ranker.features import Space, features
 from agents.language.tool_ranker.linear_model import Linear
 from agents.language.tool_ranker.tool_entry import Card
 
-WORDS = 0.1
+WORD_WEIGHT = 0.1
 """The weight of a point of BM25, in log-odds of the linear model."""
-CONTEXT = 0.35
+CONTEXT_WEIGHT = 0.35
 """The weight of the context, where the request has 1."""
-LONGEST = 2_000
+LONGEST_REQUEST = 2_000
 """Characters of a request, and of its context, that are looked at."""
 
 
@@ -45,7 +45,9 @@ class ToolRanker:
         """
         scores = self._scores(query)
         if background := " ".join(context):
-            scores = [score + CONTEXT * other for score, other in zip(scores, self._scores(background), strict=True)]
+            scores = [
+                score + CONTEXT_WEIGHT * other for score, other in zip(scores, self._scores(background), strict=True)
+            ]
         best = sorted(range(len(scores)), key=lambda number: -scores[number])[:limit]
         highest = max(scores, default=0.0)
         total = sum(math.exp(score - highest) for score in scores)
@@ -54,8 +56,8 @@ class ToolRanker:
         ]
 
     def _scores(self, text: str) -> list[float]:
-        text = text[:LONGEST]
+        text = text[:LONGEST_REQUEST]
         scores = self._linear.scores(self.space.vector(features(text)))
         for hit in self._index.search(text, len(self.cards)):
-            scores[int(hit.key)] += WORDS * hit.score
+            scores[int(hit.key)] += WORD_WEIGHT * hit.score
         return scores

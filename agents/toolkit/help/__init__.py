@@ -43,7 +43,7 @@ class Link(Protocol):
         """The name of the setting, and of the mark on the answers."""
 
     async def answer(self, question: HelpRequest) -> str | None:
-        """Return the answer as plain text; None when the link has none. May raise: then the next link is asked."""
+        """Return the answer as plain text, None without one. If it raises, the next link is asked."""
 
 
 def plain(text: str, longest: int) -> str:

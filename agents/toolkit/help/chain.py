@@ -25,7 +25,7 @@ class HelpChain:
         return any(not isinstance(link, Pages) for link in self.links)
 
     async def ask(self, question: HelpRequest) -> str:
-        """Return the first answer with its source, or a sentence that there is none. Never raises."""
+        """Return the first answer with its source, or a sentence that nobody knows the answer. Never raises."""
         text = plain(question.text, LONGEST_QUESTION)
         cleaned = replace(question, text=text)
         for link in self.links if text else ():

@@ -8,7 +8,7 @@ from agents.language.text.stems import stems
 from agents.toolkit.help import HelpRequest
 from prompts import prompt
 
-LOOKED_AT = 3
+MOST_HITS = 3
 
 
 class Pages:
@@ -32,7 +32,7 @@ def look_up(query: str, lang: str) -> str | None:
     def overlap(hit: Hit) -> int:
         return len(hit.words) + len(hit.words & titles[hit.key])
 
-    best = max(index.search(query, LOOKED_AT), key=overlap, default=None)
+    best = max(index.search(query, MOST_HITS), key=overlap, default=None)
     # Texts are full of everyday words ("show", "tomorrow", "Berlin"); a title says what its section is about.
     if best is None or overlap(best) < 2:
         return None

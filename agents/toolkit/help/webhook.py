@@ -12,7 +12,7 @@ import httpx
 from agents.toolkit.help import HelpRequest
 
 VERSION = 1
-LARGEST = 64 * 1024
+LARGEST_RESPONSE = 64 * 1024
 """Bytes of an answer."""
 
 
@@ -66,7 +66,7 @@ async def _body(response: httpx.Response) -> bytes:
     # Raw: a small answer that unpacks to a large one is not unpacked.
     async for part in response.aiter_raw():
         body += part
-        if len(body) > LARGEST:
+        if len(body) > LARGEST_RESPONSE:
             raise WebhookFault("too large")
     return bytes(body)
 

@@ -91,7 +91,7 @@ def called(pending: Pending) -> list[Json]:
 
 
 def offered(pending: Pending) -> list[Json]:
-    """Return the options as the user sees them: by no id that looks like the number of another one."""
+    """Return the options as the user sees them: an id that looks like a number is left out, since it could mislead."""
     return [{**option, "id": "" if option["id"].isdecimal() else option["id"]} for option in pending["options"]]
 
 

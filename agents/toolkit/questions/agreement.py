@@ -10,6 +10,8 @@ from prompts import phrase
 
 CONFIRM = "confirm"
 """The kind of a question that yes or no answers."""
+INTERRUPT = "interrupt"
+"""The kind of a question that a tool asks by `interrupt()`: whatever the user says is the answer."""
 YES, NO = "yes", "no"
 AROUND = ("fillers", "thanks", "choosing", "pointing")
 """Lists of words that may stand behind a yes without a change of its meaning."""

@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 from agents.toolkit.questions.form_values import permitted
 from prompts import sentence, table
 
-LONGEST = 300
+LONGEST_REASON = 300
 """Characters of one reason."""
 MOST_VALUES = 20
 """Permitted values that are named."""
@@ -19,7 +19,7 @@ def misfits(form: type[BaseModel], wrong: ValidationError, lang: str) -> dict[st
     reasons: dict[str, list[str]] = {}
     for error in wrong.errors():
         name = str(error["loc"][0]) if error["loc"] else ""
-        text = " ".join(_reason(form, name, error, lang).split())[:LONGEST]
+        text = " ".join(_reason(form, name, error, lang).split())[:LONGEST_REASON]
         texts = reasons.setdefault(name, [])
         # Of a list every entry may be wrong in the same way.
         texts += [text] if text not in texts else []

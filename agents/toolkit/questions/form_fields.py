@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BaseModel
 from agents.language.text.phrases import is_said
 from agents.state.talk import Fields
 
-LONGEST = 4_000
+LONGEST_FORM = 4_000
 """Characters of a message that is read as a filled-in form."""
 
 
@@ -50,7 +50,7 @@ def stored_fields(form: type[BaseModel] | None) -> Fields:
 def left_out(form_fields: FormFields, text: str) -> set[str]:
     """Return the fields that a text leaves out: all that may be ("skip"), or those with nothing behind their label."""
     may = {name for name in form_fields.labels if name in form_fields.optional}
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_FORM:
         return set()
     if is_said("omit", text):
         return may
@@ -86,5 +86,5 @@ def _from_lines(text: str, names: Mapping[str, str]) -> dict[str, object]:
 
 
 def _aliases(alias: object) -> list[str]:
-    """Return the plain names among what pydantic takes for a field; a path into something else is none."""
+    """Return the plain names that pydantic takes for a field, without its paths into nested values."""
     return [name for name in (alias.choices if isinstance(alias, AliasChoices) else [alias]) if isinstance(name, str)]

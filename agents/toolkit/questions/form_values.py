@@ -9,7 +9,7 @@ from pydantic import BaseModel, create_model
 from agents.language.text.phrases import is_said
 from agents.language.text.stems import words
 from agents.state.talk import Json
-from agents.toolkit.questions.form_fields import LONGEST, FormFields, labelled
+from agents.toolkit.questions.form_fields import LONGEST_FORM, FormFields, labelled
 
 FEW_WORDS = 4
 """Words; a longer message that is no value of the only open field is about something else."""
@@ -47,7 +47,7 @@ def complete_form(form: type[BaseModel], values: Mapping[str, object]) -> Json:
 def raw_values(form_fields: FormFields, text: str, *, sure: bool) -> dict[str, object]:
     """Return what a text gives to fields, as it stands there."""
     text = text.strip()
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_FORM:
         return {}
     raw = labelled(text, form_fields)
     if not raw and len(form_fields.labels) == 1 and (sure or not text.endswith("?")) and text:

@@ -98,7 +98,7 @@ def _held(option: OptionRow, words: Vocabulary) -> set[str]:
 
 
 def _facts(option: OptionRow) -> Json:
-    """Return what an option is told by; a door, which has the options of an event, knows nothing of it."""
+    """Return the facts of an option, such as its price; the options of an event, which doors have, carry none."""
     facts: Json = option.get("facts", {})
     return facts
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from agents.events.links import is_web
 from agents.state.talk import Pending
-from agents.toolkit.questions.form_fields import LONGEST
+from agents.toolkit.questions.form_fields import LONGEST_FORM
 
 PAGE = "page"
 """The source of a message that a page sent in the user's name: it can answer only the question that opened a page."""
@@ -24,11 +24,11 @@ def returned(pending: Pending, text: str, source: str) -> str | None:
     """
     back = pending.get("back", "")
     if back and is_web(text):
-        values = values_in(text, back) if len(text) <= LONGEST else {}
+        values = values_in(text, back) if len(text) <= LONGEST_FORM else {}
         is_named = bool(values.keys() & {*pending["fields"], *pending["aliases"]})
         return json.dumps(values) if is_named or len(values) > 1 else "".join(values.values())
     if source == PAGE and pending["url"]:
-        return text if pending.get("web_app") and len(text) <= LONGEST else ""
+        return text if pending.get("web_app") and len(text) <= LONGEST_FORM else ""
     return None
 
 

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, tool
 from agents.language.identifiers import shown
 from agents.models.script import Call, Line
 from agents.models.standin import values
-from agents.toolkit.guard import parameters
+from agents.toolkit.arguments import parameters
 from agents.toolkit.questions import CHOICE
 from agents.toolkit.result import Answer, Option, choice, result, schema_of
 from agents.toolkit.runtime import Runtime

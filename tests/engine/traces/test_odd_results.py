@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, tool
 
 from agents.events.views import CardList
 from agents.models.script import Call, Line
-from agents.toolkit.result import LONGEST, Answer, Refused, ToolResult, result
+from agents.toolkit.result import LONGEST_OBJECT, Answer, Refused, ToolResult, result
 from agents.toolkit.speaker import Speakers
 from prompts import phrase
 from tests.conftest import Chat
@@ -45,8 +45,8 @@ async def parcel(kind: str) -> Answer:
 async def novel(kind: str) -> str:
     """Tell more than a model should read."""
     if kind == "refused":
-        raise Refused("y" * 2 * LONGEST)
-    return "x" * 2 * LONGEST
+        raise Refused("y" * 2 * LONGEST_OBJECT)
+    return "x" * 2 * LONGEST_OBJECT
 
 
 @tool
@@ -92,7 +92,7 @@ async def test_no_tool_tells_a_model_more_than_it_can_read(chat: Chat, kind: str
     await chat.says("Tell me a story")
 
     [text] = [message.text for message in await chat.messages("planner") if message.type == "tool"]
-    assert text[LONGEST:] == f"… ({LONGEST} more characters were left out)"
+    assert text[LONGEST_OBJECT:] == f"… ({LONGEST_OBJECT} more characters were left out)"
 
 
 @pytest.mark.parametrize("kind", ["cancelled", "message"])

@@ -200,3 +200,56 @@ async def test_an_agent_that_hands_off(chat: Chat) -> None:
     trace = await chat.says("my plans")
     assert trace.endswith("supervisor: Your plans, then.")
     assert [event.code for event in chat.events if isinstance(event, Error)] == []
+
+
+async def test_every_answer_counts_once(chat: Chat) -> None:
+    """A tool that asks twice is run once for each answer, and an earlier no still counts as false."""
+    runs: list[str] = []
+
+    @tool
+    async def pack(what: str) -> str:
+        """Pack a bag."""
+        runs.append(what)
+        is_warm, is_far = interrupt("Is it warm?"), interrupt("Is it far?")
+        return f"warm: {bool(is_warm)}, far: {bool(is_far)}"
+
+    given(chat, pack)
+    chat.expects(supervisor=[Call("pack", {"what": "bag"}), "Packed."])
+    await chat.says("Pack")
+    await chat.says("no", source="choice")
+    assert "= warm: False, far: True" in await chat.says("yes")
+    assert len(runs) == 3
+
+
+async def test_a_graph_within_a_tool_that_waits_fails_loudly(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is asked, since the graph could not go on with the answer; the log names the tool."""
+
+    @tool
+    async def travel() -> str:
+        """Plan a journey."""
+        await inner_graph().ainvoke({"messages": []})
+        return "Planned."
+
+    given(chat, travel)
+    chat.expects(supervisor=[Call("travel"), "Sorry."])
+    trace = await chat.says("Plan it")
+    assert [event for event in chat.events if isinstance(event, Interrupt)] == []
+    assert phrase("tool_failed", "en", tool="travel") in trace
+    assert "tool travel interrupts within a graph of its own" in caplog.text
+
+
+async def test_a_graph_within_a_tool_after_an_answer(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:
+    """What the tool itself has asked is answered; a graph within it that asks then fails as loudly."""
+
+    @tool
+    async def travel() -> str:
+        """Plan a journey."""
+        interrupt("Where to?")
+        await inner_graph().ainvoke({"messages": []})
+        return "Planned."
+
+    given(chat, travel)
+    chat.expects(supervisor=[Call("travel"), "Sorry."])
+    await chat.says("Plan it")
+    assert phrase("tool_failed", "en", tool="travel") in await chat.says("Rome")
+    assert "tool travel interrupts within a graph of its own" in caplog.text

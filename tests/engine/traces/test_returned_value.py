@@ -4,7 +4,7 @@ import pytest
 
 from agents.events import Message
 from agents.models.script import Call
-from agents.toolkit.questions.form_fields import LONGEST
+from agents.toolkit.questions.form_fields import LONGEST_FORM
 from agents.toolkit.questions.returned import PAGE as SOURCE
 from prompts import phrase
 from tests.conftest import Chat, told
@@ -72,7 +72,7 @@ async def test_the_user_is_told_which_address_to_send(chat: Chat, lang: str) -> 
         "https://shop.example/ending?state=7&code=abc",
         "https://shop.example.evil.example/end?state=7&code=abc",
         "http://shop.example/end?state=7&code=abc",
-        "https://shop.example/end?state=7&code=" + "a" * LONGEST,
+        "https://shop.example/end?state=7&code=" + "a" * LONGEST_FORM,
         "https://shop.example/end?state=7&code=abc" + "&x=1" * 200,
     ],
 )

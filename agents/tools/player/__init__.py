@@ -1,1 +1,0 @@
-"""The tools of the media player. Whose profile it is, and what its age limit is, are trusted values."""

@@ -1,0 +1,165 @@
+"""Kodi as a player.
+
+It plays a list: a title, and of a series the episodes after it. It goes on with the list, or stops at its end, without
+this application.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from dialogs.player.kodi.library import KodiLibrary, key_of, number_in, value_in
+from dialogs.player.kodi.rpc import KodiRpc
+from dialogs.player.kodi.screen import OTHER, KodiScreen, Screen, clock
+from dialogs.player.players import Play, Playback, PlayerError, Players, Title
+from dialogs.player.store import MediaStore, PlaybackRow
+
+PROFILE = "kodi"
+"""Of whom it is kept that the player is to be off at the end of a title, which Kodi cannot note of a film."""
+FOLLOWING = 100
+"""The most episodes that are lined up behind one."""
+LIKE_ITS_DISK = ("smb://", "nfs://")
+"""Addresses of files that Kodi looks for as it does on its own disk."""
+
+
+@dataclass(frozen=True)
+class Kodi(Players):
+    """The players of an installation with a Kodi: it has one screen and one history, so that all profiles are one."""
+
+    rpc: KodiRpc
+    store: MediaStore
+
+    def of(self, profile: str) -> "KodiPlayer":
+        """Return the player of a profile."""
+        return KodiPlayer(self.rpc, self.store)
+
+    async def file(self, title: Title) -> str:
+        """See `Players`; the files are Kodi's business."""
+        return ""
+
+
+@dataclass(frozen=True)
+class KodiPlayer(KodiLibrary):
+    """See `dialogs.player.Player`."""
+
+    store: MediaStore
+
+    @property
+    def screen(self) -> KodiScreen:
+        """What it shows."""
+        return KodiScreen(self.rpc)
+
+    async def history(self, since: datetime, until: datetime) -> Sequence[Play]:
+        """Return what was played last in a span of time, and what plays now."""
+        plays, playback = await super().history(since, until), await self.now()
+        title, at = playback.title, datetime.now(UTC) - timedelta(seconds=playback.position)
+        if title is None or title.id == OTHER or not since <= at < until:
+            return plays
+        return [Play(title=title, at=at), *(play for play in plays if play.title.id != title.id)]
+
+    async def now(self) -> Playback:
+        """Return what plays; a video that is not in the library has the id `OTHER`."""
+        screen, volume = await self.screen.shown(), await self._volume()
+        if screen is None:
+            return Playback(state="stopped", volume=volume)
+        is_other = screen.id == OTHER
+        title = Title(id=OTHER, name=screen.label, kind="film") if is_other else await self.title(screen.id)
+        return Playback(
+            state="paused" if screen.is_paused else "playing",
+            volume=volume,
+            title=replace(title, duration=screen.duration or title.duration),
+            position=screen.position,
+            off_at_end=await self._is_off_at_end(screen),
+        )
+
+    async def play(self, id: str, position: int = 0) -> Playback:
+        """Play a title, and line up the episodes after it."""
+        title, file = await self.title_and_file(id)
+        if title.kind == "series":
+            raise PlayerError("not_playable", title)
+        if await self._is_gone(file):
+            raise PlayerError("missing_file", title)
+        before = await self.screen.shown()
+        if before and before.id == id:
+            await self.screen.act("Player.Seek", before, value={"time": clock(position)})
+            await self.screen.act("Player.PlayPause", before, play=True)
+        else:
+            options = {"resume": clock(position) if position else False}
+            await self.rpc.call("Player.Open", {"item": key_of(id), "options": options}, refused="no_title")
+        screen = await self.screen.until(lambda screen: bool(screen and screen.id == id and screen.is_settled))
+        if screen is None or screen.id != id:
+            raise PlayerError("not_started", title)
+        await self.screen.line_up(screen, await self._after(title))
+        await self._note(screen, off=False)
+        return replace(await self.now(), position=position)
+
+    async def pause(self) -> Playback:
+        """See `Player`."""
+        await self.screen.act("Player.PlayPause", await self._playing(), play=False)
+        return await self.now()
+
+    async def resume(self) -> Playback:
+        """See `Player`."""
+        await self.screen.act("Player.PlayPause", await self._playing(), play=True)
+        return await self.now()
+
+    async def stop(self) -> Playback:
+        """Stop; Kodi keeps the position."""
+        await self.screen.act("Player.Stop", await self._playing())
+        await self.screen.until(lambda screen: screen is None)
+        return await self.now()
+
+    async def set_volume(self, percent: int) -> Playback:
+        """Set the volume; a sound that is muted comes back."""
+        await self.rpc.call("Application.SetVolume", {"volume": percent})
+        await self.rpc.call("Application.SetMute", {"mute": False})
+        return await self.now()
+
+    async def set_off_at_end(self, off: bool) -> Playback:
+        """Take what follows out of Kodi's list, or put the later episodes in again."""
+        screen = await self._playing()
+        later = [] if off or screen.id == OTHER else await self._after(await self.title(screen.id))
+        await self.screen.line_up(screen, later)
+        # The title may have ended meanwhile, and the last one that is left begun.
+        await self._note(await self._playing(), off=off)
+        return await self.now()
+
+    async def _playing(self) -> Screen:
+        if screen := await self.screen.shown():
+            return screen
+        raise PlayerError("nothing_plays")
+
+    async def _volume(self) -> int:
+        answer = await self.rpc.call("Application.GetProperties", {"properties": ["volume", "muted"]})
+        is_muted = value_in(answer, "muted") is True
+        return 0 if is_muted else min(max(number_in(answer, "volume"), 0), 100)
+
+    async def _after(self, title: Title) -> list[str]:
+        """Return the ids of the episodes that follow one."""
+        if not title.series:
+            return []
+        later = [it.id for it in await self.episodes(title.series) if it.order > title.order]
+        return later[:FOLLOWING]
+
+    async def _is_gone(self, file: str) -> bool:
+        """Tell whether Kodi does not find a file; it does not say it of all addresses."""
+        if not file or ("://" in file and not file.startswith(LIKE_ITS_DISK)):
+            return False
+        try:
+            params = {"file": file, "media": "video"}
+            answer = await self.rpc.call("Files.GetFileDetails", params, refused="missing_file")
+        except PlayerError as error:
+            if error.code == "missing_file":
+                # It tells nothing of files outside its sources, which it plays nevertheless.
+                return False
+            raise
+        details = value_in(answer, "filedetails")
+        return isinstance(details, Mapping) and "id" not in details
+
+    async def _is_off_at_end(self, screen: Screen) -> bool:
+        row = await self.store.of(PROFILE, lambda rows: rows.playback())
+        return row.off_at_end and row.title == screen.id and await self.screen.is_last(screen)
+
+    async def _note(self, screen: Screen, *, off: bool) -> None:
+        row = PlaybackRow(title=screen.id, state="playing", off_at_end=off)
+        await self.store.of(PROFILE, lambda rows: rows.play(row))

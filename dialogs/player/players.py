@@ -1,0 +1,170 @@
+"""What every media player does: a library with a screen. Tests hold each kind to the same behaviours."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+Kind = Literal["film", "series", "episode"]
+State = Literal["playing", "paused", "stopped"]
+Code = Literal[
+    "no_title",
+    "missing_file",
+    "not_playable",
+    "not_started",
+    "nothing_plays",
+    "unreachable",
+    "age_limit",
+    "not_rated",
+]
+"""Why something cannot be done. `README.md` explains each code."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Title:
+    """A film, a series or an episode of one, as a profile has it."""
+
+    id: str
+    """Names it within the player, for as long as the library has it."""
+    name: str
+    kind: Kind = "film"
+    other_names: tuple[str, ...] = ()
+    """What it is called elsewhere, such as in other languages."""
+    year: int | None = None
+    genres: tuple[str, ...] = ()
+    """English words in lower case ("animation", "comedy"); an episode has those of its series."""
+    rating: float | None = None
+    """From 0 to 10."""
+    age: int | None = None
+    """How old a viewer must be, in years; 0 for everybody, None if nobody has said it."""
+    duration: int | None = None
+    """Seconds; None for a series, and where it is not known."""
+    plot: str = ""
+    series: str = ""
+    """The id of the series; empty unless this is an episode."""
+    series_name: str = ""
+    season: int | None = None
+    """From 1; 0 for specials. None unless this is an episode."""
+    episode: int | None = None
+    """Its number within the season, from 1."""
+    position: int = 0
+    """Seconds from the start where it was left; 0 if it was not begun, or was seen to its end."""
+    watched: bool = False
+    """Whether it was seen to its end, or marked so. A series: all of its episodes."""
+    liked: bool = False
+
+    @property
+    def order(self) -> tuple[bool, int, int]:
+        """What the episodes of a series are sorted by; the specials come last."""
+        return self.season == 0, self.season or 0, self.episode or 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Play:
+    """One time that a film or an episode was played."""
+
+    title: Title
+    at: datetime
+    """When it began, or, where a player keeps only that, when it was played last; with a time zone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Playback:
+    """What the screen shows now."""
+
+    state: State
+    volume: int
+    """Per cent, from 0 to 100."""
+    title: Title | None = None
+    """What plays; None if nothing does (`state` is then "stopped")."""
+    position: int = 0
+    """Seconds from the start."""
+    off_at_end: bool = False
+    """Whether playback stops when this title ends, instead of going on with the next episode."""
+
+
+class PlayerError(Exception):
+    """The player cannot do this: `code` says why. `title` is the one in question; `reason` is for the operator."""
+
+    def __init__(self, code: Code, title: Title | None = None, reason: str = "") -> None:
+        super().__init__(code)
+        self.code, self.title, self.reason = code, title, reason
+
+
+class Player(ABC):
+    """A library and its screen, for one profile: likes, positions and what was watched are that profile's.
+
+    Every method raises `PlayerError("unreachable")` if the player does not answer, and `PlayerError("no_title")` for an
+    id that it does not have. What steers playback raises `PlayerError("nothing_plays")` if nothing plays.
+    """
+
+    @abstractmethod
+    async def titles(self) -> Sequence[Title]:
+        """Return all films and series, without the episodes."""
+
+    @abstractmethod
+    async def title(self, id: str) -> Title:
+        """Return a film, a series or an episode."""
+
+    @abstractmethod
+    async def episodes(self, series: str) -> Sequence[Title]:
+        """Return the episodes of a series, by season and number; a film has none."""
+
+    @abstractmethod
+    async def history(self, since: datetime, until: datetime) -> Sequence[Play]:
+        """Return what was played from `since` until before `until`, the latest first; both have a time zone."""
+
+    @abstractmethod
+    async def now(self) -> Playback:
+        """Return what plays at this moment."""
+
+    @abstractmethod
+    async def play(self, id: str, position: int = 0) -> Playback:
+        """Play a film or an episode from `position` (seconds) in place of what plays; return what plays then.
+
+        When an episode ends, the next one of its series begins. A new title ends an earlier `off_at_end`.
+
+        Raises:
+            PlayerError: "not_playable", "missing_file", "not_started".
+        """
+
+    @abstractmethod
+    async def pause(self) -> Playback:
+        """Pause what plays."""
+
+    @abstractmethod
+    async def resume(self) -> Playback:
+        """Go on with what is paused."""
+
+    @abstractmethod
+    async def stop(self) -> Playback:
+        """Stop what plays, and keep its position."""
+
+    @abstractmethod
+    async def set_volume(self, percent: int) -> Playback:
+        """Set the volume, from 0 to 100; it can be set while nothing plays."""
+
+    @abstractmethod
+    async def set_off_at_end(self, off: bool) -> Playback:
+        """Say whether playback stops when what plays now ends."""
+
+    @abstractmethod
+    async def set_liked(self, id: str, liked: bool) -> Title:
+        """Say whether the profile likes a title; return the title as it is then."""
+
+    @abstractmethod
+    async def set_watched(self, id: str, watched: bool) -> Title:
+        """Mark a title as watched or not, with a series all its episodes; return the title as it is then."""
+
+
+class Players(ABC):
+    """The players of this installation."""
+
+    @abstractmethod
+    def of(self, profile: str) -> Player:
+        """Return the player of a profile. The name is a trusted value: no model and no user sets it."""
+
+    @abstractmethod
+    async def file(self, title: Title) -> str | None:
+        """Return the file of a title; None if it is missing, "" if the title needs none that this process could see."""

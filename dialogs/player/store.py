@@ -1,0 +1,153 @@
+"""What was played, how far, and what is liked: by profile, which one or several users have."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from agents.memory.connection import Connection
+from agents.memory.schema import Tables
+from dialogs.player.players import State
+from dialogs.player.viewers import Viewer
+
+Result = TypeVar("Result")
+TABLES = Tables(
+    "player",
+    (
+        """
+        CREATE TABLE IF NOT EXISTS media_viewers (
+            user TEXT NOT NULL, device TEXT NOT NULL, profile TEXT NOT NULL, age INTEGER, PRIMARY KEY (user, device));
+        CREATE TABLE IF NOT EXISTS media_plays (
+            profile TEXT NOT NULL, at_ms INTEGER NOT NULL, title TEXT NOT NULL, PRIMARY KEY (profile, at_ms));
+        CREATE TABLE IF NOT EXISTS media_marks (
+            profile TEXT NOT NULL, title TEXT NOT NULL, position INTEGER NOT NULL DEFAULT 0,
+            watched INTEGER NOT NULL DEFAULT 0, liked INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (profile, title));
+        CREATE TABLE IF NOT EXISTS media_playback (
+            profile TEXT PRIMARY KEY, title TEXT NOT NULL, state TEXT NOT NULL, position INTEGER NOT NULL,
+            since_ms INTEGER NOT NULL, volume INTEGER NOT NULL, off_at_end INTEGER NOT NULL);
+        """,
+    ),
+)
+OF_PROFILE = ("media_plays", "media_marks", "media_playback")
+OWNER, OWNER_DEVICE = "me", "terminal"
+"""Who has a profile without being given one: whoever sits at the machine."""
+MARK = """
+INSERT INTO media_marks (profile, title, {column}) VALUES (?, ?, ?)
+ON CONFLICT (profile, title) DO UPDATE SET {column} = excluded.{column}
+"""
+LATEST = """
+SELECT title, max(at_ms) FROM media_plays WHERE profile = ? AND at_ms >= ? AND at_ms < ?
+GROUP BY title ORDER BY 2 DESC
+"""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a profile has to do with a title; `position` counts seconds."""
+
+    position: int = 0
+    watched: bool = False
+    liked: bool = False
+
+
+@dataclass(frozen=True)
+class PlaybackRow:
+    """What a profile plays, as it stood at `since_ms`; the title is an id, empty if nothing plays."""
+
+    title: str = ""
+    state: State = "stopped"
+    position: int = 0
+    """Milliseconds from the start of the title."""
+    since_ms: int = 0
+    volume: int = 50
+    off_at_end: bool = False
+
+
+class ProfileRows:
+    """What is kept of one profile, within a transaction."""
+
+    def __init__(self, database: sqlite3.Connection, profile: str, now_ms: int) -> None:
+        self._database, self._profile, self.now_ms = database, profile, now_ms
+
+    def marks(self) -> Mapping[str, Mark]:
+        """Return the marks by title."""
+        sql = "SELECT title, position, watched, liked FROM media_marks WHERE profile = ?"
+        rows = self._database.execute(sql, (self._profile,))
+        return {title: Mark(position, bool(watched), bool(liked)) for title, position, watched, liked in rows}
+
+    def mark(self, title: str, column: Literal["position", "watched", "liked"], value: int) -> None:
+        """Set one part of a title's mark."""
+        self._database.execute(MARK.format(column=column), (self._profile, title, value))
+
+    def playback(self) -> PlaybackRow:
+        """Return what the profile plays."""
+        sql = "SELECT title, state, position, since_ms, volume, off_at_end FROM media_playback WHERE profile = ?"
+        row = self._database.execute(sql, (self._profile,)).fetchone()
+        if row is None:
+            return PlaybackRow()
+        title, state, position, since_ms, volume, off_at_end = row
+        return PlaybackRow(title, state, position, since_ms, volume, bool(off_at_end))
+
+    def play(self, row: PlaybackRow) -> None:
+        """Write what the profile plays."""
+        values = (self._profile, row.title, row.state, row.position, row.since_ms, row.volume, row.off_at_end)
+        self._database.execute("INSERT OR REPLACE INTO media_playback VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+
+    def add_play(self, title: str, at_ms: int) -> None:
+        """Note that a title was begun at a time."""
+        self._database.execute("INSERT OR REPLACE INTO media_plays VALUES (?, ?, ?)", (self._profile, at_ms, title))
+
+    def plays(self, since_ms: int, until_ms: int) -> list[tuple[str, int]]:
+        """Return titles with the time when they were begun last in a span of time, the latest first."""
+        return self._database.execute(LATEST, (self._profile, since_ms, until_ms)).fetchall()
+
+
+class MediaStore:
+    """The tables of the player; `now` tells the Unix time in seconds."""
+
+    def __init__(self, connection: Connection, now: Callable[[], float] = time.time) -> None:
+        self._connection, self.now = connection, now
+
+    async def of(self, profile: str, work: Callable[[ProfileRows], Result]) -> Result:
+        """Do `work` on the rows of a profile in one transaction; return what it returns."""
+        now_ms = round(self.now() * 1000)
+        return await self._connection.write(lambda database: work(ProfileRows(database, profile, now_ms)))
+
+    async def viewer(self, user: str, device: str) -> Viewer | None:
+        """Return the profile and the limit of a user who speaks through the door of a device, if they have one."""
+        sql = "SELECT profile, age FROM media_viewers WHERE user = ? AND device IN ('', ?) ORDER BY device DESC"
+        rows = await self._connection.read(lambda database: database.execute(sql, (user, device)).fetchall())
+        if rows:
+            return Viewer(*rows[0])
+        return Viewer(OWNER) if (user, device) == (OWNER, OWNER_DEVICE) else None
+
+    async def viewers(self) -> list[tuple[str, str, str, int | None]]:
+        """Return user, device (empty: every one), profile and age limit of all viewers."""
+        sql = "SELECT user, device, profile, age FROM media_viewers ORDER BY user, device"
+        return await self._connection.read(lambda database: database.execute(sql).fetchall())
+
+    async def set_viewer(self, user: str, device: str, profile: str, age: int | None) -> None:
+        """Say which profile a user has through every door, or through that of one device alone."""
+        sql, values = "INSERT OR REPLACE INTO media_viewers VALUES (?, ?, ?, ?)", (user, device, profile, age)
+        await self._connection.write(lambda database: database.execute(sql, values).rowcount)
+
+    async def remove_viewer(self, user: str) -> bool:
+        """Take a user's profile away; return False if they had none."""
+        sql = "DELETE FROM media_viewers WHERE user = ?"
+        return await self._connection.write(lambda database: database.execute(sql, (user,)).rowcount) > 0
+
+    async def erase(self, users: Collection[str]) -> None:
+        """Remove what the profiles of these users hold, except for profiles that somebody else has as well.
+
+        Who has which profile, and the age limit, are the operator's words and stay.
+        """
+
+        def work(database: sqlite3.Connection) -> None:
+            rows = database.execute("SELECT user, profile FROM media_viewers").fetchall()
+            profiles = {*users, *(profile for user, profile in rows if user in users)}
+            profiles -= {profile for user, profile in rows if user not in users}
+            for table in OF_PROFILE:
+                database.executemany(f"DELETE FROM {table} WHERE profile = ?", [(profile,) for profile in profiles])
+
+        await self._connection.write(work)

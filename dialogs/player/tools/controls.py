@@ -1,0 +1,164 @@
+"""Tools that play, stop and mark titles. Each can be taken back, and done again it changes nothing."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Literal
+
+from langchain_core.tools import tool
+from langgraph.types import interrupt
+from pydantic import Field
+
+from agents.events.views import MOST_ENTRIES
+from agents.toolkit import Answer, Refused, Runtime, result, traits
+from agents.toolkit.undo import entered
+from dialogs.player.phrases import said
+from dialogs.player.players import Playback, Player, PlayerError, Title
+from dialogs.player.search import AnyKind, Query, fitting, what_of
+from dialogs.player.tools.access import Seat, has_foreign_titles, seat
+from dialogs.player.tools.schemas import PLAYBACK, TitleId
+from dialogs.player.tools.titles import episode_after, in_alarms, next_to_watch, span_of
+from dialogs.player.tools.undo import MARKS, ONE, PLAYED_NOW, VOLUME, playback_value
+from dialogs.player.tools.wording import name_of, playback_row, playback_view, title_line
+
+Words = Annotated[str, Field(max_length=200)]
+Percent = Annotated[int, Field(ge=0, le=100)]
+Action = Literal["pause", "resume", "stop", "stop_at_end", "play_on", "next_episode", "next_season"]
+OUTCOMES: Mapping[str, Mapping[str, object]] = {
+    "pause": {"state": "paused"},
+    "resume": {"state": "playing"},
+    "stop": {"title": "", "state": "stopped", "off_at_end": False},
+    "stop_at_end": {"off_at_end": True},
+    "play_on": {"off_at_end": False},
+}
+"""What an action changes of what plays."""
+ALARM = "alarm"
+STEP = 10
+"""Per cent that "louder" is."""
+steers = partial(
+    traits, effect="write", repeatable=True, confirm="never", foreign=has_foreign_titles, result=PLAYBACK, view="player"
+)
+"""What the user sees and hears at once, and takes back with a word, is done without a question."""
+
+
+@steers(undo=PLAYED_NOW)
+@tool(response_format="content_and_artifact")
+async def play_title(title_id: TitleId, runtime: Runtime, from_start: bool = False) -> Answer:
+    """Play a film or an episode, from where it was left; of a series the next episode."""
+    async with seat(runtime) as own:
+        title = await _to_watch(own, await own.player.title(title_id))
+        return await _play(own, title, runtime, from_start=from_start)
+
+
+@steers(undo=PLAYED_NOW)
+@tool(response_format="content_and_artifact")
+async def play_from(source: Words, runtime: Runtime, what: AnyKind = "any") -> Answer:
+    """Play what was played on a day (as in list_played) or what an alarm names. source: the day, or alarm."""
+    lang = runtime.state["lang"]
+    async with seat(runtime) as own:
+        if source == ALARM:
+            titles = await in_alarms(own.player, runtime)
+        else:
+            plays = await own.player.history(*await span_of(source, runtime))
+            titles = [play.title for play in plays]
+        titles = [title for title in titles if title in fitting(titles, Query(what=what_of(what)), lang)]
+        if not titles:
+            raise Refused(said("none_of", lang))
+    title = titles[0]
+    if len(titles) > 1:
+        options = {it.id: title_line(it, lang) for it in titles[:MOST_ENTRIES]}
+        chosen = interrupt({"question": said("which", lang), "options": options})
+        title = next(it for it in titles if it.id == chosen)
+    async with seat(runtime) as own:
+        return await _play(own, await _to_watch(own, title), runtime, from_start=title.watched)
+
+
+@steers(undo=PLAYED_NOW)
+@tool(response_format="content_and_artifact")
+async def control_playback(action: Action, runtime: Runtime) -> Answer:
+    """Steer what plays. stop_at_end: sleep timer, off when this title has ended; play_on: not so after all."""
+    lang = runtime.state["lang"]
+    async with seat(runtime) as own:
+        now = await own.player.now()
+        if now.title is None:
+            raise PlayerError("nothing_plays")
+        if action in ("next_episode", "next_season"):
+            episodes = await own.player.episodes(now.title.series) if now.title.series else []
+            if (following := episode_after(now.title, episodes, other_season=action == "next_season")) is None:
+                raise Refused(said("no_next", lang, title=title_line(now.title, lang)))
+            return await _play(own, following, runtime, from_start=True)
+        before = playback_value(now, lang)
+        await entered(runtime, PLAYED_NOW, {ONE: (before, {**before, **OUTCOMES[action]})})
+        return _playing(await _done(own.player, action), runtime)
+
+
+@steers(undo=VOLUME)
+@tool(response_format="content_and_artifact")
+async def set_volume(
+    runtime: Runtime, volume: Percent | None = None, change: Literal["louder", "quieter", "mute"] | None = None
+) -> Answer:
+    """Set the volume in per cent, or change it."""
+    async with seat(runtime) as own:
+        before = (await own.player.now()).volume
+        steps = {"louder": min(before + STEP, 100), "quieter": max(before - STEP, 0), "mute": 0}
+        after = volume if volume is not None else steps[change] if change else before
+        await entered(runtime, VOLUME, {ONE: (before, after)})
+        return _playing(await own.player.set_volume(after), runtime)
+
+
+@traits(effect="write", repeatable=True, undo=MARKS)
+@tool
+async def mark_title(
+    title_id: TitleId, runtime: Runtime, liked: bool | None = None, watched: bool | None = None
+) -> str:
+    """Note that the user likes a title, or has watched it or the whole series."""
+    lang = runtime.state["lang"]
+    async with seat(runtime) as own:
+        title = await own.player.title(title_id)
+        marked = await own.player.episodes(title_id) if title.kind == "series" and watched is not None else []
+        changes = {it.id: (_mark(it, lang), _mark(it, lang, watched=watched)) for it in marked}
+        changes[title.id] = (_mark(title, lang), _mark(title, lang, liked=liked, watched=watched))
+        await entered(runtime, MARKS, changes)
+        if liked is not None:
+            title = await own.player.set_liked(title_id, liked)
+        if watched is not None:
+            title = await own.player.set_watched(title_id, watched)
+    return said("noted", lang, mark=MARKS.worded(_mark(title, lang), lang))
+
+
+async def _to_watch(own: Seat, title: Title) -> Title:
+    """Return what is played of a title: of a series the next episode. Raises PlayerError."""
+    own.viewer.check(title)
+    episodes = await own.player.episodes(title.id) if title.kind == "series" else []
+    return next_to_watch(episodes) or title
+
+
+async def _play(own: Seat, title: Title, runtime: Runtime, *, from_start: bool) -> Answer:
+    own.viewer.check(title)
+    now, lang = await own.player.now(), runtime.state["lang"]
+    before = playback_value(now, lang)
+    is_same = now.title is not None and now.title.id == title.id
+    position = 0 if from_start else now.position if is_same else None
+    after = {**before, "title": title.id, "name": title_line(title, lang), "state": "playing", "off_at_end": False}
+    await entered(runtime, PLAYED_NOW, {ONE: (before, after)})
+    return _playing(await own.play(title, position), runtime)
+
+
+async def _done(player: Player, action: Action) -> Playback:
+    """Do one of the actions that have an outcome."""
+    if action in ("stop_at_end", "play_on"):
+        return await player.set_off_at_end(action == "stop_at_end")
+    return await {"pause": player.pause, "resume": player.resume, "stop": player.stop}[action]()
+
+
+def _mark(title: Title, lang: str, *, liked: bool | None = None, watched: bool | None = None) -> dict[str, object]:
+    """Return the marks of a title, but for those that are set."""
+    return {
+        "name": name_of(title, lang),
+        "liked": title.liked if liked is None else liked,
+        "watched": title.watched if watched is None else watched,
+    }
+
+
+def _playing(playback: Playback, runtime: Runtime) -> Answer:
+    lang = runtime.state["lang"]
+    return result(playback_row(playback, lang), view=playback_view(playback, lang))

@@ -1,0 +1,135 @@
+"""Tools that look titles up: search, what was played, episodes, a title's card, what plays now."""
+
+from typing import Annotated
+
+from langchain_core.tools import tool
+from pydantic import Field
+
+from agents.events.views import MOST_ENTRIES
+from agents.toolkit import Answer, CardList, Option, Refused, Runtime, choice, result, traits
+from dialogs.player.phrases import said
+from dialogs.player.players import Title
+from dialogs.player.search import AnyKind, Query, fitting, what_of
+from dialogs.player.tools.access import has_foreign_titles, seat, why_not
+from dialogs.player.tools.schemas import DETAILS, PLAYBACK, SOME_TITLES, TITLE, TITLES, TitleId
+from dialogs.player.tools.titles import named_by, shown_last, span_of
+from dialogs.player.tools.wording import (
+    playback_row,
+    playback_view,
+    title_card,
+    title_details,
+    title_entry,
+    title_line,
+    title_row,
+)
+
+Words = Annotated[str, Field(max_length=200)]
+Rating = Annotated[float, Field(ge=0, le=10)]
+
+
+@traits(foreign=has_foreign_titles, result=TITLES, view="cards")
+@tool(response_format="content_and_artifact")
+async def search_titles(
+    runtime: Runtime,
+    words: Words = "",
+    what: AnyKind = "any",
+    genre: Words = "",
+    year: int = 0,
+    rating_from: Rating = 0,
+    liked: bool = False,
+    unwatched: bool = False,
+    listed: bool = False,
+) -> Answer:
+    """Find titles. rating_from: of 10, high is 8. listed: only among those listed last."""
+    lang = runtime.state["lang"]
+    query = Query(words, what_of(what), genre, year or None, rating_from or None, liked or None, _not(unwatched))
+    async with seat(runtime) as own:
+        titles = await shown_last(own.player, runtime) if listed else await own.player.titles()
+        if listed and not titles:
+            raise Refused(said("no_list", lang))
+    return _listed(fitting(titles, query, lang), said("titles", lang), runtime)
+
+
+@traits(foreign=has_foreign_titles, result=SOME_TITLES, view="cards", private=True)
+@tool(response_format="content_and_artifact")
+async def list_played(runtime: Runtime, day: Words = "") -> Answer:
+    """List what was played. day: today, yesterday, a weekday or YYYY-MM-DD; else a week."""
+    lang = runtime.state["lang"]
+    since, until = await span_of(day, runtime)
+    async with seat(runtime) as own:
+        plays = await own.player.history(since, until)
+    return _listed([play.title for play in plays], said("played", lang), runtime)
+
+
+@traits(foreign=has_foreign_titles, kind="selector", result=TITLE)
+@tool(response_format="content_and_artifact")
+async def choose_title(runtime: Runtime, words: Words = "") -> Answer:
+    """Find one title by the user's words ("the second one"); of several they choose."""
+    lang = runtime.state["lang"]
+    async with seat(runtime) as own:
+        if words:
+            meant = await named_by(words, own.player, runtime)
+        else:
+            meant = await shown_last(own.player, runtime) or list(await own.player.titles())
+    if not meant:
+        raise Refused(said("nothing_called", lang, words=words))
+    return choice(said("which", lang), [_option(title, runtime) for title in meant[:MOST_ENTRIES]])
+
+
+@traits(foreign=has_foreign_titles, result=SOME_TITLES, view="cards")
+@tool(response_format="content_and_artifact")
+async def list_episodes(title_id: TitleId, runtime: Runtime, season: int = 0) -> Answer:
+    """List the episodes of a series. season: 0 for all."""
+    lang = runtime.state["lang"]
+    async with seat(runtime) as own:
+        series = await own.player.title(title_id)
+        episodes = await own.player.episodes(series.series or title_id)
+    of_season = [episode for episode in episodes if season in (0, episode.season)]
+    return _listed(of_season, title_line(series, lang), runtime)
+
+
+@traits(foreign=has_foreign_titles, result=DETAILS, view="cards")
+@tool(response_format="content_and_artifact")
+async def show_title(title_id: TitleId, runtime: Runtime) -> Answer:
+    """Show all about a film, series or episode."""
+    lang = runtime.state["lang"]
+    async with seat(runtime) as own:
+        title = await own.player.title(title_id)
+        forbidden = why_not(title, own.viewer, lang)
+    view = title_card(title, lang, forbidden=forbidden, alone=runtime.context.is_shared)
+    return result(title_details(title, lang, forbidden=forbidden), view=view)
+
+
+@traits(foreign=has_foreign_titles, result=PLAYBACK, view="player", volatile=True)
+@tool(response_format="content_and_artifact")
+async def now_playing(runtime: Runtime) -> Answer:
+    """Tell what plays now, how far it is and how loud."""
+    lang = runtime.state["lang"]
+    async with seat(runtime) as own:
+        playback = await own.player.now()
+    return result(playback_row(playback, lang), view=playback_view(playback, lang))
+
+
+def _listed(titles: list[Title], heading: str, runtime: Runtime) -> Answer:
+    lang, alone = runtime.state["lang"], runtime.context.is_shared
+    if not titles:
+        return result([], view=CardList(title=said("none", lang), entries=[]))
+    entries = [title_entry(title, lang, alone=alone) for title in titles[:MOST_ENTRIES]]
+    not_listed = len(titles) - len(entries)
+    title = said("more", lang, title=heading, count=not_listed) if not_listed else heading
+    return result([title_row(it, lang) for it in titles[:MOST_ENTRIES]], view=CardList(title=title, entries=entries))
+
+
+def _option(title: Title, runtime: Runtime) -> Option:
+    lang = runtime.state["lang"]
+    entry = title_entry(title, lang, alone=runtime.context.is_shared)
+    facts: dict[str, float | str] = {}
+    if title.rating is not None:
+        facts["rating"] = title.rating
+    if title.year is not None:
+        facts["date"] = title.year
+    return Option(entry.label, title_row(title, lang), entry.detail, title.id, facts)
+
+
+def _not(unwatched: bool) -> bool | None:
+    return False if unwatched else None

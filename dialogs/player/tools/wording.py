@@ -1,0 +1,110 @@
+"""Titles and what plays, as the model reads them and as the user sees them."""
+
+from collections.abc import Mapping
+
+from agents.events.views import CardList, Entry
+from agents.events.views import Player as PlayerView
+from dialogs.player.phrases import said
+from dialogs.player.players import Playback, Title
+from dialogs.player.search import translated
+
+Row = Mapping[str, object]
+
+
+def name_of(title: Title, lang: str) -> str:
+    """Return what a title is called in a language."""
+    return translated("titles", title.name, lang)
+
+
+def plot_of(title: Title, lang: str) -> str:
+    """Return what a title is about; of the catalogue's in the user's language."""
+    return title.plot or translated("plots", title.name, lang, otherwise="")
+
+
+def title_line(title: Title, lang: str) -> str:
+    """Return what names a title: with its year, an episode with its series and number."""
+    if title.kind == "episode":
+        facts = {"series": translated("titles", title.series_name, lang), "name": name_of(title, lang)}
+        return said("episode", lang, season=title.season, episode=title.episode, **facts)
+    return f"{name_of(title, lang)} ({title.year})" if title.year else name_of(title, lang)
+
+
+def title_entry(title: Title, lang: str, *, alone: bool = False) -> Entry:
+    """Return a title as an entry of a list: its rating, length and age; `alone` leaves out what is the user's own."""
+    genres = ", ".join(translated("genres", genre, lang) for genre in title.genres)
+    parts = [
+        genres,
+        f"★ {title.rating:g}" if title.rating is not None else "",
+        said("minutes", lang, minutes=-(-title.duration // 60)) if title.duration else "",
+        said("from_age", lang, age=title.age) if title.age else "",
+    ]
+    if not alone:
+        parts += [
+            said("watched", lang) if title.watched else "",
+            said("left_at", lang, at=clock(title.position)) if title.position else "",
+            "♥" if title.liked else "",
+        ]
+    return Entry(title_line(title, lang), " · ".join(part for part in parts if part), id=title.id)
+
+
+def title_card(title: Title, lang: str, *, forbidden: str = "", alone: bool = False) -> CardList:
+    """Return all there is to say of a title; `forbidden` is why the viewer may not see it."""
+    detail = title_entry(title, lang, alone=alone).detail
+    lines = [detail, plot_of(title, lang)[:1_900], forbidden]
+    return CardList(title=title_line(title, lang), entries=[Entry(line) for line in lines if line])
+
+
+def title_row(title: Title, lang: str) -> Row:
+    """Return a title as a model reads it in a list."""
+    row = {
+        "title_id": title.id,
+        "name": title_line(title, lang) if title.kind == "episode" else name_of(title, lang),
+        "kind": title.kind,
+        "year": title.year,
+        "rating": title.rating,
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def title_details(title: Title, lang: str, *, forbidden: str = "") -> Row:
+    """Return a title with all its facts as a model reads it."""
+    return {
+        **title_row(title, lang),
+        "genres": list(title.genres),
+        "age": title.age,
+        "minutes": -(-title.duration // 60) if title.duration else None,
+        "plot": plot_of(title, lang),
+        "forbidden": forbidden,
+        "watched": title.watched,
+        "liked": title.liked,
+    }
+
+
+def playback_row(playback: Playback, lang: str) -> Row:
+    """Return what plays as a model reads it; times in seconds."""
+    title = playback.title
+    return {
+        "state": playback.state,
+        "volume": playback.volume,
+        **({"title_id": title.id, "name": title_line(title, lang), "duration": title.duration} if title else {}),
+        "position": playback.position,
+        "off_at_end": playback.off_at_end,
+    }
+
+
+def playback_view(playback: Playback, lang: str) -> PlayerView:
+    """Return what plays for the screen."""
+    title, length = playback.title, playback.title.duration if playback.title else None
+    if title is None:
+        return PlayerView(state="stopped", title=said("nothing", lang), volume=playback.volume)
+    line = title_line(title, lang)
+    if playback.off_at_end:
+        line = said("off_at_end", lang, title=line)
+    return PlayerView(
+        state=playback.state, title=line, position=playback.position, duration=length, volume=playback.volume
+    )
+
+
+def clock(seconds: int) -> str:
+    """Return a position as a player shows it."""
+    return f"{seconds // 60}:{seconds % 60:02}"

@@ -1,0 +1,63 @@
+"""A specialist is a folder: without it, its prompts and its tests, everything else works and nothing names it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+from tests.support.warm_python import run_python
+
+FOLDERS = ("dialogs/{name}", "prompts/*/{name}", "tests/dialogs/{name}", "tests/prompts/*/{name}.md")
+TOOLS = {"player": "watch_things"}
+"""Of each dialog, the tool that hands over to it; no other file may name it."""
+NAMING = ("agents", "app", "observers", "pyproject.toml", ".env.example")
+
+
+@pytest.fixture(params=sorted(TOOLS))
+def without(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
+    """Copy the repository, and delete a dialog with its prompts and tests."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    for file in filter(None, listed.split("\0")):
+        if (ROOT / file).is_file():
+            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / file, tmp_path / file)
+    name: str = request.param
+    for place in [place for folder in FOLDERS for place in tmp_path.glob(folder.format(name=name))]:
+        shutil.rmtree(place) if place.is_dir() else place.unlink()
+    return name, tmp_path
+
+
+def run(folder: Path, *arguments: str) -> str:
+    """Run the application in the copy, on a database of its own; return what it prints."""
+    environment = {**os.environ, "DATABASE_URL": f"sqlite:///{folder}/try.db", "LLM_MODEL": "local:rules"}
+    done = run_python("app", *arguments, folder=folder, environment=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_nothing_else_needs_a_dialog(without: tuple[str, Path]) -> None:
+    """The check finds nothing, the assistant answers, its commands are gone, and all other tests can be loaded."""
+    name, copy = without
+    report = json.loads(run(copy, "check", "--json"))
+    assert name not in [dialog["name"] for dialog in report["dialogs"]]
+    assert (report["faults"], report["warnings"]) == ([], [])
+    assert run(copy, "ask", "hello")
+    assert f"  {name} " not in run(copy, "--help")
+    collecting = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
+    collected = subprocess.run(collecting, cwd=copy, capture_output=True, check=False, text=True)
+    assert collected.returncode == 0, collected.stdout[-2000:]
+
+
+@pytest.mark.slow
+def test_nothing_else_names_a_dialog(without: tuple[str, Path]) -> None:
+    """Neither the engine nor the application knows the tool that hands over to it."""
+    name, copy = without
+    files = [file for place in NAMING for file in [copy / place, *copy.glob(f"{place}/**/*")] if file.is_file()]
+    naming = [file for file in files if TOOLS[name] in file.read_text("utf-8", errors="ignore")]
+    assert [file.relative_to(copy).as_posix() for file in naming] == []

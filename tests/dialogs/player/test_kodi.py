@@ -1,0 +1,240 @@
+"""What only Kodi does: connections and their faults, rows that are wrong, its clock, videos of its own."""
+
+import base64
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from agents.memory import open_memory
+from agents.sources.web.fetcher import Fetcher
+from dialogs.player.kodi import library, player, screen
+from dialogs.player.kodi.rpc import KodiRpc
+from dialogs.player.players import Player, PlayerError
+from dialogs.player.store import MediaStore
+from tests.dialogs.player.support.kodi_server import VIDEO, KodiServer
+from tests.dialogs.player.support.media_folder import EPISODES, MINUTE
+from tests.dialogs.player.support.player_behaviours import code_of, id_of
+from tests.dialogs.player.support.player_stages import ServerStage, open_store
+from tests.support.http_service import Answer, Service
+from tests.support.remote_files import free_port
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[MediaStore]:
+    """An empty database."""
+    async with open_memory(f"sqlite:///{tmp_path}/memory.db") as memory:
+        yield await open_store(memory)
+
+
+async def test_user_and_password_are_sent_and_never_told() -> None:
+    """The password goes to Kodi alone; what is wrong with it is said by the names of the settings."""
+    async with KodiServer.open() as server, Fetcher() as fetcher:
+        server.password = base64.b64encode(b"anna:open sesame").decode()
+        right = KodiRpc(server.url, fetcher, "anna", SecretStr("open sesame"))
+        assert await right.call("Player.GetActivePlayers") == []
+        wrong = KodiRpc(server.url, fetcher, "anna", SecretStr("guessed"))
+        with pytest.raises(PlayerError, match="unreachable") as caught:
+            await wrong.call("Player.GetActivePlayers")
+    reason = caught.value.reason
+    assert reason == f"Kodi at {server.url}: it answered 401; check KODI_USER and KODI_PASSWORD"
+    assert not any(secret in f"{reason}{right!r}{wrong!r}" for secret in ("sesame", "guessed", server.password))
+
+
+async def test_whoever_does_not_answer_is_named() -> None:
+    """The operator reads which address does not answer, and which setting names it."""
+    url = f"http://127.0.0.1:{free_port()}"
+    async with Fetcher() as fetcher:
+        with pytest.raises(PlayerError, match="unreachable") as caught:
+            await KodiRpc(url, fetcher).call("Player.GetActivePlayers")
+    assert caught.value.reason == f"Kodi at {url}: no connection (ConnectError); check KODI_URL, and Kodi"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>",
+        [],
+        "text",
+        {"jsonrpc": "1.0", "id": 1, "result": 1},
+        {"jsonrpc": "2.0", "id": 77, "result": 1},
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found."}},
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": -32100}},
+        {"jsonrpc": "2.0", "id": 1, "error": "no"},
+        b'{"jsonrpc": "2.0", "id": 1, "result": "' + b"x" * 2_000_001 + b'"}',
+    ],
+)
+async def test_what_is_no_good_answer_is_none(body: Any) -> None:
+    """An answer that is no JSON-RPC, is another's, is refused or is too long ends as one error."""
+    async with Service.open(Answer(body)) as service, Fetcher() as fetcher:
+        assert await code_of(KodiRpc(service.url, fetcher).call("A.B")) == "unreachable"
+
+
+async def test_rows_that_are_wrong_are_left_out_and_texts_are_bounded(store: MediaStore) -> None:
+    """Kodi is not trusted: wrong values count as missing, rows without an id are left out, texts are cleaned."""
+    stage = ServerStage(store)
+    films = stage.server.movie
+    films[2].update(title="x\x1b[31m\u202e" * 400, plot="y" * 9_000, rating="high", year=-3, runtime=None, genre="g")
+    films[2].update(resume={"position": -9, "total": "long"}, playcount=[], mpaa={}, userrating=10**9)
+    films[3] = {**films[1], "resume": "nowhere"}
+    films[-4] = films[1]
+    titles = [title for title in await stage.player().titles() if title.kind == "film"]
+    assert [title.id for title in titles] == ["film-1", "film-2"]
+    odd = titles[1]
+    assert set(odd.name) == {"x"}
+    assert len(odd.name) <= 300
+    assert len(odd.plot) == 4_000
+    assert (odd.rating, odd.year, odd.duration, odd.genres, odd.age, odd.position) == (None, None, None, (), None, 0)
+
+
+async def test_a_long_library_comes_in_pages(store: MediaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All pages are read, up to a bound."""
+    stage = ServerStage(store)
+    stage.server.movie |= {id: {**stage.server.movie[1], "title": f"Film {id}"} for id in range(3, 8)}
+    monkeypatch.setattr(library, "PAGE", 3)
+    assert len(await stage.player().titles()) == 8
+    pages = [request for request, _ in stage.calls if request["method"] == "VideoLibrary.GetMovies"]
+    assert [page["params"]["limits"] for page in pages] == [{"start": at, "end": at + 3} for at in (0, 3, 6)]
+    monkeypatch.setattr(library, "MOST_TITLES", 3)
+    assert len(await stage.player().titles()) == 4
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=5, minutes=30), timedelta(hours=-11), timedelta(hours=14)])
+async def test_times_are_those_of_kodis_clock(store: MediaStore, ahead: timedelta) -> None:
+    """Kodi's times have no zone; it is read from its clock, which may have twelve hours."""
+    stage = ServerStage(store)
+    stage.server.ahead, start = ahead, datetime.now(UTC)
+    own = stage.player()
+    await own.play(await id_of(own, "Metropolis"))
+    await own.stop()
+    (play,) = await own.history(start - timedelta(minutes=1), start + timedelta(minutes=1))
+    assert abs(play.at - start) < timedelta(minutes=1)
+
+
+async def test_a_history_stops_reading_where_its_span_begins(
+    store: MediaStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Titles that were played before the span are not read to the end."""
+    stage = ServerStage(store)
+    stage.server.movie[1]["lastplayed"] = "2026-01-05 10:00:00"
+    stage.server.movie[2]["lastplayed"] = "2026-01-04 10:00:00"
+    stage.server.movie[3] = {**stage.server.movie[1], "lastplayed": "2026-01-03 10:00:00"}
+    monkeypatch.setattr(library, "PAGE", 1)
+    since = datetime(2026, 1, 4, tzinfo=UTC)
+    plays = await stage.player().history(since, since + timedelta(days=1))
+    assert [play.title.id for play in plays] == ["film-2"]
+    starts = [call["params"]["limits"]["start"] for call, _ in stage.calls if call["method"].endswith("GetMovies")]
+    assert starts == [0, 1, 2]
+
+
+async def test_a_video_of_another_place_can_be_stopped_and_is_in_no_history(store: MediaStore) -> None:
+    """What was started on the screen and is not in the library can be seen and stopped."""
+    stage = ServerStage(store)
+    own, start = stage.player(), datetime.now(UTC)
+    await own.play(await id_of(own, "Metropolis"))
+    stage.server.movie[77] = {**stage.server.movie[1], "label": "Holidays"}
+    stage.server.queue = [("unknown", 77)]
+    stage.server.unknown = stage.server.movie
+    playback = await own.now()
+    assert playback.title
+    assert (playback.title.id, playback.title.name, playback.state) == (screen.OTHER, "Holidays", "playing")
+    assert (await own.set_off_at_end(True)).off_at_end
+    assert list(await own.history(start - timedelta(days=1), start + timedelta(days=1))) == []
+    assert await code_of(own.title(screen.OTHER)) == "no_title"
+    assert (await own.stop()).state == "stopped"
+
+
+async def test_music_is_nothing_that_plays_here(store: MediaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Music is no film."""
+    music = [{"playerid": 0, "playertype": "internal", "type": "audio"}]
+    monkeypatch.setattr(KodiServer, "_player_getactiveplayers", lambda _: music)
+    own = ServerStage(store).player()
+    assert (await own.now()).title is None
+    assert await code_of(own.stop()) == "nothing_plays"
+
+
+async def test_a_mute_is_no_volume_and_ends_with_one(store: MediaStore) -> None:
+    """A muted Kodi has the volume 0, and is heard again when it is set."""
+    stage = ServerStage(store)
+    stage.server.muted = True
+    own = stage.player()
+    assert (await own.now()).volume == 0
+    assert (await own.set_volume(30)).volume == 30
+
+
+async def test_a_repeated_title_ends_when_it_is_to_be_off(store: MediaStore) -> None:
+    """Kodi's own repeat would never end."""
+    stage = ServerStage(store)
+    own = stage.player()
+    await own.play(await id_of(own, "Metropolis"))
+    stage.server.repeat = "one"
+    assert (await own.set_off_at_end(True)).off_at_end
+    assert stage.server.repeat == "off"
+    stage.server.repeat = "all"
+    assert not (await own.now()).off_at_end
+
+
+async def test_a_title_that_does_not_start_is_told_and_not_waited_for_without_end(
+    store: MediaStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kodi answers OK before it has opened a file."""
+    monkeypatch.setattr(screen, "STEP", 0.01)
+    monkeypatch.setattr(screen, "PATIENCE", 0.05)
+    stage = ServerStage(store)
+    stage.server.starts = False
+    own = stage.player()
+    assert await code_of(own.play(await id_of(own, "Metropolis"))) == "not_started"
+
+
+async def test_files_that_kodi_tells_nothing_of_are_played(store: MediaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add-ons' videos, and files outside Kodi's sources, are not looked for."""
+    stage = ServerStage(store)
+    own = stage.player()
+    film = await id_of(own, "Metropolis")
+    stage.server.movie[1]["file"] = "plugin://anything"
+    stage.server.lost.add("Metropolis")
+    assert (await own.play(film)).state == "playing"
+    stage.server.movie[1]["file"] = "/elsewhere/x.mkv"
+    monkeypatch.delattr(KodiServer, "_files_getfiledetails")
+    monkeypatch.setattr(KodiServer, "_files_getfiledetails", lambda _, **params: params["none"], raising=False)
+    assert (await own.play(film)).state == "playing"
+
+
+async def test_what_plays_outside_a_list_leaves_the_list_alone(store: MediaStore) -> None:
+    """Kodi may know no place: nothing follows then, and nothing is taken out."""
+    stage = ServerStage(store)
+    own = stage.player()
+    await own.play(await id_of(own, "Metropolis"))
+    stage.server.queue += [("episode", 1), ("episode", 2)]
+    stage.server.outside, stage.server.repeat = True, "one"
+    assert (await own.set_off_at_end(True)).off_at_end
+    assert (len(stage.server.queue), stage.server.repeat) == (3, "off")
+
+
+async def test_the_list_ends_where_kodi_was_told(store: MediaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what follows is taken out of Kodi's list, and only so many episodes are put in."""
+    monkeypatch.setattr(player, "FOLLOWING", 1)
+    stage = ServerStage(store)
+    own: Player = stage.player()
+    await own.play(await id_of(own, next(iter(EPISODES.values()))))
+    assert stage.server.queue == [("episode", 1), ("episode", 2)]
+    assert stage.server._playlist_getproperties(VIDEO, ["size"]) == {"size": 2}
+    stage.server.pass_time(MINUTE)
+    await own.set_off_at_end(True)
+    assert stage.server.queue == [("episode", 1), ("episode", 2)]
+    await own.set_off_at_end(False)
+    assert stage.server.queue == [("episode", 1), ("episode", 2), ("episode", 3)]
+
+
+async def test_a_rating_of_ones_own_is_a_like(store: MediaStore) -> None:
+    """A rating from 8 on is a like; what is so already is not written."""
+    stage = ServerStage(store)
+    own = stage.player()
+    for rating, liked in ((10, True), (8, True), (7, False), (0, False)):
+        stage.server.movie[1]["userrating"] = rating
+        assert (await own.title("film-1")).liked is liked
+        await own.set_liked("film-1", liked)
+        assert stage.server.movie[1]["userrating"] == rating

@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from agents.language.schedule.wording import worded
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
-from agents.memory.reminder_row import Reminder
 from agents.memory.store import namespace_of
 from app.assistant import Assistant
 from app.listing import labelled_values, markdown_lines, moment
 from app.sentences import say
 from app.short_term_memory import contents
+from dialogs import Section
 from prompts import language, table
 
 MOST_ITEMS = 10_000
@@ -28,8 +26,9 @@ class PersonalData:
 
     user: str
     items: Mapping[str, Mapping[str, Mapping[str, Any]]]
-    """By kind ("forms", "todos", "settings" …) and key."""
-    reminders: Sequence[Reminder]
+    """By kind ("forms", "settings" …) and key; without what stands in a section."""
+    sections: Sequence[Section]
+    """What the dialogs tell of the person."""
     conversations: Mapping[str, Sequence[TranscriptLine]]
     """By thread, what the person said there and was answered."""
 
@@ -38,25 +37,25 @@ class PersonalData:
         return {
             "user": self.user,
             "items": self.items,
-            "reminders": [
-                {"text": it.text, "kind": it.kind, "at": it.moment.at.isoformat(), "rule": it.rule}
-                for it in self.reminders
-            ],
+            **{section.key: section.rows for section in self.sections},
             "threads": [{"thread": name, "contents": contents(lines)} for name, lines in self.conversations.items()],
         }
 
 
-async def personal_data(assistant: Assistant, user: str) -> PersonalData:
-    """Look up all that is kept of a person."""
+async def personal_data(assistant: Assistant, user: str, lang: str) -> PersonalData:
+    """Look up all that is kept of a person; the dialogs tell theirs in a language."""
+    exports = [dialog.export for dialog in assistant.specialists if dialog.export]
+    sections = [section for export in exports for section in await export(assistant.services, user, lang)]
+    told = {*OF_DOORS, *(section.key for section in sections)}
     items: dict[str, dict[str, Mapping[str, Any]]] = {}
     place = namespace_of(user)
     for item in await assistant.memory.store.asearch(place, limit=MOST_ITEMS):
         kind = ".".join(item.namespace[len(place) :])
-        if kind not in OF_DOORS:
+        if kind not in told:
             items.setdefault(kind, {})[item.key] = item.value
     infos = await assistant.threads(user)
     talks = {info.thread: await assistant.history(info.thread, user) for info in infos}
-    return PersonalData(user, items, await assistant.memory.reminders.live(user), talks)
+    return PersonalData(user, items, sections, talks)
 
 
 def as_json(data: PersonalData) -> str:
@@ -64,9 +63,9 @@ def as_json(data: PersonalData) -> str:
     return safe_json(data.plain(), indent=2) + "\n"
 
 
-def as_markdown(data: PersonalData, lang: str, now: datetime) -> str:
+def as_markdown(data: PersonalData, lang: str) -> str:
     """Return it to be read."""
-    parts = [f"# {say('export.person', lang)}", *_known(data, lang), *_lists(data, lang, now)]
+    parts = [f"# {say('export.person', lang)}", *_known(data, lang), *_told(data.sections)]
     for lines in filter(None, data.conversations.values()):
         parts += [f"## {say('export.talk', lang, time=moment(lines[0].at_ms))}", *markdown_lines(lines, lang)]
     return clean("\n\n".join(parts)) + "\n"
@@ -85,15 +84,8 @@ def _known(data: PersonalData, lang: str) -> list[str]:
     return [f"## {say('export.known', lang)}", _listed(lines)] if lines else []
 
 
-def _lists(data: PersonalData, lang: str, now: datetime) -> list[str]:
-    todos = [f"[{'x' if todo.get('done') else ' '}] {todo.get('text', '')}" for todo in _todos(data)]
-    rings = [f"{worded(it.moment, lang, now)}: {it.text}" for it in data.reminders]
-    sections = {"export.todos": todos, "export.reminders": rings}
-    return [part for key, lines in sections.items() if lines for part in (f"## {say(key, lang)}", _listed(lines))]
-
-
-def _todos(data: PersonalData) -> list[Mapping[str, Any]]:
-    return sorted(data.items.get("todos", {}).values(), key=lambda todo: todo.get("number", 0))
+def _told(sections: Sequence[Section]) -> list[str]:
+    return [part for it in sections if it.lines for part in (f"## {it.title}", _listed(it.lines))]
 
 
 def _listed(lines: Sequence[str]) -> str:

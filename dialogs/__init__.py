@@ -59,6 +59,8 @@ class Dialog(Speaker):
     """Its slash commands, offered in every door."""
     command_line: typer.Typer | None = None
     """Its commands of `python -m app`, under the name of this application."""
+    greeting: Callable[[Services, str, str], Awaitable[str]] | None = None
+    """Returns what a user who comes back is told first, in a language; empty if there is nothing."""
     forget: Callable[[Services, str, Collection[str]], Awaitable[None]] | None = None
     """Deletes the rows of its tables that belong to a thread (empty: none in particular) and to these users."""
     export: Callable[[Services, str, str], Awaitable[Sequence[Section]]] | None = None

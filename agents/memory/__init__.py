@@ -1,4 +1,4 @@
-"""The SQLite file: checkpoints, long-term items, inbox, transcript, reminders, notes and done writes."""
+"""The SQLite file: checkpoints, long-term items, inbox, transcript, notices, notes and done writes."""
 
 import shutil
 import sqlite3
@@ -19,7 +19,6 @@ from agents.memory import (
     ledger_table,
     notes,
     notices,
-    reminders,
     store,
     transcript_rows,
     undo_log,
@@ -33,7 +32,6 @@ from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
 from agents.memory.notices import Notices
 from agents.memory.people import TO
-from agents.memory.reminders import Reminders
 from agents.memory.schema import ENGINE, Tables, migrate
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
@@ -42,10 +40,7 @@ from agents.memory.updates import Updates
 
 PREFIX = "sqlite:///"
 PARTS = (transcript_rows, gate_log, updates, store, ledger_table, undo_log, notes, notices, feedback)
-TABLES = (
-    Tables(ENGINE, ("".join(part.TABLES for part in PARTS),)),
-    reminders.TABLES,
-)
+TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS),)),)
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
 """Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
 HINTS = {
@@ -67,7 +62,6 @@ class Memory:
     saver: Saver
     store: Store
     transcript: Transcript
-    reminders: Reminders
     notices: Notices
     ledger: Ledger
     notes: Notes
@@ -92,7 +86,7 @@ class Memory:
     async def forget(self, thread: str, *, keeps_people: bool = False) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.
 
-        With a thread of one person go that person's items, reminders and done writes, whatever other threads they
+        With a thread of one person go that person's items, notices and done writes, whatever other threads they
         have, unless it `keeps_people`; where several wrote they keep what is theirs. Waits for a running turn, so the
         caller must not hold the thread. Raises UsageError when another process kept the log from being emptied: all
         rows are gone then, their bytes go when that process closes the file.
@@ -134,7 +128,7 @@ class Memory:
         return was_said
 
     async def forget_person(self, user: str) -> None:
-        """Remove a user's items, reminders and done writes. Raises the same as `forget`."""
+        """Remove a user's items, notices and done writes. Raises the same as `forget`."""
         await self.store.erase(namespace_of(user))
         await self.ledger.erase("", {user})
         await self.undo.erase("", {user})
@@ -163,7 +157,6 @@ class Memory:
         await self._scrub()
 
     async def _erase_rows(self, thread: str, users: set[str]) -> None:
-        await self.reminders.erase(thread, users)
         await self.notices.erase(thread, users)
         for erase in self.erasers:
             await erase(thread, users)
@@ -185,7 +178,7 @@ async def open_memory(
 ) -> AsyncIterator[Memory]:
     """Open the database at `sqlite:///path` and create what is missing; close it at the end.
 
-    `now` tells the Unix time in seconds that reminders and the ledger go by; `keep` is how many turns of a thread
+    `now` tells the Unix time in seconds that notices and the ledger go by; `keep` is how many turns of a thread
     can be gone back to, or "all" for every step of every turn. Who only `reads` gets a copy of a file that cannot be
     written to. `tables` are those of others than the engine. Raises ConfigError when the address is of another kind,
     the file cannot be opened or is no database, or a newer version of this program has made its tables.
@@ -252,7 +245,6 @@ async def _opened(
         saver=saver,
         store=Store(database),
         transcript=Transcript(database),
-        reminders=Reminders(database, now),
         ledger=Ledger(for_writes, locks, now),
         notes=Notes(database),
         undo=UndoLog(database, now),

@@ -46,8 +46,8 @@ class Installation(Protocol):
     lang: str
     """The language of the messages to the operator."""
 
-    def services(self) -> AbstractAsyncContextManager[Services]:
-        """Open the database and the services of every dialog."""
+    def services(self, *, reads: bool = False) -> AbstractAsyncContextManager[Services]:
+        """Open the database and the services of every dialog; who only `reads` needs no file that can be written to."""
 
 
 def installation_of(context: typer.Context) -> Installation:
@@ -56,6 +56,9 @@ def installation_of(context: typer.Context) -> Installation:
     return installation
 
 
-def services_of(context: typer.Context) -> AbstractAsyncContextManager[Services]:
-    """Open what a command works with: `async with services_of(context) as services: …`."""
-    return installation_of(context).services()
+def services_of(context: typer.Context, *, reads: bool = False) -> AbstractAsyncContextManager[Services]:
+    """Open what a command works with: `async with services_of(context) as services: …`.
+
+    A command that only `reads` works on a database that cannot be written to.
+    """
+    return installation_of(context).services(reads=reads)

@@ -1,6 +1,7 @@
 """What a turn is given: collaborators and trusted values that no model sees or sets."""
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,6 @@ from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
 from agents.memory.preferences import machine_zone
-from agents.memory.reminders import Reminders
 from agents.memory.undo_log import UndoLog
 from agents.models import Models
 from agents.sources.attachments import Contents
@@ -74,8 +74,8 @@ class Context:
     """The chat models, by role."""
     ballot: Ballot = field(default_factory=Ballot)
     """The observers' votes on the message of this turn."""
-    reminders: Reminders | None = None
-    """The reminders; None where nothing would ring them."""
+    now: Callable[[], float] = time.time
+    """Returns the present time in Unix seconds, by the clock that rings."""
     rings: bool = True
     """Whether something rings notices here; without it nothing may be promised for later."""
     locks: ThreadLocks = field(default_factory=lambda: ThreadLocks(None))
@@ -143,14 +143,14 @@ def make_context(
     """Return the context of a turn: what one database holds, and the trusted values of a user.
 
     `zone` is the time zone that the user has set, None if there is none. `rings` is False where nothing would
-    ring a reminder.
+    ring a notice.
     """
     return Context(
         thread,
         user,
         models,
         ballot=ballot or Ballot(),
-        reminders=memory.reminders if rings else None,
+        now=memory.now,
         rings=rings,
         locks=memory.locks,
         zone=zone or machine_zone(),

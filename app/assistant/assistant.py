@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import replace
 
-from agents.agenda import today_of
 from agents.conversation.forgetting import EVERYTHING, worded
 from agents.conversation.persons import seen_by
 from agents.conversation.prompt import Prompting
@@ -32,6 +31,7 @@ from app.assistant.thread_reader import ThreadReader
 from app.assistant.turn import Turn
 from app.assistant.turn_count import TurnCount
 from app.assistant.turn_player import Place, TurnPlayer
+from dialogs import Dialog
 from prompts import phrase
 
 MOST_ECHOED = 200
@@ -44,7 +44,6 @@ class Assistant(ThreadReader):
     def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
         super().__init__(player)
         self._prompting = Prompting(speakers)
-        self.memory.reminders.day = self.today
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = TurnCount(player.limits.turns_per_hour)
         self.forgetting = Forgetter(player.graph, player.memory, self.typed, speakers)
@@ -190,14 +189,20 @@ class Assistant(ThreadReader):
         """Speak a language with a user from now on, as if they had asked for it in words."""
         await Preferences(lang=lang).save(self.memory.store, user)
 
-    async def today(self, user: str, lang: str, *, if_any: bool = False) -> str:
-        """Return what is on today for a user; empty if that is nothing and only something is wanted (`if_any`)."""
-        return await today_of(self.memory.reminders, self.memory.store, user, lang, if_any=if_any)
+    @property
+    def specialists(self) -> list[Dialog]:
+        """The dialogs with all that they declare."""
+        return [speaker for speaker in self.speakers if isinstance(speaker, Dialog)]
+
+    async def greeting(self, user: str, lang: str) -> str:
+        """Return what the dialogs tell a user who comes back; empty if nothing."""
+        greetings = [dialog.greeting for dialog in self.specialists if dialog.greeting]
+        return "\n\n".join(filter(None, [await greet(self.services, user, lang) for greet in greetings]))
 
     @property
     def sources(self) -> list[NoticeSource]:
         """What has something to tell users later: the engine's own notices, and those of dialogs."""
-        return [self.memory.notices, self.memory.reminders, *self._player.services.every(NoticeSource)]
+        return [self.memory.notices, *self.services.every(NoticeSource)]
 
     def ringing(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
         """Let the notices of one user, or of all, ring during a block."""

@@ -18,6 +18,8 @@ GRACE_MS = 60_000
 """How late a notice may ring and still be on time."""
 RETRY_SECONDS = 30.0
 """Seconds until a notice that could not be delivered is tried again."""
+TURN_SECONDS = 5.0
+"""Seconds that a notice waits for the delivery of those before it."""
 AWAY_SECONDS = 3600.0
 """Seconds until a user who could not be reached is tried again, unless they write before."""
 
@@ -50,6 +52,7 @@ class Clock:
 
     A notice rings when its thread is free, so that a turn that deletes or changes it is over by then.
     It counts as rung when `deliver` has returned: after a crash in between the same ring is delivered again.
+    Notices are delivered one by one, so that a crash repeats one of them, unless one takes long.
     The clock reads `memory.now`, whose time runs `speed` times as fast as real time.
     """
 
@@ -68,6 +71,7 @@ class Clock:
         self._locks, self._now, self._sources = memory.locks, memory.now, sources
         self._deliver, self._away_for, self._speed = deliver, away, speed
         self._user, self._threads, self._without = user, threads, without
+        self._delivery = asyncio.Lock()
         self._ringing: dict[str, asyncio.Task[None]] = {}
         self._away: dict[str, asyncio.Event] = {}
         """By thread, what tells that its user can be reached again."""
@@ -138,11 +142,24 @@ class Clock:
                 await waiting.wait()
 
     async def _ring(self, source: NoticeSource, due: Due) -> None:
-        async with self._locks.hold(due.thread):
+        async with self._locks.hold(due.thread), self._one_by_one():
             text = await source.text_of(due, is_late=self._now() * 1000 - due.at_ms > GRACE_MS)
             if text is not None:
                 await self._deliver(Ring(due.id, due.thread, due.user, text))
                 await source.rang(due)
+
+    @asynccontextmanager
+    async def _one_by_one(self) -> AsyncIterator[None]:
+        """Wait for the deliveries before, but not for long: one that hangs must not hold up the others."""
+        is_in_turn = False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TURN_SECONDS / self._speed):
+                is_in_turn = await self._delivery.acquire()
+        try:
+            yield
+        finally:
+            if is_in_turn:
+                self._delivery.release()
 
 
 @asynccontextmanager

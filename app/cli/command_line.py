@@ -21,7 +21,6 @@ from agents.toolkit.command_line import CommandResult
 from app.assistant.storage_faults import STORAGE
 from app.cli import calibrate, demo, export, forget, inspect, setup, talk, tools
 from app.cli.document_index import application as document_index
-from app.cli.import_calendar import import_calendar
 from app.cli.invocation import Invocation
 from app.cli.ring import ring
 from app.cli.stdout import results_alone
@@ -88,7 +87,6 @@ def application() -> TyperGroup:
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     for command in COMMANDS:
         every.command()(command)
-    every.command("import")(import_calendar)
     for part in (tools.application, document_index, telegram, *_of_dialogs()):
         every.add_typer(part)
     group = get_command(every)

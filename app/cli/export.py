@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Literal
 
 import typer
@@ -11,8 +11,7 @@ from agents.errors import UsageError
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from agents.memory.people import writers_of
-from app.calendar_file import calendar
-from app.cli.options import AsJson, Thread, User
+from app.cli.options import AsJson, Thread
 from app.cli.replay import rehearse
 from app.cli.stdout import results_alone
 from app.cli.trace_test import trace_test
@@ -23,7 +22,6 @@ from app.sentences import say
 from app.settings import Settings, read_settings
 from app.short_term_memory import contents
 
-Ics = Annotated[bool, typer.Option("--ics", help="The reminders of its user, as a calendar (iCalendar).")]
 AsTest = Annotated[bool, typer.Option("--as-test", help="A trace test, the models' replies as its script.")]
 Format = Annotated[Literal["markdown", "json"] | None, typer.Option(help="Default: markdown.")]
 
@@ -33,9 +31,7 @@ async def export(
     *,
     format: Format = None,
     json: AsJson = False,
-    ics: Ics = False,
     as_test: AsTest = False,
-    user: User = None,
 ) -> None:
     """Print a thread: to read, as JSON, or as a test.
 
@@ -43,17 +39,12 @@ async def export(
         UsageError: two forms are asked for, there is no such thread, or nothing of it can be played again.
     """
     settings = read_settings()
-    forms = {format or "", *(["json"] if json else []), *(["ics"] if ics else []), *(["test"] if as_test else [])} - {
-        ""
-    }
+    forms = {format or "", *(["json"] if json else []), *(["test"] if as_test else [])} - {""}
     if len(forms) > 1:
-        raise UsageError("choose one of --format, --json, --ics and --as-test")
+        raise UsageError("choose one of --format, --json and --as-test")
     # What it prints is a file, in any form.
     with results_alone() as results:
-        if ics:
-            results.write(await _calendar(settings, user or thread))
-        else:
-            results.write(await exported(settings, thread, *forms))
+        results.write(await exported(settings, thread, *forms))
 
 
 async def exported(settings: Settings, thread: str, form: str = "markdown") -> str:
@@ -74,13 +65,6 @@ async def exported(settings: Settings, thread: str, form: str = "markdown") -> s
     if form == "json":
         return safe_json({"thread": thread, "contents": contents(lines), "forms": filled_in}, indent=2) + "\n"
     return markdown(thread, lines, filled_in, settings.app_lang)
-
-
-async def _calendar(settings: Settings, user: str) -> str:
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        live = await assistant.memory.reminders.live(user)
-    # Its lines end as the standard wants them, so they are not written as text.
-    return calendar(live, user, datetime.now(UTC)).decode("utf-8")
 
 
 def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, Mapping[str, object]], lang: str) -> str:

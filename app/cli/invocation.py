@@ -26,7 +26,7 @@ class Invocation:
         return self.settings.app_lang
 
     @asynccontextmanager
-    async def services(self) -> AsyncIterator[Services]:
-        """Open the database and the services of every dialog."""
-        async with open_parts(self.settings, remote=False) as parts:
+    async def services(self, *, reads: bool = False) -> AsyncIterator[Services]:
+        """Open the database and the services of every dialog; who only `reads` needs no file that can be written to."""
+        async with open_parts(self.settings, remote=False, reads=reads) as parts:
             yield parts.services

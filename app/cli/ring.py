@@ -1,72 +1,55 @@
-"""`ring`: a small service that rings reminders while no conversation is open."""
+"""`ring`: a small service that rings notices while no conversation is open."""
 
 import asyncio
 import logging
 import signal
 import sys
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agents.errors import ConfigError, UsageError
+from agents.errors import ConfigError
 from agents.language.text.clean import clean
-from agents.memory import Memory
-from agents.memory.reminder_row import Reminder
 from agents.toolkit.command_line import name_given
 from app.assistant import Assistant
 from app.assistant.notice_clock import Deliver, Ring, Unreachable, ringing
-from app.calendar_file import calendar
 from app.cli.options import Lang
 from app.cli.talk import RULES
 from app.composition import open_assistant
 from app.desktop_notifications import Desktop, NoDesktop
 from app.doors.visit import TROUBLE
-from app.files import replace_file
 from app.logs import log_on_stderr
 from app.sentences import say
 from app.settings import Settings, read_settings
 from app.signals import cancelled_by
-from app.tasks import running
 
 LOG = logging.getLogger(__name__)
 APP = "Dialog Supervisor"
 CHATS = "telegram[-@]*"
 """The threads of Telegram's chats, as a GLOB pattern."""
-CALENDAR_EVERY = 10.0
-"""Seconds between two looks at what the calendar file has to hold."""
 DESKTOP_AGAIN = 30.0
 """Seconds until a desktop that shows nothing, such as one that is just starting, is tried again."""
 
 
-Whose = Annotated[
-    str | None, typer.Option(callback=name_given, help="Only this user's reminders (default: those of everybody).")
-]
-Ics = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Keep the user's reminders there as a calendar to subscribe to.")
-]
+Whose = Annotated[str | None, typer.Option(callback=name_given, help="Only this user's (default: those of everybody).")]
 
 
-async def ring(*, user: Whose = None, lang: Lang = None, ics: Ics = None) -> int:
-    """Ring reminders while no conversation is open, until stopped."""
+async def ring(*, user: Whose = None, lang: Lang = None) -> int:
+    """Ring what users are to be told, such as reminders, while no conversation is open, until stopped."""
     settings = read_settings()
-    return await ring_for(settings, lang or settings.app_lang, user, ics)
+    return await ring_for(settings, lang or settings.app_lang, user)
 
 
-async def ring_for(settings: Settings, lang: str, user: str | None = None, ics: Path | None = None) -> int:
+async def ring_for(settings: Settings, lang: str, user: str | None = None) -> int:
     """Ring until SIGTERM or SIGINT; return the exit code, that of "unavailable" where nothing can ring now.
 
     Raises:
         ConfigError: the Telegram settings are wrong.
-        UsageError: a calendar is asked for, and nobody is named whose it is.
     """
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
-    if ics and not user:
-        raise UsageError(say("calendar.one_user", settings.app_lang))
     if settings.ring_telegram_chat is not None and not token:
         raise ConfigError(say("ring.no_token", settings.app_lang))
     log = log_on_stderr(detailed=True, content=settings.log_content, secret=token)
@@ -74,16 +57,14 @@ async def ring_for(settings: Settings, lang: str, user: str | None = None, ics: 
         try:
             # No model is asked, so none has to be reachable.
             async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
-                return await _ring(assistant, settings, token, lang, user, ics)
+                return await _ring(assistant, settings, token, lang, user)
         except asyncio.CancelledError:
             if not signalled:
                 raise
     return 0
 
 
-async def _ring(
-    assistant: Assistant, settings: Settings, token: str, lang: str, user: str | None, ics: Path | None
-) -> int:
+async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str, user: str | None) -> int:
     """Ring as the settings say until cancelled."""
     chat, ways = settings.ring_telegram_chat, []
     deliver: Deliver | None = None
@@ -108,8 +89,6 @@ async def _ring(
                 return TROUBLE["unavailable"]
             deliver = partial(_notify, assistant, desktop, say("ring.title", lang))
         await stack.enter_async_context(begin(deliver, without=CHATS, away=DESKTOP_AGAIN))
-        if ics and user:
-            await stack.enter_async_context(running(_keep_calendar(assistant.memory, user, ics)))
         whose = say("ring.of_user", lang, user=user) if user else ""
         sys.stderr.write(clean(say("ring.ringing", lang, user=whose, ways=", ".join(ways))) + "\n")
         await asyncio.Event().wait()
@@ -117,7 +96,7 @@ async def _ring(
 
 
 async def _notify(assistant: Assistant, desktop: Desktop, title: str, ring: Ring) -> None:
-    """Show a reminder on the desktop, then take note that it was told.
+    """Show a notice on the desktop, then take note that it was told.
 
     Raises:
         Unreachable: it could not be shown.
@@ -128,19 +107,3 @@ async def _notify(assistant: Assistant, desktop: Desktop, title: str, ring: Ring
         LOG.warning("%s", lack)
         raise Unreachable from lack
     await assistant.tell(ring.thread, ring.text, ring.id, ring.user)
-
-
-async def _keep_calendar(memory: Memory, user: str, path: Path) -> None:
-    """Keep a user's reminders in a file until cancelled; it is written anew when one has changed, by whatever door."""
-    written: list[Reminder] | None = None
-    while True:
-        live = await memory.reminders.live(user)
-        if live != written:
-            text = calendar(live, user, datetime.now(UTC)).decode("utf-8")
-            try:
-                await asyncio.to_thread(replace_file, path, text, 0o600)
-            except OSError as fault:
-                LOG.warning("%s: %s", path, fault.strerror or fault)
-            else:
-                written = live
-        await asyncio.sleep(CALENDAR_EVERY)

@@ -24,7 +24,8 @@ def german(house: Path) -> Path:
     folder = house / "de"
     folder.mkdir()
     (folder / "language.toml").write_text(LANGUAGE, encoding="utf-8")
-    (folder / "texts.toml").write_text('todos_none = "Die Liste ist leer."\n', encoding="utf-8")
+    (folder / "planner").mkdir()
+    (folder / "planner" / "phrases.toml").write_text('todos_none = "Die Liste ist leer."\n', encoding="utf-8")
     return folder
 
 

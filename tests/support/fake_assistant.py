@@ -50,8 +50,8 @@ class StandIn:
         self.typed = TypedFile(Path(os.devnull))
         """Where the REPL keeps what is typed."""
         self.forgetting = StandInForgetting()
-        self.day = ""
-        """What is on today."""
+        self.greets_with = ""
+        """What a user is greeted with."""
         self.languages: dict[str, str] = {}
         """By user, the language they have asked for."""
         self._turns = list(turns)
@@ -63,9 +63,9 @@ class StandIn:
         """Return it as what the doors take it for."""
         return cast(Assistant, self)
 
-    async def today(self, user: str, lang: str, *, if_any: bool = False) -> str:
+    async def greeting(self, user: str, lang: str) -> str:
         """Return the day that was laid out."""
-        return self.day
+        return self.greets_with
 
     async def play(self, turn: Turn) -> AsyncIterator[Event]:
         """Yield the next turn's events, numbered; nothing but a message is left when it is stopped."""

@@ -1,32 +1,28 @@
 """The service that rings, in this process: set reminders, run it, look at what was told."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime, timedelta
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
-from agents.language.schedule import Moment
 from agents.memory import open_memory
 from app.cli.ring import ring_for
 from app.settings import Settings
 
 
 async def remind(path: Path, text: str, *, ago: float, user: str = "me", thread: str = "me") -> None:
-    """Set a reminder that has been due for some seconds."""
-    at = datetime.now(ZoneInfo("UTC")) - timedelta(seconds=ago)
+    """Add a notice that has been due for some seconds."""
+    at_ms = round((time.time() - ago) * 1000)
     async with open_memory(f"sqlite:///{path}") as memory:
-        await memory.reminders.add(user, thread, f"{text}-{ago}", text=text, lang="en", moment=Moment(at))
+        await memory.notices.add(user, thread, f"{text}-{ago}", text=text, lang="en", at_ms=at_ms)
 
 
 @asynccontextmanager
-async def ring_service(
-    path: Path, user: str | None = None, ics: str | None = None, **settings: object
-) -> AsyncIterator[None]:
+async def ring_service(path: Path, user: str | None = None, **settings: object) -> AsyncIterator[None]:
     """Let `python -m app ring` run in this process."""
     own = Settings(_env_file=None, database_url=f"sqlite:///{path}", **settings)  # type: ignore[arg-type]
-    running = asyncio.create_task(ring_for(own, "en", user, Path(ics) if ics else None))
+    running = asyncio.create_task(ring_for(own, "en", user))
     try:
         yield
     finally:

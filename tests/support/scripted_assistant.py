@@ -20,6 +20,7 @@ from app.assistant.language import Languages
 from app.assistant.run import config_of
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
+from app.composition.services import dialogs_of, open_services
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
 from tests.support.compiled import compiled, discovered
@@ -39,11 +40,14 @@ async def stage(
     """Open the application as it is, or changed, with these models, on the database file at `path`."""
     speakers, watching = discovered()
     speakers = change(speakers)
-    async with open_memory(f"sqlite:///{path}") as memory:
+    async with (
+        open_memory(f"sqlite:///{path}") as memory,
+        open_services(dialogs_of(), memory) as services,
+    ):
         graph = compiled(memory, speakers, watching, untrained_gate)
         help = await make_help(settings or Settings(_env_file=None), memory.store, memory.notes)
         known = Languages("en", ("en", "ru"))
-        yield Assistant(TurnPlayer(graph, memory, models, known, help), speakers)
+        yield Assistant(TurnPlayer(graph, memory, models, known, help, services=services), speakers)
 
 
 async def play(assistant: Assistant, text: str | None, message_id: str | None = None) -> list[Event]:

@@ -27,7 +27,9 @@ from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from app.composition.help_chain import make_help
+from app.composition.services import dialogs_of, open_services
 from app.settings import Settings
+from dialogs.planner.reminders import Reminders
 
 TABLES = Path(__file__).parents[1] / "standin"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -145,7 +147,9 @@ class Standin:
         todos = await memory.store.asearch(namespace_of(user, "todos"), limit=1000)
         done = {item.value["number"]: f"{item.value['text']}{' (done)' * item.value['done']}" for item in todos}
         numbers = {f"to-do {text}": number for number, text in sorted(done.items())}
-        return numbers | {f"reminder {it.text}": it.number for it in await memory.reminders.live(user)}
+        return numbers | {
+            f"reminder {it.text}": it.number for it in await self.assistant.services.get(Reminders).live(user)
+        }
 
     async def _prepare(self, user: str, lang: str) -> None:
         memory = self.assistant.memory
@@ -153,7 +157,7 @@ class Standin:
             value = {"number": number, "text": text, "done": False}
             await memory.store.aput(namespace_of(user, "todos"), f"{number}", value)
         for text, at in zip(REMINDERS[lang], TIMES, strict=True):
-            await memory.reminders.add(user, user, text, text=text, lang=lang, moment=Moment(at))
+            await self.assistant.services.get(Reminders).add(user, user, text, text=text, lang=lang, moment=Moment(at))
 
     async def _stored(self, user: str) -> dict[str, str]:
         """Return all that is kept of a user, by its name."""
@@ -166,7 +170,7 @@ class Standin:
             else:
                 values = item.value.get("values", item.value)
                 stored |= {f"{name}": _worded(value) for name, value in values.items() if value}
-        for reminder in await memory.reminders.live(user):
+        for reminder in await self.assistant.services.get(Reminders).live(user):
             at = f"{reminder.moment.at.astimezone(UTC):%Y-%m-%d %H:%M}{' and again' * bool(reminder.rule)}"
             stored[f"reminder {reminder.id}"] = f"{reminder.text} @ {at}"
         notes = [note for note in await memory.notes.all() if note.thread == user]
@@ -206,13 +210,20 @@ def _worded(value: object) -> str:
 async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Standin]:
     """Open the application as it is shipped, with `local:rules` and perhaps other models; its clock stands still."""
     speakers, watching = discover()
-    async with open_memory(f"sqlite:///{path}", NOW.timestamp) as memory:
+    async with (
+        open_memory(f"sqlite:///{path}", NOW.timestamp) as memory,
+        open_services(dialogs_of(), memory) as services,
+    ):
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         help = await make_help(Settings(_env_file=None), memory.store, memory.notes)
         rules = Models(default=Model("local:rules", RulesModel()))
         languages = Languages("en", ("en", "ru"))
-        players = (TurnPlayer(graph, memory, models, languages, help) for models in (rules, others or rules))
-        yield Standin(*(Assistant(player, speakers) for player in players))
+        yield Standin(
+            *(
+                Assistant(TurnPlayer(graph, memory, models, languages, help, services=services), speakers)
+                for models in (rules, others or rules)
+            )
+        )
 
 
 async def outcomes(path: Path, lang: str, wanted: Sequence[Row]) -> list[Outcome]:

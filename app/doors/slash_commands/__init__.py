@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
+import dialogs
+import observers
 from app.doors.slash_commands import attached, own_data, preferences, talk
-from app.doors.slash_commands.command import Command, Scope, no_picks
+from app.doors.slash_commands.command import PRIVATE, Command, Scope, no_picks, of_dialog
 from app.doors.visit import Visit
 from app.listing import columns
 from app.sentences import say
+from prompts import languages
 
 CALL = re.compile(r"/([a-z_]+)(?:\s+(.*))?", re.DOTALL)
 WIDER: Mapping[Scope, Scope] = {"group_admin": "group", "operator": "private"}
 """By the scope of a menu, the one whose commands stand in it, too."""
-PRIVATE: tuple[Scope, ...] = ("private",)
 
 
 def parse(text: str) -> tuple[str, str] | None:
@@ -24,19 +27,19 @@ def parse(text: str) -> tuple[str, str] | None:
 def offered(door: str, scope: Scope | None = None) -> list[Command]:
     """Return the commands of a door, or of one of its menus, in the order of the menu."""
     scopes = {scope, WIDER.get(scope)} if scope else set[Scope]()
-    commands = [command for command in COMMANDS.values() if door in command.doors]
-    return [command for command in commands if not scopes or scopes & set(command.scopes)]
+    there = [command for command in commands().values() if door in command.doors]
+    return [command for command in there if not scopes or scopes & set(command.scopes)]
 
 
 async def choices(name: str, visit: Visit) -> Mapping[str, str]:
     """Return what may stand behind a command's name, each with a word about it; empty if it could be anything."""
-    command = COMMANDS.get(name)
+    command = commands().get(name)
     return await command.choices(visit) if command and visit.door.name in command.doors else {}
 
 
 async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
     """Run a command by name and return its answer as plain text; empty when there is nothing to say."""
-    command = COMMANDS.get(name)
+    command = commands().get(name)
     if command is None or visit.door.name not in command.doors:
         return say("reply.unknown_command", lang, name=name)
     return await command.run(visit, argument, lang)
@@ -44,7 +47,7 @@ async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
 
 async def picks(name: str, argument: str, visit: Visit, lang: str) -> Mapping[str, str]:
     """Return the commands that may follow the answer of a command, each with the label of its button."""
-    command = COMMANDS.get(name)
+    command = commands().get(name)
     return await (command.picks if command else no_picks)(visit, argument, lang)
 
 
@@ -72,41 +75,48 @@ async def _quit(visit: Visit, argument: str, lang: str) -> str:
     return ""
 
 
-COMMANDS: Mapping[str, Command] = {
-    command.name: command
-    for command in (
-        Command("start", talk.start, doors=("telegram",), scopes=PRIVATE),
-        Command("help", _help, is_at_once=True),
-        Command(
-            "new",
-            talk.new,
-            scopes=("private", "group_admin"),
-            concerns_all=lambda argument: True,
-            choices=talk.any_thread,
-        ),
-        Command("stop", talk.stop, doors=("telegram",), is_at_once=True),
-        Command("retry", talk.retry),
-        Command("undo", talk.undo),
-        Command("go", talk.go, choices=talk.any_dialog),
-        Command("today", talk.today, scopes=PRIVATE, is_at_once=True),
-        Command("dialogs", talk.dialogs, is_at_once=True),
-        Command("state", own_data.state, is_at_once=True),
-        Command("history", own_data.history, is_at_once=True, picks=own_data.history_picks),
-        Command("threads", talk.threads, is_at_once=True, picks=talk.thread_picks),
-        Command("export", own_data.export, is_at_once=True),
-        Command("lang", preferences.lang, picks=preferences.lang_picks, choices=preferences.any_language),
-        Command("busy", preferences.busy, doors=("telegram",), is_at_once=True, picks=preferences.busy_picks),
-        Command("privacy", own_data.privacy, is_at_once=True),
-        Command(
-            "forget",
-            own_data.forget,
-            concerns_all=own_data.concerns_all,
-            yes=own_data.YES,
-            choices=own_data.anything_kept,
-        ),
-        Command("stats", _stats, doors=("telegram",), scopes=("operator",), is_at_once=True),
-        Command("attach", attached.attach, doors=("repl",)),
-        Command("trace", _trace, doors=("repl",)),
-        Command("quit", _quit, doors=("repl",)),
-    )
-}
+FIRST = (
+    Command("start", talk.start, doors=("telegram",), scopes=PRIVATE),
+    Command("help", _help, is_at_once=True),
+    Command(
+        "new",
+        talk.new,
+        scopes=("private", "group_admin"),
+        concerns_all=lambda argument: True,
+        choices=talk.any_thread,
+    ),
+    Command("stop", talk.stop, doors=("telegram",), is_at_once=True),
+    Command("retry", talk.retry),
+    Command("undo", talk.undo),
+    Command("go", talk.go, choices=talk.any_dialog),
+)
+
+LAST = (
+    Command("dialogs", talk.dialogs, is_at_once=True),
+    Command("state", own_data.state, is_at_once=True),
+    Command("history", own_data.history, is_at_once=True, picks=own_data.history_picks),
+    Command("threads", talk.threads, is_at_once=True, picks=talk.thread_picks),
+    Command("export", own_data.export, is_at_once=True),
+    Command("lang", preferences.lang, picks=preferences.lang_picks, choices=preferences.any_language),
+    Command("busy", preferences.busy, doors=("telegram",), is_at_once=True, picks=preferences.busy_picks),
+    Command("privacy", own_data.privacy, is_at_once=True),
+    Command(
+        "forget",
+        own_data.forget,
+        concerns_all=own_data.concerns_all,
+        yes=own_data.YES,
+        choices=own_data.anything_kept,
+    ),
+    Command("stats", _stats, doors=("telegram",), scopes=("operator",), is_at_once=True),
+    Command("attach", attached.attach, doors=("repl",)),
+    Command("trace", _trace, doors=("repl",)),
+    Command("quit", _quit, doors=("repl",)),
+)
+
+
+@cache
+def commands() -> Mapping[str, Command]:
+    """Return every command by its name, in the order of the menus: our own, and those of the dialogs."""
+    specialists = dialogs.discover(languages(), observers.discover(languages()))
+    brought = [of_dialog(command) for dialog in specialists.values() for command in dialog.commands]
+    return {command.name: command for command in (*FIRST, *brought, *LAST)}

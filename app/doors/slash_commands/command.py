@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from agents.toolkit.commands import CommandCall, SlashCommand
 from app.doors.visit import Visit
 from app.sentences import say
 
@@ -15,6 +16,9 @@ Picks = Callable[[Visit, str, str], Awaitable[Mapping[str, str]]]
 """Takes the same as a handler; returns the commands that may follow the answer, each with the label of its button."""
 Scope = Literal["private", "group", "group_admin", "operator"]
 """Whose menu shows a command: in private chats, in groups, of a group's administrators, of the bot's."""
+
+
+PRIVATE: tuple[Scope, ...] = ("private",)
 
 
 async def anything(visit: Visit) -> Mapping[str, str]:
@@ -53,6 +57,28 @@ class Command:
     choices: Choices = anything
     """What may stand behind its name; a door may complete it."""
 
+    about: Callable[[str], str] | None = None
+    """Returns one line, in a language, on what the command does; None: `cli.toml` says it."""
+
     def description(self, lang: str) -> str:
         """Return one line on what the command does."""
-        return say(f"command.{self.name}", lang)
+        return self.about(lang) if self.about else say(f"command.{self.name}", lang)
+
+
+def of_dialog(command: SlashCommand) -> Command:
+    """Return a dialog's command as a door offers it."""
+
+    async def run(visit: Visit, argument: str, lang: str) -> str:
+        is_shared = visit.is_shared or await visit.assistant.forgetting.is_shared(visit.thread, visit.owner)
+        call = CommandCall(
+            argument=argument,
+            user=visit.owner,
+            thread=visit.thread,
+            lang=lang,
+            is_shared=is_shared,
+            services=visit.assistant.services,
+        )
+        return await command.run(call)
+
+    scopes = Command.scopes if command.in_groups else PRIVATE
+    return Command(command.name, run, scopes=scopes, is_at_once=True, about=command.description)

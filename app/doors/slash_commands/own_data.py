@@ -54,8 +54,8 @@ async def export(visit: Visit, argument: str, lang: str) -> str:
     if argument not in ("", JSON):
         return say("reply.export_what", lang)
     now = datetime.now(UTC)
-    data = await personal_data(visit.assistant, visit.owner)
-    content = as_json(data) if argument else as_markdown(data, lang, now)
+    data = await personal_data(visit.assistant, visit.owner, lang)
+    content = as_json(data) if argument else as_markdown(data, lang)
     return await visit.door.hand(f"export-{now:%Y-%m-%d}.{JSON if argument else 'md'}", content, lang)
 
 

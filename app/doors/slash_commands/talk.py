@@ -16,10 +16,10 @@ MOST_PICKS = 10
 
 
 async def start(visit: Visit, argument: str, lang: str) -> str:
-    """Speak first, or show the day in a conversation that goes on."""
+    """Speak first, or greet in a conversation that goes on."""
     if await visit.state():
-        today = "" if visit.is_shared else await visit.assistant.today(visit.owner, lang, if_any=True)
-        return "\n\n".join(filter(None, [today, say("reply.started_before", lang)]))
+        greeting = "" if visit.is_shared else await visit.assistant.greeting(visit.owner, lang)
+        return "\n\n".join(filter(None, [greeting, say("reply.started_before", lang)]))
     await visit.play(visit.turn(None))
     return ""
 
@@ -53,13 +53,6 @@ async def go(visit: Visit, argument: str, lang: str) -> str:
     text = argument if argument and argument != visit.speaker else None
     await visit.play(visit.turn(text, source="command"))
     return ""
-
-
-async def today(visit: Visit, argument: str, lang: str) -> str:
-    """Tell what is on today."""
-    if visit.is_shared or await visit.assistant.forgetting.is_shared(visit.thread, visit.owner):
-        return say("reply.today_private", lang)
-    return await visit.assistant.today(visit.owner, lang)
 
 
 async def undo(visit: Visit, argument: str, lang: str) -> str:

@@ -68,7 +68,7 @@ class Repl:
         state = await self._visit.state()
         # A Ctrl-C between an answer and the prompt comes too late for the one and too early for the other.
         with on_signal(signal.SIGINT, lambda: None):
-            await self._show_today()
+            await self._greet()
             if not state:
                 await self._play(None)
             elif self._visit.question:
@@ -86,7 +86,7 @@ class Repl:
         return 0
 
     async def ring(self, ring: Ring) -> None:
-        """Tell the user a reminder: above the prompt, or when the answer that is being shown is over."""
+        """Tell the user a notice: above the prompt, or when the answer that is being shown is over."""
         self._rung.append(await self._visit.assistant.tell(ring.thread, ring.text, ring.id, ring.user))
         if self._is_prompting:
             self._show_rung()
@@ -99,10 +99,10 @@ class Repl:
         self._screen.show(nudge_message)
         return True
 
-    async def _show_today(self) -> None:
-        """Begin with what is on today, if anything is."""
-        if today := await self._visit.assistant.today(self._visit.owner, self.lang, if_any=True):
-            self._console.print(Text(f"{clean(today)}\n"))
+    async def _greet(self) -> None:
+        """Begin with what the dialogs tell a user who comes back, such as what is on today."""
+        if greeting := await self._visit.assistant.greeting(self._visit.owner, self.lang):
+            self._console.print(Text(f"{clean(greeting)}\n"))
 
     async def _prompt(self) -> str:
         self._show_rung()

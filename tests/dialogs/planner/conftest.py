@@ -8,11 +8,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from agents.memory import open_memory
 from app.assistant import Assistant
-from tests.conftest import Chat, compose
-from tests.support.reminder_room import Room
+from tests.conftest import Chat
+from tests.dialogs.planner.room import Room
+from tests.doors.telegram.conftest import door, script, world
 
+__all__ = ["door", "script", "world"]
 NOW = datetime(2026, 11, 20, 9, tzinfo=ZoneInfo("UTC"))
 
 
@@ -28,8 +29,9 @@ class FridayChat(Chat):
     @asynccontextmanager
     async def assistant(self) -> AsyncIterator[Assistant]:
         """Open the database anew."""
-        async with open_memory(f"sqlite:///{self.path}", NOW.timestamp) as memory:
-            yield compose(memory, self.script, self.speakers, self.observers, gate=self.gate)
+        self.now = NOW.timestamp
+        async with super().assistant() as assistant:
+            yield assistant
 
 
 @pytest.fixture

@@ -6,20 +6,20 @@ from zoneinfo import ZoneInfo
 from agents.language.schedule import Moment
 from agents.language.schedule.reschedule import rezoned
 from agents.memory.inbox import InboxEntry
-from tests.support.reminder_room import FRIDAY, Room, set_reminder, texts
+from tests.dialogs.planner.room import FRIDAY, Room, set_reminder, texts
 
 
 async def test_what_was_changed_or_deleted_does_not_ring(room: Room) -> None:
     """A deleted reminder is silent; a changed one rings at its new time only, also when both were just due."""
     async with room.open() as memory:
-        deleted = await set_reminder(memory, "deleted", "in 10 minutes")
-        changed = await set_reminder(memory, "changed", "in 10 minutes")
+        deleted = await set_reminder(room.reminders, "deleted", "in 10 minutes")
+        changed = await set_reminder(room.reminders, "changed", "in 10 minutes")
         room.at = FRIDAY + timedelta(minutes=10)
         async with memory.locks.hold("ann"):  # as a turn does
             await room.settle(memory)
-            assert await memory.reminders.delete("ann", deleted.number, "call-1")
+            await room.reminders.delete("ann", [deleted.added_by])
             new = Moment(FRIDAY + timedelta(minutes=30))
-            await memory.reminders.change(changed, "call-2", text="changed", moment=new)
+            await room.reminders.change(changed, "call-2", text="changed", moment=new)
         await room.until(memory, FRIDAY + timedelta(minutes=29))
         assert texts(room) == []
         await room.until(memory, FRIDAY + timedelta(minutes=31))
@@ -29,24 +29,24 @@ async def test_what_was_changed_or_deleted_does_not_ring(room: Room) -> None:
 async def test_what_was_changed_rings_as_it_is_now(room: Room) -> None:
     """A turn during which a reminder comes due may still change its text and its zone."""
     async with room.open() as memory:
-        tea = await set_reminder(memory, "tea", "every day at 11")
+        tea = await set_reminder(room.reminders, "tea", "every day at 11")
         room.at = FRIDAY + timedelta(hours=1)
         async with memory.locks.hold("ann"):  # as a turn does
             await room.settle(memory)
             there = rezoned(tea.moment, room.at, ZoneInfo("Europe/Moscow"))
-            await memory.reminders.change(tea, "call", text="green tea", moment=there)
+            await room.reminders.change(tea, "call", text="green tea", moment=there)
         await room.settle(memory)
         assert texts(room) == ["⏰ green tea"]
-        (left,) = await memory.reminders.live("ann")
+        (left,) = await room.reminders.live("ann")
         assert left.moment.at.isoformat() == "2026-11-21T11:00:00+03:00"
 
 
 async def test_one_that_has_rung_can_be_put_off(room: Room) -> None:
     """It rings again, as another ring than before."""
     async with room.open() as memory:
-        tea = await set_reminder(memory, "tea", "in 10 minutes")
+        tea = await set_reminder(room.reminders, "tea", "in 10 minutes")
         await room.until(memory, FRIDAY + timedelta(minutes=12))
-        await memory.reminders.change(tea, "call", text="tea", moment=Moment(FRIDAY + timedelta(minutes=20)))
+        await room.reminders.change(tea, "call", text="tea", moment=Moment(FRIDAY + timedelta(minutes=20)))
         await room.until(memory, FRIDAY + timedelta(minutes=22))
     assert texts(room) == ["⏰ tea", "⏰ tea"]
     assert len({ring.id for ring in room.rings}) == 2
@@ -54,24 +54,24 @@ async def test_one_that_has_rung_can_be_put_off(room: Room) -> None:
 
 async def test_a_call_that_is_repeated_writes_once(room: Room) -> None:
     """Adding, putting off and deleting once more with the same call change nothing."""
-    async with room.open() as memory:
-        tea = await set_reminder(memory, "tea", "in 10 minutes")
-        assert await set_reminder(memory, "tea", "in 10 minutes") == tea
+    async with room.open():
+        tea = await set_reminder(room.reminders, "tea", "in 10 minutes")
+        assert await set_reminder(room.reminders, "tea", "in 10 minutes") == tea
         for minutes in (15, 20):
             new = Moment(FRIDAY + timedelta(minutes=minutes))
-            await memory.reminders.change(tea, "later", text="tea", moment=new)
-        assert [one.moment.at for one in await memory.reminders.live("ann")] == [FRIDAY + timedelta(minutes=15)]
-        assert await memory.reminders.delete("ann", 1, "gone")
-        await set_reminder(memory, "cake", "in 30 minutes")  # takes the number that is free again
-        assert await memory.reminders.delete("ann", 1, "gone")
-        assert [(one.number, one.text) for one in await memory.reminders.live("ann")] == [(1, "cake")]
+            await room.reminders.change(tea, "later", text="tea", moment=new)
+        assert [one.moment.at for one in await room.reminders.live("ann")] == [FRIDAY + timedelta(minutes=15)]
+        await room.reminders.delete("ann", [tea.added_by])
+        await set_reminder(room.reminders, "cake", "in 30 minutes")  # takes the number that is free again
+        await room.reminders.delete("ann", [tea.added_by])
+        assert [(one.number, one.text) for one in await room.reminders.live("ann")] == [(1, "cake")]
 
 
 async def test_forgetting_a_thread_forgets_its_reminders(room: Room) -> None:
     """Nothing of them is left, and they do not ring."""
     async with room.open() as memory:
         await memory.transcript.accept(InboxEntry("ann", "message-1", "ann", "Remind me", "message"))
-        await set_reminder(memory, "a secret of mine", "in 5 minutes")
+        await set_reminder(room.reminders, "a secret of mine", "in 5 minutes")
         assert await memory.forget("ann")
         await room.until(memory, FRIDAY + timedelta(minutes=6))
     assert room.rings == []

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory import open_memory
 from app.assistant.notice_clock import GRACE_MS
-from tests.support.reminder_room import BERLIN, set_reminder
+from tests.dialogs.planner.room import BERLIN, open_reminders, set_reminder
 
 MISSED = re.compile(r"⏰ (\d+)( \(missed: .*\))?")
 
@@ -28,9 +27,9 @@ async def test_two_hundred_ring_once_each_over_kills(tmp_path: Path) -> None:
     path, speed, chance = tmp_path / "dialogs.db", 60, random.Random(7)
     # The clocks in Berlin change within this time.
     start = datetime(2027, 3, 28, 1, 50, tzinfo=BERLIN)
-    async with open_memory(f"sqlite:///{path}", start.timestamp) as memory:
+    async with open_reminders(path, start.timestamp) as (_, reminders):
         for number in range(200):
-            await set_reminder(memory, str(number), f"in {60 + number * 6} seconds", thread=f"thread-{number % 5}")
+            await set_reminder(reminders, str(number), f"in {60 + number * 6} seconds", thread=f"thread-{number % 5}")
     # Time begins to run when the first two processes ring; on a busy machine they start slowly.
     begun = time.time() + 2 * _seconds_to_start()
     processes: list[subprocess.Popen[bytes]] = []
@@ -41,8 +40,8 @@ async def test_two_hundred_ring_once_each_over_kills(tmp_path: Path) -> None:
             process.kill()
             process.wait()
     told = []
-    async with open_memory(f"sqlite:///{path}") as memory:
-        assert await memory.reminders.due(2**53, None, "*") == []
+    async with open_reminders(path) as (memory, reminders):
+        assert await reminders.due(2**53, None, "*") == []
         for thread in range(5):
             told += await memory.transcript.lines(f"thread-{thread}")
     found = {int(match[1]): bool(match[2]) for line in told if (match := MISSED.fullmatch(line.text))}
@@ -62,7 +61,7 @@ async def test_two_hundred_ring_once_each_over_kills(tmp_path: Path) -> None:
 def _seconds_to_start() -> float:
     """Return how long a process takes to load what it needs."""
     begun = time.monotonic()
-    subprocess.run([sys.executable, "-c", "import tests.support.reminder_process"], check=True)
+    subprocess.run([sys.executable, "-c", "import tests.dialogs.planner.ringing_process"], check=True)
     return time.monotonic() - begun
 
 
@@ -76,15 +75,15 @@ async def _kill_again_and_again(
         command = [
             sys.executable,
             "-m",
-            "tests.support.reminder_process",
+            "tests.dialogs.planner.ringing_process",
             *map(str, arguments),
             str(chance.randrange(10**6)),
         ]
         processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
 
     next_kill = float(str(arguments[1])) + 4
-    async with open_memory(f"sqlite:///{arguments[0]}") as memory:
-        while time.time() < last or await memory.reminders.due(2**53, None, "*"):
+    async with open_reminders(Path(str(arguments[0]))) as (_, reminders):
+        while time.time() < last or await reminders.due(2**53, None, "*"):
             assert time.time() < last + 120, "not everything rang"
             if next_kill < time.time() < last:
                 # Mostly one goes on, sometimes nobody does.

@@ -10,9 +10,10 @@ from _pytest.mark.structures import ParameterSet
 from agents.language.schedule import Moment
 from agents.language.schedule.parser import moment
 from agents.models.script import Call, Line
+from dialogs.planner.reminders import Reminders
 from tests.conftest import Chat
 from tests.dialogs.planner.conftest import NOW
-from tests.support.reminder_room import FRIDAY, Room, texts
+from tests.dialogs.planner.room import FRIDAY, Room, texts
 
 PASTA = Call("add_reminder", {"when": "10 minutes", "text": "pasta", "kind": "timer"})
 TIMER = Call("add_reminder", {"when": "in 20 minutes"})
@@ -40,7 +41,7 @@ async def answers(
 async def kept(chat: Chat) -> list[str]:
     """Return what is set, with kind and time."""
     async with chat.assistant() as assistant:
-        live = await assistant.memory.reminders.live("ann")
+        live = await assistant.services.get(Reminders).live("ann")
     return [f"{it.kind} {it.text} {it.moment.at.astimezone(NOW.tzinfo):%d %H:%M}" for it in live]
 
 
@@ -197,9 +198,9 @@ async def test_the_day_is_told_each_morning(room: Room) -> None:
     async with room.open() as memory:
         every = moment("every day at 10:30", "en", FRIDAY, ZoneInfo("Europe/Berlin"))
         assert every is not None
-        await memory.reminders.add("ann", "ann", "day", text="-", lang="en", moment=every, kind="day")
+        await room.reminders.add("ann", "ann", "day", text="-", lang="en", moment=every, kind="day")
         at = Moment(FRIDAY + timedelta(hours=3))
-        await memory.reminders.add("ann", "ann", "lunch", text="lunch", lang="en", moment=at)
+        await room.reminders.add("ann", "ann", "lunch", text="lunch", lang="en", moment=at)
         await room.until(memory, FRIDAY + timedelta(minutes=31))
     [told] = texts(room)
     assert told.splitlines()[0] == "Today, Friday, 20 November"

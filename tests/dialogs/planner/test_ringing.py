@@ -4,13 +4,13 @@ import asyncio
 from datetime import datetime, timedelta
 
 from app.assistant.notice_clock import Ring
-from tests.support.reminder_room import BERLIN, FRIDAY, Room, set_reminder, texts
+from tests.dialogs.planner.room import BERLIN, FRIDAY, Room, set_reminder, texts
 
 
 async def test_a_reminder_rings_once_when_it_is_due(room: Room) -> None:
     """It rings neither early nor twice, and a new process does not ring it again."""
     async with room.open() as memory:
-        await set_reminder(memory, "tea", "in 20 minutes")
+        await set_reminder(room.reminders, "tea", "in 20 minutes")
         await room.until(memory, FRIDAY + timedelta(minutes=19))
         assert texts(room) == []
         await room.until(memory, FRIDAY + timedelta(minutes=21))
@@ -21,8 +21,8 @@ async def test_a_reminder_rings_once_when_it_is_due(room: Room) -> None:
 
 async def test_a_missed_reminder_is_told_as_missed(room: Room) -> None:
     """What was due while no process ran is told at the next start, with the time it was meant for."""
-    async with room.open() as memory:
-        await set_reminder(memory, "tea", "in 20 minutes")
+    async with room.open():
+        await set_reminder(room.reminders, "tea", "in 20 minutes")
     room.at = FRIDAY + timedelta(hours=3)
     async with room.open():
         pass
@@ -32,7 +32,7 @@ async def test_a_missed_reminder_is_told_as_missed(room: Room) -> None:
 async def test_a_repetition_rings_every_time_and_goes_on_after_a_gap(room: Room) -> None:
     """Of those that were missed one is told; the next one comes at its time."""
     async with room.open() as memory:
-        await set_reminder(memory, "stretch", "every 30 minutes")
+        await set_reminder(room.reminders, "stretch", "every 30 minutes")
         await room.until(memory, FRIDAY + timedelta(minutes=65))
         assert texts(room) == ["⏰ stretch", "⏰ stretch"]
     room.at = FRIDAY + timedelta(hours=5, minutes=10)
@@ -48,8 +48,8 @@ async def test_daylight_saving_moves_no_reminder_on_the_clock(room: Room) -> Non
     rung = []
     room.before = lambda ring: rung.append(f"{room.at.astimezone(BERLIN):%d %H:%M}")
     async with room.open() as memory:
-        await set_reminder(memory, "nine", "every day at 9")
-        await set_reminder(memory, "skipped", "every day at 2:30 am")
+        await set_reminder(room.reminders, "nine", "every day at 9")
+        await set_reminder(room.reminders, "skipped", "every day at 2:30 am")
         await room.until(memory, datetime(2027, 3, 29, 12, tzinfo=BERLIN))
     assert rung == ["27 02:30", "27 09:00", "28 03:30", "28 09:00", "29 02:30", "29 09:00"]
 
@@ -57,8 +57,8 @@ async def test_daylight_saving_moves_no_reminder_on_the_clock(room: Room) -> Non
 async def test_a_clock_rings_only_what_its_door_can_deliver(room: Room) -> None:
     """A clock of one user, or of the threads of one door, leaves the others alone."""
     async with room.open(user="ann") as memory:
-        await set_reminder(memory, "mine", "in 5 minutes")
-        await set_reminder(memory, "his", "in 5 minutes", user="bob", thread="telegram-7")
+        await set_reminder(room.reminders, "mine", "in 5 minutes")
+        await set_reminder(room.reminders, "his", "in 5 minutes", user="bob", thread="telegram-7")
         await room.until(memory, FRIDAY + timedelta(minutes=6))
     assert texts(room) == ["⏰ mine"]
     async with room.open(threads="telegram-*"):
@@ -76,7 +76,7 @@ async def test_a_failed_delivery_is_tried_again(room: Room) -> None:
 
     room.before = fail
     async with room.open() as memory:
-        await set_reminder(memory, "tea", "in 5 minutes")
+        await set_reminder(room.reminders, "tea", "in 5 minutes")
         await room.until(memory, FRIDAY + timedelta(minutes=6))
         await asyncio.sleep(0.1)
     assert texts(room) == ["⏰ tea"]

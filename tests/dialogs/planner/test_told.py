@@ -16,6 +16,7 @@ from agents.language.schedule import Moment
 from agents.memory.inbox import InboxEntry
 from agents.models.script import Call, Script
 from app.assistant.notice_clock import Ring
+from dialogs.planner.reminders import Reminders
 from tests.conftest import Chat
 from tests.support.fake_assistant import StandIn, line, says
 from tests.support.scripted_assistant import ROLES, stage
@@ -66,7 +67,7 @@ async def test_a_missed_reminder_is_told_when_the_prompt_opens(tmp_path: Path) -
     screens = []
     async with stage(tmp_path / "talk.db", Script().models(ROLES)) as assistant:
         at = Moment(datetime.now(ZoneInfo("UTC")) - timedelta(hours=2))
-        await assistant.memory.reminders.add("me", "me", "call", text="tea", lang="en", moment=at)
+        await assistant.services.get(Reminders).add("me", "me", "call", text="tea", lang="en", moment=at)
         letter = InboxEntry("me", "1", "me", "remind me of tea", "message")
         await assistant.memory.transcript.accept(letter)
         await assistant.memory.transcript.close(letter, "done", 1, [], "")
@@ -77,11 +78,12 @@ async def test_a_missed_reminder_is_told_when_the_prompt_opens(tmp_path: Path) -
                 console = Console(file=screen, width=100)
                 terminal = (keys, DummyOutput())
                 repl, _ = repl_for(assistant, "me", console, InMemoryHistory(), terminal)
+                reminders = assistant.services.get(Reminders)
                 async with assistant.ringing(repl.ring, user="me"):
                     running = asyncio.ensure_future(repl.run())
                     for _ in range(patience):
                         await asyncio.sleep(0.05)
-                        if "tea" in screen.getvalue() and not await assistant.memory.reminders.due(2**53, None, "*"):
+                        if "tea" in screen.getvalue() and not await reminders.due(2**53, None, "*"):
                             break
                     keys.send_text("\x04")
                     assert await asyncio.wait_for(running, 5) == 0

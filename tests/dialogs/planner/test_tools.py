@@ -2,6 +2,7 @@
 
 from agents.models.script import Call
 from app.assistant import Turn
+from dialogs.planner.reminders import Reminders
 from tests.conftest import Chat
 
 
@@ -70,7 +71,7 @@ async def test_reminders_move_with_the_user(friday: Chat) -> None:
         "3. stretch: every 3 hours, next today at 7 am",
     ]
     async with friday.assistant() as assistant:
-        due = sorted(await assistant.memory.reminders.live("ann"), key=lambda it: it.at_ms)
+        due = sorted(await assistant.services.get(Reminders).live("ann"), key=lambda it: it.at_ms)
     assert [(one.text, one.moment.at.isoformat()) for one in due] == [
         ("stretch", "2026-11-20T07:00:00-05:00"),
         ("call mom", "2026-11-21T03:00:00-05:00"),

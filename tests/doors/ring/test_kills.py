@@ -43,7 +43,7 @@ async def test_each_is_shown_once_over_kills(bus: str, tmp_path: Path) -> None:
     async with notification_server(bus) as server, open_memory(f"sqlite:///{path}") as memory:
         services = [await start(path, bus) for _ in range(2)]
         last = time.monotonic() + SPREAD + 8
-        while time.monotonic() < last or await memory.reminders.due(2**53, None, "*"):
+        while time.monotonic() < last or await memory.notices.due(2**53, None, "*"):
             await asyncio.sleep(0.1)
             if server.calls and time.monotonic() < last and chance.random() < 0.08:
                 victim = services.pop(0)

@@ -9,11 +9,11 @@ import pytest
 
 from agents.memory.preferences import Preferences
 from agents.models.script import Call, Script
-from agents.tools import todos
 from app.doors.telegram.delivery import draft
 from app.doors.telegram.delivery.pages import LIMIT
 from app.doors.telegram.door import TelegramDoor
 from app.short_term_memory import Content, contents
+from dialogs.planner.todo_tools import Todos
 from tests.support.telegram_people import ANN, PLAN, Holding, Open
 from tests.support.telegram_server import BotApi
 from tests.support.user_words import bare
@@ -138,7 +138,7 @@ async def test_memory_is_what_the_chat_shows(
         await asyncio.Event().wait()
         return ""
 
-    monkeypatch.setattr(todos, "_stored", never)
+    monkeypatch.setattr(Todos, "stored", never)
     async with door() as one:
         begun = await reach(moment, lang, one, world, script)
         script.gates.clear()

@@ -7,6 +7,7 @@ from typing import Any
 from agents.language.schedule import Moment
 from agents.memory.store import namespace_of
 from app.doors.telegram.door import TelegramDoor
+from dialogs.planner.reminders import Reminders
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, GROUP, Echo, Open, labels
 from tests.support.telegram_server import BotApi
@@ -25,7 +26,7 @@ async def keep(door: TelegramDoor) -> None:
     await store.aput(namespace_of(user, "forms"), "profile", {"experience": "a nurse", "skills": ["Go"]})
     await store.aput(namespace_of(user, "settings"), "zone", {"zone": "Europe/Berlin"})
     moment = Moment(datetime.now(UTC) + timedelta(days=40))
-    await door.assistant.memory.reminders.add(user, user, "made", text="dentist", lang="en", moment=moment)
+    await door.assistant.services.get(Reminders).add(user, user, "made", text="dentist", lang="en", moment=moment)
 
 
 async def test_a_long_talk_is_shown_in_pages(door: Open, world: BotApi) -> None:
@@ -82,7 +83,8 @@ async def test_all_that_is_kept_is_handed_out(door: Open, world: BotApi) -> None
         assert text in readable
     plain: dict[str, Any] = json.loads(data)
     assert plain["user"] == "telegram-11"
-    assert plain["items"].keys() == {"todos", "forms", "settings"}
+    assert plain["items"].keys() == {"forms", "settings"}
+    assert plain["todos"] == [{"number": 1, "text": "milk", "done": True}]
     assert [content["content"] for content in plain["threads"][0]["contents"]] == ["my first words"] * 2
     assert plain["reminders"][0]["text"] == "dentist"
 

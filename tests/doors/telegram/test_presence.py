@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agents.language.schedule import Moment
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
 from tests.support.telegram_server import BotApi
@@ -46,8 +45,8 @@ async def test_nothing_is_sent_to_who_has_blocked_the_bot(
         world.admits(ANN, "kicked", "member", user=ANN)
         await world.until(lambda: ANN in one.presence.away)
     async with door(Echo().models(ROLES)) as one:
-        reminders = one.assistant.memory.reminders
-        await reminders.add("telegram-11", "telegram-11", "made", text="gm", lang="en", moment=Moment(NOW))
+        notices = one.assistant.memory.notices
+        await notices.add("telegram-11", "telegram-11", "made", text="gm", lang="en")
         assert not await one.tell("telegram-11", "hello?")
         await world.until(lambda: "its user cannot be reached" in caplog.text)
         assert world.refusals == []

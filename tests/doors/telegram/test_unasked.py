@@ -1,12 +1,10 @@
 """What comes to a Telegram chat by itself: reminders, on time, late, and to those who were away."""
 
-from datetime import datetime, timedelta
+import time
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from agents.language.schedule import Moment
 from agents.memory import Memory
 from agents.models.script import Call, Script
 from app.assistant.notice_clock import Ring
@@ -74,7 +72,7 @@ async def test_who_had_blocked_the_bot_is_told_what_was_missed(door: Open, world
         world.blocked.clear()
         world.says(ANN, "/start")
         assert any("⏰ tea (missed" in text for text in await world.until_sent(ANN, 2))
-        assert await memory.reminders.due(2**53, None, "*") == []
+        assert await memory.notices.due(2**53, None, "*") == []
 
 
 async def test_a_reminder_outlasts_a_network_that_is_away(
@@ -102,5 +100,5 @@ async def test_a_reminder_that_was_written_down_is_not_sent_again(door: Open, wo
 
 async def set_reminder(memory: Memory, chat: int, *, ago: float) -> None:
     """Set a reminder of tea that came due so many seconds ago."""
-    at = Moment(datetime.now(ZoneInfo("UTC")) - timedelta(seconds=ago))
-    await memory.reminders.add(f"telegram-{chat}", f"telegram-{chat}", "call", text="tea", lang="en", moment=at)
+    at_ms = round((time.time() - ago) * 1000)
+    await memory.notices.add(f"telegram-{chat}", f"telegram-{chat}", "call", text="tea", lang="en", at_ms=at_ms)

@@ -70,12 +70,12 @@ async def test_a_new_thread_greets_first(keys: PipeInput) -> None:
     assert shown.index("Welcome") < shown.index("Nice")
 
 
-async def test_a_visit_begins_with_the_day(keys: PipeInput) -> None:
-    """What is on today stands before the first prompt, and behind `/today`."""
+async def test_a_visit_begins_with_a_greeting(keys: PipeInput) -> None:
+    """What the dialogs tell a user who comes back stands before the first prompt."""
     stand_in = StandIn(lines=SAID)
-    stand_in.day = "Today, Friday, 20 November\n10 am  dentist"
-    shown, _ = await talk(stand_in, keys, "/today" + ENTER, CTRL_D)
-    assert shown.count("10 am  dentist") == 2
+    stand_in.greets_with = "Today, Friday, 20 November\n10 am  dentist"
+    shown, _ = await talk(stand_in, keys, CTRL_D)
+    assert shown.count("10 am  dentist") == 1
     assert stand_in.heard == []
 
 

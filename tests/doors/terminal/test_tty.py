@@ -8,7 +8,7 @@ import pytest
 
 from agents.events import TurnStart
 from agents.language.text.clean import clean
-from app.doors.slash_commands import COMMANDS
+from app.doors.slash_commands import FIRST, LAST
 from app.doors.terminal.tty import incoming_lines
 from app.logs import log_on_stderr
 from app.sentences import say
@@ -79,7 +79,9 @@ def test_every_sentence_is_there_in_both_languages() -> None:
     assert {key: variables(text) for key, text in english.items()} == {
         key: variables(text) for key, text in russian.items()
     }
-    assert {f"command.{name}" for name in COMMANDS} == {key for key in english if key.startswith("command.")}
+    assert {f"command.{command.name}" for command in (*FIRST, *LAST)} == {
+        key for key in english if key.startswith("command.")
+    }
 
 
 def test_a_missing_sentence_is_told() -> None:

@@ -16,6 +16,7 @@ from app.assistant import Turn
 from app.doors import slash_commands
 from app.doors.terminal.door import TerminalDoor
 from app.doors.visit import Visit
+from dialogs.planner.reminders import Reminders
 from tests.conftest import Chat
 from tests.support.obeying import Obeying
 from tests.support.sampling import sample
@@ -52,7 +53,7 @@ async def group(chat: Chat) -> Chat:
             await memory.store.aput(namespace_of(user, "facts"), "professional_intent", {"text": secret(user, "goal")})
             await Preferences(lang="en").save(memory.store, user)
             text = secret(user, "reminder")
-            await memory.reminders.add(user, user, "made", text=text, lang="en", moment=Moment(DUE))
+            await assistant.services.get(Reminders).add(user, user, "made", text=text, lang="en", moment=Moment(DUE))
     return chat
 
 
@@ -81,7 +82,7 @@ async def kept(chat: Chat) -> dict[str, object]:
     async with chat.assistant() as assistant:
         memory = assistant.memory
         items = {user: await memory.store.asearch(namespace_of(user), limit=100) for user in OWNERS}
-        rows = {user: await memory.reminders.live(user) for user in OWNERS}
+        rows = {user: await assistant.services.get(Reminders).live(user) for user in OWNERS}
     return {user: ([(item.namespace, item.key, item.value) for item in items[user]], rows[user]) for user in OWNERS}
 
 
@@ -225,8 +226,8 @@ async def test_a_reminder_rings_where_it_was_made(group: Chat) -> None:
     """It belongs to who made it, and rings in the group."""
     await play(group, "bob", 'call add_reminder {"when": "tomorrow at 9", "text": "gm"}')
     async with group.assistant() as assistant:
-        assert [(r.thread, r.text) for r in await assistant.memory.reminders.live("bob") if r.text == "gm"] == [
+        assert [(r.thread, r.text) for r in await assistant.services.get(Reminders).live("bob") if r.text == "gm"] == [
             (GROUP, "gm")
         ]
-        assert "gm" not in [r.text for r in await assistant.memory.reminders.live("ann")]
+        assert "gm" not in [r.text for r in await assistant.services.get(Reminders).live("ann")]
         assert await assistant.name(GROUP, "bob") == "Bob"

@@ -14,6 +14,7 @@ from agents.models.script import Call, Line
 from agents.state.person import FORWARDED
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
+from dialogs.planner.reminders import Reminders
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
@@ -94,7 +95,7 @@ async def belongings(chat: Chat) -> list[Any]:
     """Return all that ann has."""
     async with chat.assistant() as assistant:
         items = await assistant.memory.store.asearch(("users", "ann"), limit=100)
-        reminders = await assistant.memory.reminders.live("ann")
+        reminders = await assistant.services.get(Reminders).live("ann")
     return [*sorted((item.namespace, item.key, str(item.value)) for item in items), *map(str, reminders)]
 
 

@@ -9,8 +9,8 @@ from langchain_core.messages import ToolMessage
 
 from agents.events import Message, ToolStart, TurnStart
 from agents.models.script import Call, Script
-from agents.tools import todos
 from app.assistant import Assistant, Turn
+from dialogs.planner.todo_tools import Todos
 from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, said, script_lines, values
 from tests.support.stops import PLAN, messages, play_until, word
 from tests.support.user_words import spoken, user_words
@@ -91,7 +91,7 @@ async def test_a_tool_that_is_stopped_leaves_no_open_call(
         await asyncio.Event().wait()
         return ""
 
-    monkeypatch.setattr(todos, "_stored", never)
+    monkeypatch.setattr(Todos, "stored", never)
     script.add(supervisor=[PLAN], planner=[["Let me look.", Call("list_todos")], "Go on."])
     events = await play_until(assistant, "what is there?", lambda event: isinstance(event, ToolStart))
     assert messages(events) == [("planner", "Let me look.", False), ("planner", "", True)]

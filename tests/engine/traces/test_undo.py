@@ -15,6 +15,7 @@ from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, traits_of
 from app.composition import discover
+from dialogs.planner.reminders import Reminders
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.places import ROOT
@@ -144,7 +145,7 @@ async def belongings(chat: Chat) -> dict[str, Any]:
     """Return all that ann has, and how she is spoken to."""
     async with chat.assistant() as assistant:
         items = await assistant.memory.store.asearch(("users", "ann"), limit=100)
-        reminders = [reminder.values() for reminder in await assistant.memory.reminders.live("ann")]
+        reminders = [reminder.values() for reminder in await assistant.services.get(Reminders).live("ann")]
         state = await assistant.state("ann") or {}
     kept = {(item.namespace, item.key): item.value for item in items}
     forms = {name: {key: value for key, value in form.items() if value} for name, form in state["forms"].items()}
@@ -246,7 +247,7 @@ async def ringing(chat: Chat, *, minutes: int) -> list[str]:
     """Let it be so many minutes after the test began; return what rings."""
     chat.now = lambda: time.time() + minutes * 60
     async with chat.assistant() as assistant:
-        reminders = assistant.memory.reminders
+        reminders = assistant.services.get(Reminders)
         due = await reminders.due(round(chat.now() * 1000), "ann", "*")
         texts = [await reminders.text_of(it, is_late=False) or "" for it in due]
         for it in due:

@@ -12,7 +12,7 @@ from telegram import CallbackQuery, ChatMemberUpdated, Message, Update, User
 from agents.memory.updates import StoredUpdate
 from agents.state.person import FORWARDED, Quoted
 from agents.toolkit.questions.returned import PAGE, leads_to
-from app.doors.slash_commands import COMMANDS, parse
+from app.doors.slash_commands import commands, parse
 from app.doors.telegram.delivery.buttons import OF, Tap
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.files import attached_to
@@ -191,7 +191,7 @@ class Dispatch:
             if await self._door.assistant.state(place.thread, place.owner) is None:
                 await self._door.assistant.receive(place.turn(None), [stored.id])
         work = partial(give, self._door, place, stored, find)
-        command = COMMANDS.get(name)
+        command = commands().get(name)
         if is_statistics or (command and command.is_at_once and self._waits_only_for_an_answer(place, name)):
             # It must not wait for what it is to stop, or to tell of.
             self._door.attend_at_once(place, work)

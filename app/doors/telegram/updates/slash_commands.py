@@ -71,7 +71,7 @@ async def run(door: TelegramDoor, place: Place, name: str, argument: str, stored
     Raises:
         Gone: the chat cannot be written to.
     """
-    command = slash_commands.COMMANDS.get(name)
+    command = slash_commands.commands().get(name)
     if command and command.concerns_all(argument) and not await door.rights.administers(place):
         return Answer(sentence("telegram", "for_administrators", await door.lang(place)))
     if name == NEW:
@@ -95,7 +95,7 @@ async def run(door: TelegramDoor, place: Place, name: str, argument: str, stored
 
 async def _confirms(name: str, argument: str, visit: Visit, lang: str) -> Mapping[str, str]:
     """Return what the buttons of a command send that asks first, each with its label; nothing for any other one."""
-    command = slash_commands.COMMANDS.get(name)
+    command = slash_commands.commands().get(name)
     words = argument.lower().split()
     if command is None or not command.yes or words[-1:] == [command.yes]:
         return {}

@@ -8,6 +8,7 @@ from agents.memory import open_memory
 from agents.models import Model, Models
 from agents.models.standin import RulesModel
 from app.doors.telegram.door import TelegramDoor
+from dialogs.planner.reminders import Reminders
 from tests.support import scripted_assistant
 from tests.support.telegram_people import ANN, BOB, Open
 from tests.support.telegram_server import BotApi
@@ -28,7 +29,7 @@ class Calendar:
     def set(self, at: datetime, door: TelegramDoor) -> None:
         """Let it be another time, and ring what is due."""
         self.at = at
-        door.assistant.memory.reminders.changed.set()
+        door.assistant.services.get(Reminders).changed.set()
 
 
 @pytest.fixture

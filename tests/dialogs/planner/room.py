@@ -1,21 +1,33 @@
 """A database whose reminders ring as time is set."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from agents.agenda import today_of
 from agents.language.schedule.parser import moment
 from agents.memory import Memory, open_memory
-from agents.memory.reminder_row import Reminder
 from app.assistant.notice_clock import Clock, Ring
+from app.composition.services import open_services
+from dialogs.planner import dialog
+from dialogs.planner.reminder import Reminder
+from dialogs.planner.reminders import Reminders
 
 BERLIN = ZoneInfo("Europe/Berlin")
 FRIDAY = datetime(2026, 11, 20, 10, tzinfo=BERLIN)
+
+
+@asynccontextmanager
+async def open_reminders(path: Path, now: Callable[[], float] = time.time) -> AsyncIterator[tuple[Memory, Reminders]]:
+    """Open a database and its reminders."""
+    async with (
+        open_memory(f"sqlite:///{path}", now) as memory,
+        open_services({"planner": dialog}, memory) as services,
+    ):
+        yield memory, services.get(Reminders)
 
 
 class Room:
@@ -29,11 +41,8 @@ class Room:
     @asynccontextmanager
     async def open(self, *, user: str | None = None, threads: str = "*") -> AsyncIterator[Memory]:
         """Open the database and let what is due ring."""
-        async with open_memory(f"sqlite:///{self.path}", lambda: self.at.timestamp()) as memory:
-            memory.reminders.day = partial(today_of, memory.reminders, memory.store)
-            clock = Clock(
-                memory, [memory.notices, memory.reminders], self._deliver, user=user, threads=threads, speed=500
-            )
+        async with open_reminders(self.path, lambda: self.at.timestamp()) as (memory, self.reminders):
+            clock = Clock(memory, [self.reminders], self._deliver, user=user, threads=threads, speed=500)
             running = asyncio.create_task(clock.run())
             yield memory
             await self.settle(memory)
@@ -44,13 +53,13 @@ class Room:
         while self.at.astimezone(UTC) < at.astimezone(UTC):
             self.at = (self.at.astimezone(UTC) + timedelta(minutes=1)).astimezone(at.tzinfo)
             now = round(self.at.timestamp() * 1000)
-            if await memory.reminders.due(now, None, "*"):
+            if await self.reminders.due(now, None, "*"):
                 await self.settle(memory)
 
     async def settle(self, memory: Memory) -> None:
         """Wait until nothing more rings."""
         for _ in range(2):
-            memory.reminders.changed.set()
+            self.reminders.changed.set()
             await asyncio.sleep(0.03)
 
     async def _deliver(self, ring: Ring) -> None:
@@ -58,11 +67,13 @@ class Room:
         self.rings.append(ring)
 
 
-async def set_reminder(memory: Memory, text: str, when: str, *, user: str = "ann", thread: str = "ann") -> Reminder:
+async def set_reminder(
+    reminders: Reminders, text: str, when: str, *, user: str = "ann", thread: str = "ann"
+) -> Reminder:
     """Set a reminder as the tool does, with a call of its own."""
-    named = moment(when, "en", datetime.fromtimestamp(memory.now(), UTC), BERLIN)
+    named = moment(when, "en", datetime.fromtimestamp(reminders.now(), UTC), BERLIN)
     assert named is not None
-    return await memory.reminders.add(user, thread, f"{text}-{when}", text=text, lang="en", moment=named)
+    return await reminders.add(user, thread, f"{text}-{when}", text=text, lang="en", moment=named)
 
 
 def texts(room: Room) -> list[str]:

@@ -13,7 +13,7 @@ from icalendar import Alarm, Calendar, Component, Event, vRecur
 from agents.language.schedule import STEPS, Moment, Repeat
 from agents.language.schedule.recurrence import SHORTEST, WEEKDAYS
 from agents.language.text.clean import clean
-from agents.memory.reminder_row import Reminder
+from dialogs.planner.reminder import Reminder
 
 LONGEST = 2_000_000
 """Bytes of a file that is read."""
@@ -44,8 +44,8 @@ class Found:
     why: Why | None = None
 
 
-def calendar(reminders: Sequence[Reminder], user: str, now: datetime) -> bytes:
-    """Return reminders that are to come as a calendar, each an event with an alarm."""
+def calendar(reminders: Sequence[Reminder], user: str, now: datetime) -> str:
+    """Return reminders that are to come as a calendar, each an event with an alarm; its lines end in CR and LF."""
     file = Calendar()
     file.add("prodid", "-//Dialog Supervisor//EN")
     file.add("version", "2.0")
@@ -54,7 +54,7 @@ def calendar(reminders: Sequence[Reminder], user: str, now: datetime) -> bytes:
             file.add_component(_event(reminder, user, now))
     file.add_missing_timezones()
     source: bytes = file.to_ical()
-    return source
+    return source.decode("utf-8")
 
 
 def uid_of(reminder: Reminder, user: str) -> str:

@@ -9,9 +9,12 @@ from agents.language.schedule.wording import clock
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.memory.preferences import Preferences
 from agents.toolkit import Runtime, traits
+from agents.toolkit.present import present
 from agents.toolkit.supervisor.user_settings import SETTINGS, enter_setting
-from agents.tools.kept_reminders import REMINDERS, listed, move, present
-from prompts import phrase, table
+from dialogs.planner.kept_reminders import REMINDERS, changed
+from dialogs.planner.phrases import say
+from dialogs.planner.reminders import Reminders
+from prompts import table
 
 
 @traits(effect="write", repeatable=True, volatile=True, undo=(SETTINGS, REMINDERS))
@@ -21,14 +24,14 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
     lang = runtime.state["lang"]
     name = _named(zone, lang)
     if name is None:
-        return phrase("zone_unknown", lang, zone=zone)
+        return say("zone_unknown", lang, zone=zone)
     await enter_setting(runtime, "zone", {"zone": name})
     await Preferences(zone=ZoneInfo(name)).save(runtime.store, runtime.context.user)
     now = present(runtime).astimezone(ZoneInfo(name))
-    answer = phrase("zone_set", lang, zone=name, time=clock(now.replace(second=0), lang))
+    answer = say("zone_set", lang, zone=name, time=clock(now.replace(second=0), lang))
     if not await _taken_along(runtime, ZoneInfo(name)):
         return answer
-    return f"{answer} {phrase('zone_reminders', lang)}\n{await listed(runtime)}"
+    return f"{answer} {say('zone_reminders', lang)}\n{await REMINDERS.listed(runtime)}"
 
 
 def _named(place: str, lang: str) -> str | None:
@@ -38,7 +41,7 @@ def _named(place: str, lang: str) -> str | None:
     name_sought = place.strip().replace(" ", "_").casefold()
     cities = {name.rpartition("/")[2].casefold(): name for name in names if "/" in name}
     key = vocabulary(lang).key(place)
-    named = table("zones", lang).items()
+    named = table("planner/zones", lang).items()
     called = (zone for zone, names in named if key in map(vocabulary(lang).key, names))
     zones = {name.casefold(): name for name in names}
     return zones.get(name_sought) or cities.get(name_sought) or next(called, None)
@@ -46,12 +49,11 @@ def _named(place: str, lang: str) -> str | None:
 
 async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:
     """Bring the reminders to come into a new time zone; say whether there are any."""
-    table = runtime.context.reminders
-    if table is None:
-        return False
-    coming = [reminder for reminder in await table.live(runtime.context.user) if reminder.due_ms is not None]
+    reminders = runtime.context.services.find(Reminders)
+    live = await reminders.live(runtime.context.user) if reminders and runtime.context.rings else []
+    coming = [reminder for reminder in live if reminder.due_ms is not None]
     for reminder in coming:
         if reminder.zone != zone.key:
             there = rezoned(reminder.moment, present(runtime), zone)
-            await move(reminder, runtime, text=reminder.text, moment=there)
+            await changed(reminder, runtime, text=reminder.text, moment=there)
     return bool(coming)

@@ -12,12 +12,10 @@ from ical.calendar import Calendar as Timetable
 from ical.calendar_stream import IcsCalendarStream
 
 from agents.language.schedule.parser import moment
-from agents.memory import open_memory
-from agents.memory.reminder_row import Reminder
-from app.calendar_file import entries
 from app.cli import command_line
-from tests.support.notification_server import notification_server, session_bus
-from tests.support.ringing import ring_service, until
+from dialogs.planner.calendar_file import entries
+from dialogs.planner.reminder import Reminder
+from tests.dialogs.planner.room import open_reminders
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
@@ -60,23 +58,23 @@ def run(*arguments: str) -> int:
 
 async def set_reminders(path: Path) -> None:
     """Set one reminder of each kind, now."""
-    async with open_memory(f"sqlite:///{path}") as memory:
+    async with open_reminders(path) as (_, reminders):
         for when in WHENS:
             at = moment(when, "en", datetime.now(UTC).replace(microsecond=0), BERLIN)
             assert at is not None, when
-            await memory.reminders.add("me", "me", when, text=f"tea, {when}; “now”\n…", lang="en", moment=at)
+            await reminders.add("me", "me", when, text=f"tea, {when}; “now”\n…", lang="en", moment=at)
 
 
 async def live(path: Path, user: str = "me") -> list[Reminder]:
     """Return a user's reminders."""
-    async with open_memory(f"sqlite:///{path}") as memory:
-        return await memory.reminders.live(user)
+    async with open_reminders(path) as (_, reminders):
+        return await reminders.live(user)
 
 
 def test_another_library_reads_what_is_exported(path: Path, capsys: Captured) -> None:
     """Texts, instants and the next ten repetitions are those that would ring."""
     asyncio.run(set_reminders(path))
-    assert run("export", "--thread", "me", "--ics") == 0
+    assert run("planner", "calendar") == 0
     calendar = IcsCalendarStream.calendar_from_ics(capsys.readouterr().out)
     reminders = asyncio.run(live(path))
     assert len(calendar.events) == len(reminders) == len(WHENS)
@@ -98,13 +96,13 @@ def test_another_library_reads_what_is_exported(path: Path, capsys: Captured) ->
 def test_what_was_exported_comes_in_once(path: Path, tmp_path: Path, capsys: Captured) -> None:
     """Its owner has it already; somebody else gets the same moments, and nothing twice."""
     asyncio.run(set_reminders(path))
-    assert run("export", "--thread", "me", "--ics") == 0
+    assert run("planner", "calendar") == 0
     exported = tmp_path / "mine.ics"
     exported.write_bytes(capsys.readouterr().out.encode())
-    assert run("import", str(exported)) == 0
+    assert run("planner", "import", str(exported)) == 0
     assert capsys.readouterr().out.count("is there already") == len(WHENS)
     for count in (len(WHENS), 0):
-        assert run("import", str(exported), "--thread", "bob") == 0
+        assert run("planner", "import", str(exported), "--thread", "bob") == 0
         assert f"Reminders set: {count}\n" in capsys.readouterr().out
     mine, bobs = (
         {(it.text.partition(";")[0], it.at_ms, it.rule) for it in asyncio.run(live(path, user))}
@@ -190,14 +188,14 @@ def test_an_import_is_told_brought_up_to_date_and_taken_back(path: Path, tmp_pat
     )
     source = tmp_path / "theirs.ics"
     source.write_text(file(*events), "utf-8", newline="")
-    assert run("import", str(source)) == 0
+    assert run("planner", "import", str(source)) == 0
     told = capsys.readouterr().out
     assert "Reminders set: 1\n  1. dentist, with" in told
     assert "\x1b" not in told
     assert "Left out: 1\n  odd: has a time or repeats in a way" in told
     assert "Already past: 1" in told
     source.write_text(file(event("UID:dentist", f"DTSTART:{day}T160000", "SUMMARY:dentist")), "utf-8", newline="")
-    assert run("import", str(source), "--json") == 0
+    assert run("planner", "import", str(source), "--json") == 0
     assert json.loads(capsys.readouterr().out) == [{"text": "dentist", "number": 1, "why": None}]
     (reminder,) = asyncio.run(live(path))
     assert (reminder.text, f"{reminder.moment.at:%H:%M}") == ("dentist", "16:00")
@@ -213,22 +211,24 @@ def test_an_import_is_told_brought_up_to_date_and_taken_back(path: Path, tmp_pat
 def test_what_is_no_calendar_is_one_line(path: Path, tmp_path: Path, capsys: Captured, source: bytes) -> None:
     """The caller is told which file and that it is none."""
     (tmp_path / "x.ics").write_bytes(source)
-    assert run("import", str(tmp_path / "x.ics")) == 2
+    assert run("planner", "import", str(tmp_path / "x.ics")) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
-    assert run("import", str(tmp_path / "nowhere.ics")) == 2
+    assert run("planner", "import", str(tmp_path / "nowhere.ics")) == 2
 
 
-async def test_a_file_to_subscribe_to_is_kept(
-    path: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`ring --ics` writes the file when a reminder was set elsewhere, and nobody else may read it."""
-    monkeypatch.setattr("app.cli.ring.CALENDAR_EVERY", 0.02)
-    kept = tmp_path / "me.ics"
-    async with session_bus(tmp_path) as bus, notification_server(bus):
-        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", bus)
-        async with ring_service(path, user="me", ics=str(kept)):
-            await until(kept.exists)
-            assert IcsCalendarStream.calendar_from_ics(kept.read_text("utf-8")).events == []
-            await set_reminders(path)
-            await until(lambda: kept.read_text("utf-8").count("BEGIN:VEVENT") == len(WHENS))
+def test_a_file_to_subscribe_to_is_kept(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written when a reminder was set elsewhere, until the command is stopped; nobody else may read it."""
+    kept, looks = tmp_path / "me.ics", 0
+
+    async def look(seconds: float) -> None:
+        nonlocal looks
+        looks += 1
+        count = kept.read_text("utf-8").count("BEGIN:VEVENT")
+        assert count == (len(WHENS) if looks > 1 else 0)
+        if looks > 1:
+            raise KeyboardInterrupt
+        await set_reminders(path)
+
+    monkeypatch.setattr("dialogs.planner.command_line.asyncio.sleep", look)
+    assert run("planner", "calendar", "--keep", str(kept)) == 130
     assert kept.stat().st_mode & 0o777 == 0o600

@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from math import ceil
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, Item
 
 from agents.events.views import Day, DayEntry
 from agents.language.schedule.period import Period, period
 from agents.language.schedule.wording import clock, counted, heading, length, worded_instant
-from agents.memory.preferences import zone_of_user
-from agents.memory.reminder_row import KINDS, Reminder
-from agents.memory.reminders import Reminders
 from agents.memory.store import namespace_of
-from prompts import phrase, table
+from dialogs.planner.phrases import PHRASES, say
+from dialogs.planner.reminder import KINDS, Reminder, name_of
+from prompts import table
 
 MOST_LISTED = 40
 """Entries, and to-dos, that are shown of a period."""
@@ -39,11 +38,11 @@ class Agenda:
         """Return what was asked for, for the screen."""
         match period.sort:
             case "next":
-                return Day(title=phrase("agenda_next", self.lang), notes=self._next(len(self.reminders)))
+                return Day(title=say("agenda_next", self.lang), notes=self._next(len(self.reminders)))
             case "overdue":
-                return Day(title=phrase("agenda_overdue", self.lang), notes=self._overdue() or [self._none()])
+                return Day(title=say("agenda_overdue", self.lang), notes=self._overdue() or [self._none()])
             case "left":
-                return Day(notes=self._left() or [phrase("timers_running_none", self.lang)])
+                return Day(notes=self._left() or [say("timers_running_none", self.lang)])
             case "count":
                 return Day(notes=self._counts())
         return self.day(period) if period.is_day else self._week(period)
@@ -61,11 +60,17 @@ class Agenda:
         """Return what was left over before today, what is to do, and what comes next."""
         texts = [str(todo["text"]) for todo in self.todos if not todo["done"]]
         items = {"left_over": self._overdue(today.start), "todos": texts[:MOST_LISTED], "upcoming": self._next(1)}
-        return [phrase(f"agenda_{key}", self.lang, items="; ".join(lines)) for key, lines in items.items() if lines]
+        return [say(f"agenda_{key}", self.lang, items="; ".join(lines)) for key, lines in items.items() if lines]
 
-    def is_empty(self, period: Period) -> bool:
-        """Whether there is nothing to tell of a day."""
-        return self.day(period).notes == [self._none()]
+    def today(self) -> Day:
+        """Return the present day."""
+        today = period(TODAY, "en", self.now, self.zone)
+        assert today is not None  # English knows today
+        return self.day(today)
+
+    def has_something_today(self) -> bool:
+        """Tell whether there is anything to tell of the present day."""
+        return self.today().notes != [self._none()]
 
     def _week(self, period: Period) -> Day:
         entries = [
@@ -89,58 +94,43 @@ class Agenda:
     def _next(self, most: int) -> list[str]:
         coming = [it for it in self.reminders if it.due_ms is not None and it.kind != "day"]
         coming = sorted((it for it in coming if it.moment.at > self.now), key=lambda it: it.at_ms)
-        lines = [f"{self.name(it)}: {worded_instant(it.moment.at, self.lang, self.now)}" for it in coming[:most]]
+        lines = [
+            f"{name_of(it, self.lang)}: {worded_instant(it.moment.at, self.lang, self.now)}" for it in coming[:most]
+        ]
         return lines[:3] or ([self._none()] if most != 1 else [])
 
     def _overdue(self, before: datetime | None = None) -> list[str]:
         """Return the reminders whose time is past and that were not deleted; alarms and timers are over by then."""
         limit = before or self.now
         late = [it for it in self.reminders if it.kind == "reminder" and it.moment.at <= limit and not it.rule]
-        return [f"{self.name(it)}: {worded_instant(it.moment.at, self.lang, self.now)}" for it in late]
+        return [f"{name_of(it, self.lang)}: {worded_instant(it.moment.at, self.lang, self.now)}" for it in late]
 
     def _left(self) -> list[str]:
         running = [it for it in self.reminders if it.kind == "timer" and it.due_ms and it.moment.at > self.now]
         spans = [length(ceil((it.moment.at - self.now).total_seconds()), self.lang) for it in running]
         pairs = zip(running, spans, strict=True)
-        return [phrase("agenda_left", self.lang, name=self.name(it), span=span) for it, span in pairs]
+        return [say("agenda_left", self.lang, name=name_of(it, self.lang), span=span) for it, span in pairs]
 
     def _counts(self) -> list[str]:
         def of(kind: str, count: int) -> str:
-            return f"{count} {counted(table('schedule', self.lang)['counts'][kind], count)}"
+            return f"{count} {counted(table(PHRASES, self.lang)['counts'][kind], count)}"
 
         done = sum(todo["done"] for todo in self.todos)
         kinds = [it.kind for it in self.reminders if it.due_ms is not None and it.kind != "day"]
         parts = [of(kind, kinds.count(kind)) for kind in KINDS if kind in kinds] or [of("reminder", 0)]
         todos = of("todo", len(self.todos) - done)
-        return [phrase("agenda_counts", self.lang, todos=todos, done=done, reminders=", ".join(parts))]
-
-    def name(self, reminder: Reminder) -> str:
-        """Return what a reminder is about, or its kind."""
-        is_bare = reminder.text == phrase("reminder_time_is_up", reminder.lang)
-        kind = phrase(f"kind_{reminder.kind}", self.lang)
-        if is_bare:
-            return kind
-        return reminder.text if reminder.kind == "reminder" else f"{reminder.text} ({kind})"
+        return [say("agenda_counts", self.lang, todos=todos, done=done, reminders=", ".join(parts))]
 
     def _label(self, reminder: Reminder, at: datetime) -> str:
+        name = name_of(reminder, self.lang)
         is_over = at <= self.now and (reminder.due_ms is None or reminder.rule)
-        return f"{self.name(reminder)} ({phrase('reminder_rung', self.lang)})" if is_over else self.name(reminder)
+        return f"{name} ({say('reminder_rung', self.lang)})" if is_over else name
 
     def _none(self) -> str:
-        return phrase("agenda_none", self.lang)
+        return say("agenda_none", self.lang)
 
 
-async def agenda_of(reminders: Reminders, store: BaseStore, user: str, lang: str) -> Agenda:
-    """Return what a user has before them, by the clock that rings."""
+async def stored_todos(store: BaseStore, user: str) -> list[Item]:
+    """Return a user's to-dos, by number."""
     items = await store.asearch(namespace_of(user, "todos"), limit=MOST_TODOS)
-    todos = sorted((item.value for item in items), key=lambda todo: int(todo["number"]))
-    now = datetime.fromtimestamp(int(reminders.now()), UTC)
-    return Agenda(await reminders.live(user), todos, lang, now, await zone_of_user(store, user))
-
-
-async def today_of(reminders: Reminders, store: BaseStore, user: str, lang: str, *, if_any: bool = False) -> str:
-    """Return a user's day in words; empty if there is nothing to tell and only that is wanted (`if_any`)."""
-    plans = await agenda_of(reminders, store, user, lang)
-    today = period(TODAY, "en", plans.now, plans.zone)
-    assert today is not None  # English knows today
-    return "" if if_any and plans.is_empty(today) else plans.day(today).text()
+    return sorted(items, key=lambda item: int(item.value["number"]))

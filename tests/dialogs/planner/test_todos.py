@@ -15,7 +15,7 @@ from tests.support.scripted_assistant import ROLES, stage
 ADDING = """
 import asyncio, sys
 from pathlib import Path
-from tests.engine.unit.tools.test_todos import add
+from tests.dialogs.planner.test_todos import add
 
 asyncio.run(add(Path(sys.argv[1]), sys.argv[2], 10))
 """

@@ -1,6 +1,6 @@
 """A process that rings reminders in quick time.
 
-`python -m tests.support.reminder_process DATABASE BEGUN START SPEED SEED` starts it.
+`python -m tests.dialogs.planner.ringing_process DATABASE BEGUN START SPEED SEED` starts it.
 
 BEGUN is the real time at which the reminders' time was START; since then SPEED seconds of it go by in one.
 Now and then it kills itself between telling a reminder and taking note of that.
@@ -12,10 +12,11 @@ import random
 import signal
 import sys
 import time
+from pathlib import Path
 
-from agents.memory import open_memory
 from agents.memory.inbox import TranscriptLine
 from app.assistant.notice_clock import Clock, Ring
+from tests.dialogs.planner.room import open_reminders
 
 CRASHES = 0.04
 
@@ -27,7 +28,7 @@ async def main(path: str, begun: float, start: float, speed: float, seed: int) -
     def now() -> float:
         return start + (time.time() - begun) * speed
 
-    async with open_memory(f"sqlite:///{path}", now) as memory:
+    async with open_reminders(Path(path), now) as (memory, reminders):
 
         async def deliver(ring: Ring) -> None:
             # As `Assistant.tell` does; what it needs beside would take seconds to import.
@@ -36,7 +37,7 @@ async def main(path: str, begun: float, start: float, speed: float, seed: int) -
             if chance.random() < CRASHES:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        await Clock(memory, [memory.reminders], deliver, speed=speed).run()
+        await Clock(memory, [reminders], deliver, speed=speed).run()
 
 
 if __name__ == "__main__":

@@ -1,1 +1,0 @@
-"""Tools that speakers can call: plain LangChain tools, one topic a file."""

@@ -1,0 +1,196 @@
+"""`python -m app planner …`: reminders leave as an iCalendar file, and the events of such a file become reminders."""
+
+import asyncio
+import hashlib
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agents.errors import UsageError
+from agents.language.schedule.wording import worded
+from agents.memory import Memory
+from agents.memory.preferences import zone_of_user
+from agents.memory.undo_log import ToolWrite
+from agents.toolkit.command_line import CommandResult, installation_of, services_of
+from dialogs.planner.calendar_file import OURS, Found, calendar, entries, uid_of
+from dialogs.planner.kept_reminders import REMINDERS
+from dialogs.planner.phrases import say
+from dialogs.planner.reminder import Reminder
+from dialogs.planner.reminder_tools import add_reminder
+from dialogs.planner.reminders import Reminders
+
+LOG = logging.getLogger(__name__)
+PLANNER = "planner"
+"""The dialog to which the reminders belong, so that "undo" in the conversation takes them back."""
+DEFAULT_THREAD = "me"
+MOST_LISTED = 20
+"""Entries that are named of those that were left out; with `--json` all are."""
+LOOK_SECONDS = 10.0
+"""Seconds between two looks at what the calendar file has to hold."""
+
+Whose = Annotated[str, typer.Option(help="Whose reminders.")]
+application = typer.Typer(name=PLANNER, help="Exchange reminders with calendars, as iCalendar files.")
+
+
+@application.command("calendar")
+async def print_calendar(
+    context: typer.Context,
+    *,
+    user: Whose = DEFAULT_THREAD,
+    keep: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep it in this file, until stopped.")] = None,
+) -> CommandResult:
+    """Print a user's reminders as an iCalendar file, or keep such a file up to date."""
+    async with services_of(context, reads=keep is None) as services:
+        reminders = services.get(Reminders)
+        if keep is not None:
+            await _keep(reminders, user, keep)
+        text = calendar(await reminders.live(user), user, datetime.now(UTC))
+    # The lines of a calendar end in both characters.
+    return CommandResult({"user": user, "calendar": text}, [text.removesuffix("\n")])
+
+
+async def _keep(reminders: Reminders, user: str, path: Path) -> None:
+    """Keep a user's reminders in a file until cancelled; it is written anew when one has changed, by whatever door."""
+    written: list[Reminder] | None = None
+    while True:
+        live = await reminders.live(user)
+        if live != written:
+            text = calendar(live, user, datetime.now(UTC))
+            try:
+                await asyncio.to_thread(_replace, path, text)
+            except OSError as fault:
+                LOG.warning("%s: %s", path, fault.strerror or fault)
+            else:
+                written = live
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write the file in one step, so that it is never seen half-written; nobody else may read it."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.touch(0o600)
+    fresh.write_bytes(text.encode("utf-8"))
+    fresh.replace(path)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of an entry: the reminder that was set, or why there is none."""
+
+    found: Found
+    reminder: Reminder | None = None
+    why: str = ""
+
+    def plain(self) -> dict[str, object]:
+        """Return it as plain data."""
+        number = self.reminder.number if self.reminder else None
+        return {"text": self.found.text, "number": number, "why": self.why or None}
+
+
+@application.command("import")
+async def import_calendar(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE.ics")],
+    *,
+    thread: Annotated[str, typer.Option(help="In which conversation they ring.")] = DEFAULT_THREAD,
+    user: Annotated[str | None, typer.Option(help="Whose reminders (default: the thread's name).")] = None,
+    lang: Annotated[str | None, typer.Option(help="Which language (default: APP_LANG).")] = None,
+) -> CommandResult:
+    """Set a reminder for each event of an iCalendar file.
+
+    Raises:
+        UsageError: the file cannot be read, or is no calendar.
+    """
+    lang, user = lang or installation_of(context).lang, user or thread
+    try:
+        source = await asyncio.to_thread(file.read_bytes)
+    except OSError as fault:
+        raise UsageError(say("calendar.unreadable", lang, path=file, why=fault.strerror or fault)) from None
+    async with services_of(context) as services:
+        memory, reminders = services.get(Memory), services.get(Reminders)
+        now, zone = reminders.present(), await zone_of_user(memory.store, user)
+        try:
+            found = await asyncio.to_thread(entries, source, zone, now)
+        except ValueError as fault:
+            raise UsageError(say("calendar.unreadable", lang, path=file, why=fault)) from None
+        message = f"import-{hashlib.sha256(source).hexdigest()[:24]}-{now.timestamp():.0f}"
+        importing = Import(memory, reminders, thread, user, message, lang)
+        async with memory.locks.hold(thread):
+            outcome = [await importing.take(entry) for entry in found]
+    return CommandResult([it.plain() for it in outcome], _lines(outcome, lang))
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import of a file into a thread; `message` is what "undo" takes it for."""
+
+    memory: Memory
+    reminders: Reminders
+    thread: str
+    user: str
+    message: str
+    lang: str
+
+    async def take(self, entry: Found) -> Imported:
+        """Set the reminder of an entry, or bring the one that it has set before up to date."""
+        if entry.moment is None:
+            return self._left_out(entry, str(entry.why))
+        live = await self.reminders.live(self.user)
+        if entry.uid.endswith(OURS) and entry.uid in {uid_of(reminder, self.user) for reminder in live}:
+            return self._left_out(entry, "known")
+        text = entry.text
+        if entry.starts is not None:
+            text = say("calendar.begins", self.lang, text=text, time=f"{entry.starts:%H:%M}")
+        key = f"ics-{hashlib.sha256(entry.uid.encode()).hexdigest()[:32]}"
+        before = next((reminder for reminder in live if reminder.added_by == key), None)
+        if before is not None and (before.text, before.moment) == (text, entry.moment):
+            return self._left_out(entry, "known")
+        try:
+            if before is not None:
+                call = f"{self.message}-{key}"
+                after = await self.reminders.change(before, call, text=text, moment=entry.moment)
+            else:
+                moment, lang = entry.moment, self.lang
+                after = await self.reminders.add(self.user, self.thread, key, text=text, lang=lang, moment=moment)
+        except UsageError:
+            return self._left_out(entry, "full")
+        if after.due_ms is None:
+            # An import before has set it, and the user has deleted it.
+            return self._left_out(entry, "deleted")
+        await self._enter(key, before, after)
+        return Imported(entry, after)
+
+    async def _enter(self, key: str, before: Reminder | None, after: Reminder) -> None:
+        """Let the import be taken back."""
+        write = ToolWrite(
+            thread=self.thread,
+            user=self.user,
+            message=self.message,
+            speaker=PLANNER,
+            tool=add_reminder.name,
+            call=key,
+        )
+        changes = {key: (before.values() if before else None, after.values())}
+        await self.memory.undo.enter(write, REMINDERS.name, changes)
+
+    def _left_out(self, entry: Found, why: str) -> Imported:
+        return Imported(entry, why=say(f"calendar.{why}", self.lang))
+
+
+def _lines(outcome: Sequence[Imported], lang: str) -> list[str]:
+    """Return what was set, and what was left out; of what is past only how much."""
+    reminders = [it.reminder for it in outcome if it.reminder]
+    past = sum(it.found.why == "past" for it in outcome)
+    left = [it for it in outcome if not it.reminder and it.found.why != "past"]
+    lines = [say("calendar.set", lang, count=len(reminders))]
+    lines += [f"  {reminder.number}. {reminder.text}: {worded(reminder.moment, lang)}" for reminder in reminders]
+    lines += [say("calendar.left", lang, count=len(left))] if left else []
+    lines += [f"  {it.found.text}: {it.why}" for it in left[:MOST_LISTED]]
+    lines += ["  …"] if len(left) > MOST_LISTED else []
+    return [*lines, *([say("calendar.past_count", lang, count=past)] if past else [])]

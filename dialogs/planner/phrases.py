@@ -1,0 +1,9 @@
+"""What the planner says, in `prompts/<lang>/planner/phrases.toml`."""
+
+from functools import partial
+
+from prompts import sentence
+
+PHRASES = "planner/phrases"
+say = partial(sentence, PHRASES)
+"""Return the sentence `key` in a language, its `$variables` filled in."""

@@ -1,0 +1,94 @@
+"""A reminder as it is stored: a timer, an alarm, a reminder, or the plan of the day."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Literal, get_args
+from zoneinfo import ZoneInfo
+
+from agents.language.schedule import Moment, Repeat
+from agents.language.schedule.wording import worded
+from dialogs.planner.phrases import say
+
+Kind = Literal["reminder", "alarm", "timer", "day"]
+"""What is told: a text, that it is time to get up, that a length of time is over, or what is on that day."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+OF_ROW = ("id", "user", "thread", "added_by", "changed_by")
+"""Fields of a row that stay as they are when a reminder is put back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reminder:
+    """A row of the table. A reminder whose `due_ms` is None has rung for the last time, at `rung_ms`, or is deleted."""
+
+    id: int = 0
+    user: str = ""
+    thread: str = ""
+    added_by: str = ""
+    """The id of the call that added it, which is its key."""
+    changed_by: str = ""
+    """The id of the call that was the last to change it."""
+    number: int
+    """By which the user names it; it never changes."""
+    kind: Kind = "reminder"
+    text: str
+    lang: str
+    zone: str
+    rule: str | None
+    """The rule of its repetition, as in iCalendar; None: it comes once."""
+    start: str | None
+    """When its repetition, or the length of time of a timer, began."""
+    at_ms: int
+    """When it comes, or came last. All times are in Unix milliseconds."""
+    due_ms: int | None
+    rung_ms: int | None = None
+
+    @property
+    def moment(self) -> Moment:
+        """When it comes, or came, in its time zone."""
+        zone = ZoneInfo(self.zone)
+        at = datetime.fromtimestamp(self.at_ms / 1000, zone)
+        start = datetime.fromisoformat(self.start) if self.start else at
+        if self.rule is None:
+            return Moment(at, begun=start if self.kind == "timer" and start < at else None)
+        wall = start.replace(tzinfo=zone, fold=0)
+        if wall.utcoffset() != start.utcoffset():
+            wall = wall.replace(fold=1)
+        return Moment(at, Repeat(self.rule, wall))
+
+    def values(self) -> dict[str, Any]:
+        """Return what is kept of it, so that it can be put back."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in OF_ROW}
+
+
+def name_of(reminder: Reminder, lang: str, *, hidden: bool = False) -> str:
+    """Return what a reminder is about, and its kind unless it is a plain one; `hidden` leaves its text out."""
+    kind = say(f"kind_{reminder.kind}", lang)
+    if reminder.kind == "day" or reminder.text == say("reminder_time_is_up", reminder.lang):
+        return kind
+    text = "…" if hidden else reminder.text
+    return text if reminder.kind == "reminder" else f"{text} ({kind})"
+
+
+def described(reminder: Reminder, lang: str, now: datetime | None = None, *, hidden: bool = False) -> str:
+    """Return what a reminder is about and when it is, as seen from `now`; `hidden` leaves its text out."""
+    has_rung = f" ({say('reminder_rung', lang)})" if reminder.due_ms is None else ""
+    return f"{name_of(reminder, lang, hidden=hidden)}: {worded(reminder.moment, lang, now)}{has_rung}"
+
+
+def timing(moment: Moment) -> dict[str, Any]:
+    """Return the fields of a reminder that say when it comes."""
+    repeat, begun = moment.repeat, moment.begun
+    start = repeat.start if repeat else begun
+    at_ms = unix_ms(moment.at)
+    return {
+        "zone": str(moment.at.tzinfo),
+        "rule": repeat.rule if repeat else None,
+        "start": start.isoformat() if start else None,
+        "at_ms": at_ms,
+        "due_ms": at_ms,
+    }
+
+
+def unix_ms(at: datetime) -> int:
+    """Return an instant in Unix milliseconds."""
+    return round(at.timestamp() * 1000)

@@ -44,19 +44,26 @@ async def fetch(bot: Bot, part: Quoted) -> bytes:
     return data
 
 
+def is_foreign(message: Message) -> bool:
+    """Tell whether somebody else wrote a message: it is forwarded, or another bot has put it in the writer's mouth."""
+    return message.forward_origin is not None or message.via_bot is not None
+
+
 def attached_to(message: Message) -> Iterator[Quoted]:
     """Yield the files and places of a message that can be used."""
-    is_foreign = message.forward_origin is not None
+    foreign = is_foreign(message)
     if message.photo:
-        yield Quoted(kind="photo", by="", text="", foreign=is_foreign, file=_best(message.photo).file_id)
+        yield Quoted(kind="photo", by="", text="", foreign=foreign, file=_best(message.photo).file_id)
     # Telegram also shows an animation as a document.
     if (document := message.document) and not message.animation:
         name = _short(document.file_name or "")
         yield Quoted(kind="file", by=name, text="", foreign=True, file=document.file_id)
     if recording := message.voice or message.audio or message.video_note:
-        yield Quoted(kind="voice", by="", text="", foreign=is_foreign, file=recording.file_id)
+        yield Quoted(kind="voice", by="", text="", foreign=foreign, file=recording.file_id)
     if place := message.venue or message.location:
-        yield Quoted(kind="location", by="", text=_place(place), foreign=is_foreign)
+        # Anybody can give a place of a map its title.
+        is_titled = isinstance(place, Venue)
+        yield Quoted(kind="location", by="", text=_place(place), foreign=foreign or is_titled)
     if contact := message.contact:
         yield Quoted(kind="contact", by=_named(contact), text=_short(contact.phone_number), foreign=True)
 

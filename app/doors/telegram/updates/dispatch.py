@@ -15,7 +15,7 @@ from agents.toolkit.questions.returned import PAGE, leads_to
 from app.doors.slash_commands import COMMANDS, parse
 from app.doors.telegram.delivery.buttons import OF, Tap
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.files import attached_to
+from app.doors.telegram.files import attached_to, is_foreign
 from app.doors.telegram.place import Place
 from app.doors.telegram.updates import edits, reactions, slash_commands
 from app.doors.telegram.updates.addressed import anonymous_of
@@ -51,7 +51,7 @@ class Dispatch:
         """
         if await self._is_resumed(place, update, stored):
             return
-        if update.callback_query or parse(text or ""):
+        if update.callback_query or (update.message and self._call(update.message, text or "")):
             self._incoming.seal(place)
         if query := update.callback_query:
             await self._tap(place, query, stored)
@@ -98,7 +98,7 @@ class Dispatch:
     async def _read(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
         if message.web_app_data:
             await self._receive(place, message.web_app_data.data, PAGE, stored)
-        elif call := parse(text):
+        elif call := self._call(message, text):
             name, argument = call
             if name == "start" and argument and await self._returns_by(place, address := self._link(argument)):
                 await self._receive(place, address, PAGE, stored)
@@ -107,10 +107,14 @@ class Dispatch:
         else:
             await self._hear(place, message, text, stored)
 
+    def _call(self, message: Message, text: str) -> tuple[str, str] | None:
+        """Return the command that a user gives; what somebody else wrote is no command."""
+        return None if is_foreign(message) else parse(text)
+
     async def _hear(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
         is_of_album = self._is_of_album(message)
         if text.strip() or any(map(self._door.files.takes, attached_to(message))):
-            source = FORWARDED if message.forward_origin else "message"
+            source = FORWARDED if is_foreign(message) else "message"
             await self._receive(place, text, source, stored, quoted_in(message, self._bot), message.media_group_id)
         elif (message.effective_attachment or message.checklist or message.api_kwargs) and not is_of_album:
             self.tell(place, "only_text", stored)

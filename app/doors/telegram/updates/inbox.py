@@ -17,6 +17,7 @@ from telegram.error import TelegramError
 from agents.memory.inbox_updates import StoredUpdate
 from app.doors.slash_commands import parse
 from app.doors.telegram.door import TelegramDoor
+from app.doors.telegram.files import is_foreign
 from app.doors.telegram.place import Place
 from app.doors.telegram.thread_names import door_of, move
 from app.doors.telegram.updates.addressed import addressed, place_beside, place_of
@@ -122,7 +123,7 @@ class Inbox(asyncio.Queue[object]):
     async def _let_in(self, update: Update) -> None:
         """Let somebody in who has opened a link with a code; in a group everybody would see the code."""
         message, user, access = update.message, update.effective_user, self._door.access
-        if message is None or user is None or message.chat.type != ChatType.PRIVATE:
+        if message is None or user is None or message.chat.type != ChatType.PRIVATE or is_foreign(message):
             return
         call = parse(message.text or "")
         if call and call[0] == "start" and call[1] and (welcome := await access.enter(user.id, call[1])):

@@ -71,7 +71,7 @@ async def _ring(assistant: Assistant, options: Namespace, settings: Settings, to
         begin = partial(ringing, assistant.memory, user=options.user)
         if token:
             # Its library takes half a second to import, which other commands should not wait for.
-            telegram = import_module("app.doors.telegram.reminders")
+            telegram = import_module("app.doors.telegram.notices")
             opened = telegram.open_sender(assistant, token, settings.telegram_api_url, lang)
             sender = await stack.enter_async_context(opened)
             await stack.enter_async_context(begin(sender.in_its_chat, threads=sender.threads))

@@ -1,9 +1,9 @@
 """The door of the Telegram chats: it plays turns and shows them, and sends messages that answer nothing."""
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from agents.events.views import Notice
@@ -20,13 +20,11 @@ from app.doors.telegram.conversations import Conversations
 from app.doors.telegram.delivery.buttons import go_on_buttons
 from app.doors.telegram.delivery.draft import LiveAnswer
 from app.doors.telegram.delivery.receipts import Receipts
-from app.doors.telegram.delivery.requests import Gone
 from app.doors.telegram.delivery.screen import ChatScreen
-from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.delivery.sender import Gone, Sender
 from app.doors.telegram.files import fetch
 from app.doors.telegram.menus import offer_menus
-from app.doors.telegram.place import DOOR, Place, ThreadNames
-from app.doors.telegram.presence import Presence
+from app.doors.telegram.place import Place, ThreadNames
 from app.doors.telegram.queues import Chats
 from app.doors.telegram.rights import Rights
 from app.doors.telegram.thread_names import door_of
@@ -58,21 +56,19 @@ class TelegramDoor:
         names: ThreadNames | None = None,
         access: Access | None = None,
         bot: int = 0,
-        presence: Presence | None = None,
         files: FileReader | None = None,
     ) -> None:
         self.assistant, self.sender, self.name = assistant, sender, door_of(bot)
         self.names = names or ThreadNames()
         self.access = access or Access(assistant.memory.store, ThreadLocks(None), frozenset())
-        self.presence = presence or Presence(assistant.memory.store, bot)
         self.files = files or FileReader(assistant, None, 0)
         self.conversations = Conversations(assistant.memory.store, bot, self.names)
         self.rights = Rights(sender.bot, self.names)
         self.chats = Chats()
         self.answers: dict[int | str, AnswerInMaking] = {}
         """The answers that are being made, by the queue of their place."""
-        self.reached: Callable[[str], None] = lambda thread: None
-        """Is called with each thread whose user writes."""
+        self.reached: Callable[[Place], None] = lambda place: None
+        """Is called with each place from which something comes: it can be written to again."""
         self._lang = lang
 
     async def tell(self, thread: str, text: str) -> bool:
@@ -86,8 +82,8 @@ class TelegramDoor:
             LOG.warning("chat %s cannot be written to", place.chat)
             return False
 
-    async def remind(self, ring: Ring) -> None:
-        """Send a reminder and store that it was sent; a reminder that is stored is not sent again.
+    async def deliver(self, ring: Ring) -> None:
+        """Send a notice and store that it was sent; one that is stored is not sent again.
 
         Raises:
             Unreachable: it did not reach the chat.
@@ -114,18 +110,6 @@ class TelegramDoor:
         if not await self.tell(nudge.thread, nudge.text):
             await self.assistant.memory.transcript.take_back(nudge.thread, nudge.id)
         return True
-
-    async def recover(self, besides: Collection[str | None]) -> None:
-        """Take up the messages without an update, of older versions, that were not answered before the process ended.
-
-        `besides` are the ids of messages that have updates.
-        """
-        for info in await self.assistant.threads():
-            if (place := self.names.place(info.thread)) is None:
-                continue
-            for turn in await self.assistant.unanswered(info.thread, DOOR, is_group=place.is_group):
-                if turn.id not in besides:
-                    self.attend(place, partial(self.play, replace(place, user=turn.user), turn))
 
     def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
         """Do something for a chat after what is queued before it; send an apology if it fails."""

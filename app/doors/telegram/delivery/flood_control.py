@@ -1,116 +1,188 @@
-"""How much Telegram takes: what is sent by the bot in all and to each chat, and the pauses that it asks for."""
+"""The pace of the bot's requests: below what Telegram takes in all and in each chat, with the pauses it asks for."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import Any, Literal
 
-REMEMBERED = 1000
+from telegram.error import RetryAfter, TelegramError
+from telegram.ext import BaseRateLimiter
+
+Rank = Literal["frame"]
+"""Marks a request that nobody misses: it is made at once or not at all."""
+FRAME: Rank = "frame"
+Result = bool | dict[str, Any] | list[dict[str, Any]]
+Request = Callable[[], Awaitable[Result]]
+MOST_CHATS = 1000
 """Chats whose allowance is kept; that of one which has written little lately is full anyway."""
-
-SHORTEST = 0.01
+SHORTEST_WAIT = 0.01
 """Seconds that are waited at least."""
-
-
-@dataclass
-class Allowance:
-    """Requests that may be made now, and how many more a second."""
-
-    most: float
-    rate: float
-    left: float
-    at: float
-
-    @classmethod
-    def full(cls, most: float, rate: float, now: float) -> "Allowance":
-        """Return an allowance of which nothing is used."""
-        return cls(most, rate, most, now)
-
-    def now(self, now: float) -> float:
-        """Return how many requests may be made at this time."""
-        self.left, self.at = min(self.most, self.left + (now - self.at) * self.rate), now
-        return self.left
-
-
 BOT = 10.0, 20.0
 """Requests of the bot at once, and then per second: never more than the 30 a second that Telegram takes."""
 PRIVATE = 4.0, 1.0
+"""Requests to a private chat at once, and then per second; Telegram takes one a second and short bursts."""
 GROUP = 5.0, 1 / 4
 """Never more than the 20 a minute that Telegram takes in a group."""
 BOT_RESERVE, CHAT_RESERVE = 5.0, 1.0
 """What frames leave over for messages."""
 
 
-class FloodControl:
-    """Say when a request may be made. Messages wait for their time; frames are made at once or not at all."""
+class NoRoom(TelegramError):
+    """A frame was left out: messages wait, or Telegram takes no more now."""
+
+    def __init__(self) -> None:
+        super().__init__("no room for a frame")
+
+
+class Allowance:
+    """Requests that may be made now, and how many more a second, with the pause that Telegram has asked for."""
+
+    def __init__(self, most: float, rate: float) -> None:
+        self.most, self._rate = most, rate
+        self._left, self._at, self._paused_until = most, _now(), 0.0
+
+    @property
+    def left(self) -> float:
+        """How many requests may be made."""
+        now = _now()
+        self._left, self._at = min(self.most, self._left + (now - self._at) * self._rate), now
+        return self._left
+
+    @property
+    def wait(self) -> float:
+        """Seconds for which no request may be made."""
+        return max(self._paused_until - _now(), (1 - self.left) / self._rate)
+
+    def take(self) -> None:
+        """Count a request."""
+        self._left = self.left - 1
+
+    def pause(self, seconds: float) -> None:
+        """Allow nothing for so many seconds."""
+        self._paused_until = max(self._paused_until, _now() + seconds)
+
+
+@dataclass
+class ChatQueue:
+    """The requests to one chat: one at a time, in their order."""
+
+    allowance: Allowance
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    messages: int = 0
+    """Requests that wait or are being made, without frames."""
+
+
+class FloodControl(BaseRateLimiter[Rank]):
+    """Make requests when their time has come. Messages wait for it; frames give way to them."""
 
     def __init__(self) -> None:
         self._bot: Allowance | None = None
-        self._chats: dict[int, Allowance] = {}
-        self._paused: dict[int, float] = {}
-        """Until when Telegram wants nothing for a chat."""
-        self._bot_paused = 0.0
+        self._chats: dict[int, ChatQueue] = {}
         self._refused: int | None = None
         """The chat in which a request was refused, with none accepted anywhere since."""
 
-    async def wait(self, chat: int) -> None:
-        """Wait until a message may be sent to a chat, and count it."""
-        while (seconds := self._wait(chat)) > 0:  # noqa: ASYNC110  # a pause may grow
-            await asyncio.sleep(max(seconds, SHORTEST))
-        self._count(chat)
+    async def initialize(self) -> None:
+        """Need nothing."""
 
-    def admits_frame(self, chat: int) -> bool:
-        """Tell whether a frame may be sent to a chat now; if so, count it."""
-        now = _now()
-        is_free = (
-            self._wait(chat) <= 0
-            and self._of_bot(now).now(now) >= BOT_RESERVE + 1
-            and self._of_chat(chat, now).now(now) >= CHAT_RESERVE + 1
-        )
-        if is_free:
-            self._count(chat)
-        return is_free
+    async def shutdown(self) -> None:
+        """Leave nothing behind."""
 
-    def is_paused(self, chat: int) -> bool:
-        """Tell whether Telegram wants nothing for a chat now."""
-        return max(self._paused.get(chat, 0.0), self._bot_paused) > _now()
+    async def process_request(
+        self,
+        callback: Callable[..., Coroutine[Any, Any, Result]],
+        args: Any,
+        kwargs: dict[str, Any],
+        endpoint: str,
+        data: dict[str, Any],
+        rate_limit_args: Rank | None,
+    ) -> Result:
+        """Make a request when there is room for it.
 
-    def refused(self, chat: int, seconds: float) -> None:
-        """Note that Telegram asks for a pause: of the chat, or of the whole bot.
-
-        Telegram does not say which. When another chat is refused and nothing was accepted in between, it is the bot.
+        Raises:
+            NoRoom: there is none for a frame.
         """
-        until = _now() + seconds
-        if self._refused not in (None, chat):
-            self._bot_paused = max(self._bot_paused, until)
-        self._refused = chat
-        self._paused[chat] = max(self._paused.get(chat, 0.0), until)
+        chat, request = data.get("chat_id"), partial(callback, *args, **kwargs)
+        if not isinstance(chat, int) or endpoint.startswith("get"):
+            return await request()
+        queue = self._queue(chat)
+        if rate_limit_args == FRAME:
+            if not self._admits_frame(queue):
+                raise NoRoom
+            async with queue.lock:
+                return await self._make(chat, queue, request)
+        queue.messages += 1
+        try:
+            async with queue.lock:
+                return await self._make_in_time(chat, queue, request)
+        finally:
+            queue.messages -= 1
 
-    def accepted(self, chat: int) -> None:
-        """Note that Telegram took a request for a chat."""
+    async def _make_in_time(self, chat: int, queue: ChatQueue, request: Request) -> Result:
+        """Make a request of a message as soon as it may be made, and again when Telegram wants it later."""
+        while True:
+            if (seconds := max(self._of_bot.wait, queue.allowance.wait)) > 0:
+                # The bot's allowance may be used by others meanwhile.
+                await asyncio.sleep(max(seconds, SHORTEST_WAIT))
+                continue
+            with suppress(RetryAfter):
+                return await self._make(chat, queue, request)
+
+    async def _make(self, chat: int, queue: ChatQueue, request: Request) -> Result:
+        """Make a request now, and note whether Telegram took it."""
+        self._of_bot.take()
+        queue.allowance.take()
+        try:
+            result = await request()
+        except RetryAfter as limit:
+            self._pause(chat, queue, seconds_of(limit))
+            raise
         self._refused = None
-        self._paused.pop(chat, None)
+        return result
 
-    def _wait(self, chat: int) -> float:
-        """Return for how many seconds nothing may be sent to a chat."""
-        now = _now()
-        pause = max(self._paused.get(chat, 0.0), self._bot_paused) - now
-        bot = self._of_bot(now)
-        return max(pause, (1 - bot.now(now)) / bot.rate)
+    def _admits_frame(self, queue: ChatQueue) -> bool:
+        return (
+            queue.messages == 0
+            and max(self._of_bot.wait, queue.allowance.wait) <= 0
+            and self._of_bot.left >= BOT_RESERVE + 1
+            and queue.allowance.left >= CHAT_RESERVE + 1
+        )
 
-    def _count(self, chat: int) -> None:
-        now = _now()
-        self._of_bot(now).left -= 1
-        allowance = self._of_chat(chat, now)
-        # Messages do not wait for their chat's allowance: Telegram takes some at once.
-        allowance.left = max(allowance.left - 1, -allowance.most)
+    def _pause(self, chat: int, queue: ChatQueue, seconds: float) -> None:
+        """Pause the chat, or the whole bot.
 
-    def _of_bot(self, now: float) -> Allowance:
-        self._bot = self._bot or Allowance.full(*BOT, now)
+        Telegram does not say which it means. When another chat is refused and nothing was accepted in between, it is
+        the bot.
+        """
+        if self._refused not in (None, chat):
+            self._of_bot.pause(seconds)
+        self._refused = chat
+        queue.allowance.pause(seconds)
+
+    @property
+    def _of_bot(self) -> Allowance:
+        self._bot = self._bot or Allowance(*BOT)
         return self._bot
 
-    def _of_chat(self, chat: int, now: float) -> Allowance:
-        if len(self._chats) > REMEMBERED:
-            self._chats = {id: one for id, one in self._chats.items() if one.now(now) < one.most}
-        return self._chats.setdefault(chat, Allowance.full(*(GROUP if chat < 0 else PRIVATE), now))
+    def _queue(self, chat: int) -> ChatQueue:
+        if len(self._chats) > MOST_CHATS:
+            self._chats = {number: queue for number, queue in self._chats.items() if not _is_idle(queue)}
+        if chat not in self._chats:
+            self._chats[chat] = ChatQueue(Allowance(*(GROUP if chat < 0 else PRIVATE)))
+        return self._chats[chat]
+
+
+def seconds_of(limit: RetryAfter) -> float:
+    """Return how many seconds Telegram asks to be left alone."""
+    after = limit.retry_after
+    return after.total_seconds() if isinstance(after, timedelta) else after
+
+
+def _is_idle(queue: ChatQueue) -> bool:
+    allowance = queue.allowance
+    return not queue.messages and not queue.lock.locked() and allowance.wait <= 0 and allowance.left >= allowance.most
 
 
 def _now() -> float:

@@ -12,8 +12,7 @@ from agents.events.search import ShownImage
 from agents.language.text.clean import clean
 from app.cited_text import LONGEST_TITLE
 from app.doors.telegram.delivery.pages import Page, utf16_length
-from app.doors.telegram.delivery.requests import Fate
-from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.delivery.sender import Fate, Sender
 from app.doors.telegram.place import Place
 
 MOST = 10

@@ -15,8 +15,7 @@ from app.doors.telegram.delivery.draft import LiveAnswer
 from app.doors.telegram.delivery.pages import LIMIT, Page, utf16_length
 from app.doors.telegram.delivery.photos import send_photos
 from app.doors.telegram.delivery.receipts import PageReceipts, Receipts
-from app.doors.telegram.delivery.requests import Gone
-from app.doors.telegram.delivery.sender import Keyboard, Sender
+from app.doors.telegram.delivery.sender import Gone, Keyboard, Sender
 from app.doors.telegram.place import ANONYMOUS, Place, chat_of
 from app.listing import columns
 from prompts import sentence

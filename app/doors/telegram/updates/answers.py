@@ -13,7 +13,7 @@ from agents.state import SUPERVISOR
 from app.doors.telegram.delivery.documents import send_document
 from app.doors.telegram.delivery.pages import LIMIT, utf16_length
 from app.doors.telegram.delivery.receipts import Receipts
-from app.doors.telegram.delivery.requests import Gone
+from app.doors.telegram.delivery.sender import Gone
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place, chat_of
 

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from telegram import CallbackQuery, ChatMemberUpdated, Message, Update, User
+from telegram import CallbackQuery, ChatMember, ChatMemberRestricted, ChatMemberUpdated, Message, Update, User
+from telegram.constants import ChatType
 
 from agents.memory.inbox_updates import StoredUpdate
 from agents.state.person import FORWARDED, Quoted
@@ -28,8 +29,16 @@ from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 REMEMBERED = 1000
+GROUPS = (ChatType.GROUP, ChatType.SUPERGROUP)
+OUT = (ChatMember.LEFT, ChatMember.BANNED)
 ENDING = ("new", "retry")
 """The commands that end the running answer as a new message does: nobody waits for it any more."""
+
+
+def _may_write(change: ChatMemberUpdated) -> bool:
+    member = change.new_chat_member
+    is_mute = isinstance(member, ChatMemberRestricted) and not (member.is_member and member.can_send_messages)
+    return member.status not in OUT and not is_mute
 
 
 class Dispatch:
@@ -65,8 +74,8 @@ class Dispatch:
             await reactions.take(self._door, place, reaction, stored)
 
     async def _enter(self, place: Place, change: ChatMemberUpdated, stored: StoredUpdate) -> None:
-        """Note what the bot has become in a chat, and greet a group that it has come into."""
-        if not await self._door.presence.change(change):
+        """Greet a group that the bot has come into."""
+        if change.chat.type not in GROUPS or change.old_chat_member.status not in OUT or not _may_write(change):
             await self._close(stored)
         elif self._door.access.admits(change.from_user.id):
             self.tell(place, "group_hello", stored, name=self._bot.username)

@@ -81,7 +81,6 @@ class Inbox(asyncio.Queue[object]):
     async def recover(self) -> None:
         """Take up what was received and not done before the process ended, in its order."""
         waiting = await self._door.assistant.memory.updates.open(self._key)
-        await self._door.recover({stored.message_id for stored in waiting})
         for stored in waiting:
             update = Update.de_json(json.loads(stored.body or "{}"), self._bot)
             if (addressee := self._addressee(update)) is None:
@@ -101,9 +100,7 @@ class Inbox(asyncio.Queue[object]):
             return
         self._in_hand.add(stored.id)
         try:
-            if update.my_chat_member is None:
-                await self._door.presence.come_back(place.chat)
-            self._door.reached(place.thread)
+            self._door.reached(place)
             await self._dispatch.take(place, update, stored, text)
         except sqlite3.Error:
             self._in_hand.remove(stored.id)

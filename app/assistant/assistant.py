@@ -134,7 +134,7 @@ class Assistant(ThreadReader):
             sqlite3.Error: it could not be stored.
         """
         stored = await self.memory.transcript.entry(turn.thread, turn.id)
-        if stored and stored.status != "open":
+        if stored and stored.status not in ("open", "failed"):
             return False
         if stored or self._refusal(turn) is None:
             await self.memory.transcript.accept(turn.entry(), updates)

@@ -100,6 +100,9 @@ class StandIn:
             return None
         return {"thread": thread, "is_active": True, "dialog": None, "paused": ["profile"], "turn": 2}
 
+    async def last_message(self, thread: str, user: str) -> None:
+        """Return nothing: no message is stored."""
+
     async def history(self, thread: str, user: str | None = None) -> list[TranscriptLine]:
         """Return the transcript that the test laid out."""
         return self.lines

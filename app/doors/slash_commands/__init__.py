@@ -75,19 +75,20 @@ async def _quit(visit: Visit, argument: str, lang: str) -> str:
 COMMANDS: Mapping[str, Command] = {
     command.name: command
     for command in (
-        Command("start", talk.start, doors=("telegram",), scopes=PRIVATE),
+        Command("start", talk.start, begins_turn=True, doors=("telegram",), scopes=PRIVATE),
         Command("help", _help, is_at_once=True),
         Command(
             "new",
             talk.new,
+            begins_turn=True,
             scopes=("private", "group_admin"),
             concerns_all=lambda argument: True,
             choices=talk.any_thread,
         ),
         Command("stop", talk.stop, doors=("telegram",), is_at_once=True),
-        Command("retry", talk.retry),
-        Command("undo", talk.undo),
-        Command("go", talk.go, choices=talk.any_dialog),
+        Command("retry", talk.retry, begins_turn=True),
+        Command("undo", talk.undo, begins_turn=True),
+        Command("go", talk.go, begins_turn=True, choices=talk.any_dialog),
         Command("today", talk.today, scopes=PRIVATE, is_at_once=True),
         Command("dialogs", talk.dialogs, is_at_once=True),
         Command("state", own_data.state, is_at_once=True),

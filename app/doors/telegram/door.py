@@ -147,6 +147,23 @@ class TelegramDoor:
         text = sentence("telegram", key, await self.lang(place), **variables)
         await self.sender.say(place, text, is_markdown=False)
 
+    async def receive(self, place: Place, turn: Turn, update: int) -> None:
+        """Store a message and play it in the order of its chat, unless it was answered; `update` is its row.
+
+        Raises:
+            sqlite3.Error: it could not be stored.
+        """
+
+        async def play() -> None:
+            await self.play(place, turn)
+            # A message that was refused has not been stored, and its update is not closed with it.
+            await self.assistant.memory.updates.close(update)
+
+        if await self.assistant.receive(turn, [update]):
+            self.attend(place, play)
+        else:
+            await self.assistant.memory.updates.close(update)
+
     async def play(self, place: Place, turn: Turn, whole: Callable[[], Awaitable[Turn]] | None = None) -> None:
         """Play a turn to its end and show it, also when the chat is gone before the end.
 
@@ -205,11 +222,18 @@ class TelegramDoor:
         """Stop the answer of which this draft is shown; a draft of an earlier answer stops nothing."""
         answer = next((answer for answer in self.answers.values() if answer.live.draft == draft), None)
         if answer:
-            self.chats.start(self._stop(answer))
+            self.chats.start(self.stop(answer))
 
-    async def _stop(self, answer: AnswerInMaking) -> None:
+    async def stop(self, answer: AnswerInMaking, *, after_tools: bool = False) -> None:
+        """Stop an answer; with `after_tools` when the tools that run have ended."""
         turn = answer.turn
-        await stop_when_begun(self.assistant, turn.thread, lambda: answer not in self.answers.values(), turn.owner)
+        await stop_when_begun(
+            self.assistant,
+            turn.thread,
+            lambda: answer not in self.answers.values(),
+            turn.owner,
+            after_tools=after_tools,
+        )
 
     async def _attempt(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
         try:

@@ -103,7 +103,7 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             await door.access.read()
             faults = Faults()
             stack.enter_context(faults.counting())
-            inbox = Inbox(door, bot, faults)
+            inbox = Inbox(door, faults)
             updater = Updater(bot, inbox)
             await stack.enter_async_context(updater)
             stack.push_async_callback(door.chats.close, PATIENCE)

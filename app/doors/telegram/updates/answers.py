@@ -51,8 +51,14 @@ class Answer:
         return InlineKeyboardMarkup(rows) if rows else None
 
 
-async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Callable[[], Awaitable[Answer]]) -> None:
+Find = Callable[[], Awaitable[Answer | None]]
+"""Finds the answer to an update; None if a turn brings it."""
+
+
+async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Find) -> None:
     """Send the answer to an update, which may have been found out before a restart, and close the update.
+
+    Nothing is done for an update that has become a message: it is closed with that.
 
     Raises:
         Gone: the chat cannot be written to.
@@ -61,6 +67,8 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Cal
     try:
         if update.answer is None:
             answer = await find()
+            if answer is None:
+                return
             await updates.answer(update.id, answer.stored())
         else:
             answer = Answer.read(update.answer)

@@ -12,7 +12,6 @@ from app.doors.telegram.delivery.pages import LIMIT, utf16_length
 from app.doors.telegram.door import AnswerInMaking, TelegramDoor
 from app.doors.telegram.place import Place
 from app.doors.telegram.updates.quoting import LONGEST
-from app.doors.visit import stop_when_begun
 
 WINDOW = 0.4
 """Seconds in which a second message is a part of the first: a comment and what it forwards, two quick messages."""
@@ -65,7 +64,7 @@ class Incoming:
             return False
         gathering = Gathering(turn, _now() + await self._window(turn, album), turn.text or "", [*updates], album)
         self._gathered[turn.thread, turn.owner] = self._waiting[turn.id] = gathering
-        await self.make_room(place)
+        self.make_room(place)
         self._door.attend(place, partial(self._play, place, gathering))
         return True
 
@@ -120,21 +119,18 @@ class Incoming:
             return 0.0
         return LONG_WINDOW if turn.source == FORWARDED or utf16_length(text) >= LONG else WINDOW
 
-    async def make_room(self, place: Place, *, is_asked: bool = False) -> None:
+    def make_room(self, place: Place, *, is_asked: bool = False) -> None:
         """End the answer that is being made to the same user, as the user has set it; at once if that is asked for."""
         answer = self._door.answers.get(place.queue)
-        if answer is None or answer.turn.owner != place.owner:
-            return
+        if answer and answer.turn.owner == place.owner:
+            self._door.chats.start(self._end(answer, place, is_asked=is_asked))
+
+    async def _end(self, answer: AnswerInMaking, place: Place, *, is_asked: bool) -> None:
         preferences = await Preferences.of(self._door.assistant.memory.store, place.owner)
         busy = "interrupt" if is_asked else preferences.busy
         if busy != "queue":
             answer.screen.is_followed = True
-            self._door.chats.start(self._stop(answer, after_tools=busy == "steer"))
-
-    async def _stop(self, answer: AnswerInMaking, *, after_tools: bool) -> None:
-        turn, answers = answer.turn, self._door.answers
-        over = lambda: answer not in answers.values()  # noqa: E731
-        await stop_when_begun(self._door.assistant, turn.thread, over, turn.owner, after_tools=after_tools)
+            await self._door.stop(answer, after_tools=busy == "steer")
 
     async def _play(self, place: Place, gathering: Gathering) -> None:
         async def whole() -> Turn:

@@ -44,8 +44,7 @@ async def take(
         door.chats.start(beside(_turn_page(query, question, tap, place, lang)))
     elif text := await _text(door, place, tap, lang):
         turn = replace(turn, text=text)
-        await door.assistant.receive(turn, [stored.id])
-        door.attend(place, partial(door.play, place, turn))
+        await door.receive(place, turn, stored.id)
         door.chats.start(settle(query))
     elif door.chats.is_busy(place.queue) and not is_late:
         # The turn that is being played may ask this question before it ends.

@@ -17,7 +17,7 @@ from app.assistant.reminder_clock import Ring, Unreachable
 from app.assistant.silence_clock import Nudge
 from app.doors.telegram.access import Access
 from app.doors.telegram.conversations import Conversations
-from app.doors.telegram.delivery.buttons import go_on_buttons
+from app.doors.telegram.delivery.buttons import command_buttons
 from app.doors.telegram.delivery.draft import LiveAnswer
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import ChatScreen
@@ -126,8 +126,7 @@ class TelegramDoor:
 
     async def offer_menus(self) -> None:
         """Show the commands in the menus of the chats."""
-        store, administrators = self.assistant.memory.store, self.access.administrators
-        await offer_menus(self.sender.bot, store, self._lang, administrators)
+        await offer_menus(self.sender.bot, self._lang, self.access.administrators)
 
     async def lang(self, place: Place) -> str:
         """Return the language of this door's own sentences in a chat."""
@@ -243,5 +242,5 @@ class TelegramDoor:
         except Exception:
             LOG.exception("chat %s: something went wrong", place.chat)
             lang = await self.lang(place)
-            buttons = go_on_buttons(place.owner, lang, "retry")
+            buttons = command_buttons(place.owner, lang, "retry")
             await self.sender.say(place, sentence("telegram", "sorry", lang), is_markdown=False, keyboard=buttons)

@@ -108,7 +108,6 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             await stack.enter_async_context(updater)
             stack.push_async_callback(door.chats.close, PATIENCE)
             await door.conversations.read()
-            await door.offer_menus()
             await inbox.recover()
             clock = await stack.enter_async_context(ringing(assistant.memory, door.deliver, threads=f"{names.prefix}*"))
             silence = await stack.enter_async_context(asking_after(assistant, door.nudge, door.is_held_in_private))
@@ -117,6 +116,7 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
                 await stack.enter_async_context(delivering(assistant.memory.notes, sender, chat, lang))
             await _warn_of_webhook(bot)
             stack.push_async_callback(_stop_polling, updater)
+            door.chats.start(door.offer_menus())
             await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=note)
             yield door
 

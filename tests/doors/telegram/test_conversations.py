@@ -102,7 +102,7 @@ async def test_each_new_is_one_conversation(door: Open, world: BotApi, script: S
 
 
 async def test_in_a_group_administrators_begin_conversations(door: Open, world: BotApi) -> None:
-    """A member reads a friendly line; who administers the group is asked of Telegram once in a while."""
+    """A member reads a friendly line; who administers the group is asked of Telegram."""
     world.chats.admins[GROUP] = [BOB]
     async with door(Echo().models(ROLES)) as one:
         world.says(GROUP, "@sue_bot anns word", user=ANN)
@@ -112,7 +112,6 @@ async def test_in_a_group_administrators_begin_conversations(door: Open, world: 
             world.says(GROUP, "/new@sue_bot", user=BOB)
         await world.until(lambda: one.names.thread(GROUP) == f"telegram-{GROUP}~3")
         await world.until(lambda: not one.chats.busy)
-        assert world.methods().count("getChatMember") == 2
         world.says(GROUP, "@sue_bot anns other word", user=ANN)
         await world.until(lambda: "anns other word" in str(world.texts(GROUP)))
         await world.until(lambda: not one.chats.busy)

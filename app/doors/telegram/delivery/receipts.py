@@ -14,9 +14,9 @@ Delivered = Message | PrivateMessage | View | Images
 
 
 class Receipts:
-    """What was delivered of a turn, or by an older version in a thread since its last turn, as digests."""
+    """What was delivered of a turn, as digests."""
 
-    def __init__(self, store: Store, thread: str, turn: str = DOOR) -> None:
+    def __init__(self, store: Store, thread: str, turn: str) -> None:
         self._store, self._place, self._turn = store, namespace_of(thread, DOOR), turn
         self._before: list[str] = []
         self._now: list[str] = []
@@ -28,12 +28,9 @@ class Receipts:
 
     async def read(self) -> None:
         """Recall what was delivered before the process ended."""
-        for key in dict.fromkeys((self._turn, DOOR)):
-            if item := await self._store.aget(self._place, key):
-                self._before += item.value["delivered"]
-                self._pages = tuple(item.value.get("pages", self._pages))
-                self.growing = item.value.get("growing")
-        self._now = list(self._before)
+        if item := await self._store.aget(self._place, self._turn):
+            self._before, self._now = list(item.value["delivered"]), list(item.value["delivered"])
+            self._pages, self.growing = (item.value["digest"], item.value["pages"]), item.value["growing"]
 
     def take(self, event: Event) -> bool:
         """Tell whether the event was delivered before; each receipt counts once."""
@@ -74,13 +71,12 @@ class Receipts:
     async def clear(self) -> None:
         """Forget the receipts: the turn is over, and its outcome stored."""
         if self._now or self._pages[1] or self.growing:
-            for key in dict.fromkeys((self._turn, DOOR)):
-                await self._store.adelete(self._place, key)
+            await self._store.adelete(self._place, self._turn)
 
     async def _write(self) -> None:
-        pages = {"pages": list(self._pages)} if self._pages[1] else {}
-        growing = {"growing": self.growing} if self.growing else {}
-        await self._store.aput(self._place, self._turn, {"delivered": self._now, **pages, **growing})
+        digest, pages = self._pages
+        value = {"delivered": self._now, "digest": digest, "pages": pages, "growing": self.growing}
+        await self._store.aput(self._place, self._turn, value)
 
 
 class PageReceipts:

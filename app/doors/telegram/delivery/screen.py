@@ -9,7 +9,7 @@ from agents.events.search import Images
 from agents.events.views import Document, Link, Notice, Table, View
 from agents.language.text.clean import clean
 from app.cited_text import gallery
-from app.doors.telegram.delivery.buttons import go_on_buttons, keyboard, link_buttons, web_app_keyboard
+from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_buttons, web_app_keyboard
 from app.doors.telegram.delivery.documents import send_document
 from app.doors.telegram.delivery.draft import LiveAnswer
 from app.doors.telegram.delivery.pages import LIMIT, Page, utf16_length
@@ -82,7 +82,7 @@ class ChatScreen:
                 if interrupted and not self.is_followed:
                     lang = await self.lang()
                     await self._say(
-                        sentence("telegram", "stopped", lang), go_on_buttons(self._user, lang, "continue", "retry")
+                        sentence("telegram", "stopped", lang), command_buttons(self._user, lang, "continue", "retry")
                     )
             case View():
                 await self._draw(event)
@@ -131,7 +131,7 @@ class ChatScreen:
         """Return the buttons below an error: an answer that was cut is continued, a failed one tried again."""
         if code in (REBUILT, *NOT_TAKEN):
             return None
-        return go_on_buttons(self._user, await self.lang(), "continue" if code in CUT else "retry")
+        return command_buttons(self._user, await self.lang(), "continue" if code in CUT else "retry")
 
     async def _say(self, text: str, buttons: Keyboard = None) -> None:
         instead = await self._so_far()

@@ -11,7 +11,6 @@ from agents.events import Message
 from agents.memory.inbox_updates import StoredUpdate
 from agents.state import SUPERVISOR
 from app.doors.telegram.delivery.documents import send_document
-from app.doors.telegram.delivery.pages import LIMIT, utf16_length
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.sender import Gone
 from app.doors.telegram.door import TelegramDoor
@@ -86,15 +85,12 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Fin
 
 
 async def _say(door: TelegramDoor, place: Place, update: StoredUpdate, answer: Answer) -> None:
-    """Send the text of an answer; of a long one a restart leaves out the pages that arrived."""
+    """Send the text of an answer; a restart leaves out the pages that arrived."""
     receipts = Receipts(door.assistant.memory.store, place.thread, f"update {update.id}")
-    pages = None
-    if utf16_length(answer.text) > LIMIT:
-        await receipts.read()
-        pages = receipts.pages(Message(speaker=SUPERVISOR, text=answer.text))
+    await receipts.read()
+    pages = receipts.pages(Message(speaker=SUPERVISOR, text=answer.text))
     await door.sender.say(place, answer.text, is_markdown=False, keyboard=answer.keyboard(), receipts=pages)
-    if pages:
-        await receipts.clear()
+    await receipts.clear()
 
 
 async def _hand(door: TelegramDoor, place: Place, name: str, text: str) -> None:

@@ -30,9 +30,9 @@ from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import TakingBack
 from agents.nodes.verdict import Judging
 from agents.state import SUPERVISOR, State, holder_of
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.context import Context
 from agents.toolkit.shelf import Mode, shelves
+from agents.toolkit.speaker import Speaker, Speakers
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
 

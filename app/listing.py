@@ -16,7 +16,7 @@ from agents.state import SUPERVISOR
 from agents.toolkit.card import ToolCard
 from app.cited_text import with_list
 from app.sentences import say
-from prompts import language, table
+from prompts import form_texts, language, table
 
 FIRST = 40
 """Characters of a thread's first line."""
@@ -147,7 +147,7 @@ def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:
     for dialog in report["dialogs"]:
         facts = {name: value for name, value in dialog.items() if name != "name"}
         shown += _indented([clean(dialog["name"]), *_indented(state_lines(facts))])
-    for section in ("observers", "tools", "sources"):
+    for section in ("observers", "tools"):
         rows = [[_fact(value) for value in entry.values()] for entry in report[section]]
         shown += ["", say(f"check.{section}", lang), *_indented(columns(rows))]
     shown += ["", say("check.models", lang), *_indented(columns(report["models"].items()))]
@@ -189,7 +189,7 @@ def _nested(value: object) -> str:
 
 def labelled_values(form: Mapping[str, Any], dialog: str, lang: str) -> list[str]:
     """Return the values of a form that are known, each behind its label."""
-    labels = table(f"forms/{dialog}", lang)
+    labels = form_texts(dialog, lang)
     return [f"{labels.get(name, {}).get('label', name)} – {_fact(value)}" for name, value in form.items() if value]
 
 

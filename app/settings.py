@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -15,14 +15,14 @@ from agents.memory.checkpointer import KEPT
 from agents.models import Models
 from agents.models.factory import Endpoint, make_models
 from agents.models.parameters import Parameters
-from agents.sources.composites.plan import Plan, read_plans
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
-from agents.state.speaker import Silence
 from agents.toolkit.shelf import Mode
+from agents.toolkit.speaker import Silence
 from app.env_file import read_env
 from app.permissions import read_permissions
 
+Kind = TypeVar("Kind", bound=BaseSettings)
 HelpLink = Literal["pages", "model", "webhook", "person"]
 
 
@@ -74,14 +74,6 @@ class Settings(BaseSettings):
     kodi_url: str = ""
     kodi_user: str = "kodi"
     kodi_password: SecretStr | None = None
-    search_sources: Annotated[tuple[Plan, ...], NoDecode] = (Plan("documents", (("documents",),)),)
-    search_timeout: float = Field(default=10, gt=0, le=20)
-    search_cache_minutes: int = Field(default=60, ge=0)
-    search_internal: Annotated[tuple[str, ...], NoDecode] = ()
-    searxng_url: str = ""
-    tavily_api_key: SecretStr | None = None
-    tavily_url: str = "https://api.tavily.com"
-    wikipedia_url: str = "https://{lang}.wikipedia.org"
     help_chain: Annotated[tuple[HelpLink, ...], NoDecode] = ("pages",)
     help_timeout: float = Field(default=10, gt=0, le=20)
     help_model: str | None = None
@@ -127,18 +119,6 @@ class Settings(BaseSettings):
         if not all(word.isdecimal() for word in words):
             raise ValueError("write Telegram user ids, separated by commas, or * alone for everybody")
         return words
-
-    @field_validator("search_sources", mode="before")
-    @classmethod
-    def _plans(cls, value: object) -> object:
-        """Read "documents, web: searxng + ddgs > wikipedia"."""
-        return read_plans(value) if isinstance(value, str) else value
-
-    @field_validator("search_internal", mode="before")
-    @classmethod
-    def _addresses(cls, value: object) -> object:
-        """Read "http://wiki.lan, https://intranet.example:8443"."""
-        return value.replace(",", " ").split() if isinstance(value, str) else value
 
     @field_validator("help_chain", mode="before")
     @classmethod
@@ -190,15 +170,23 @@ class Settings(BaseSettings):
 
 
 def read_settings() -> Settings:
-    """Read the settings.
+    """Read the settings of the application. Raises ConfigError if one is wrong."""
+    return read(Settings)
+
+
+def read(kind: type[Kind]) -> Kind:
+    """Read the settings of one kind, of the application or of a dialog.
 
     Raises:
         ConfigError: a setting is wrong; names it.
     """
+    env_file = Settings.model_config.get("env_file")
     try:
-        return Settings()
+        return kind(_env_file=env_file, _env_ignore_empty=True)
     except ValidationError as wrong:
         first = wrong.errors()[0]
+        if not first["loc"]:
+            raise ConfigError(f"{first['ctx']['error']} (see .env.example)") from None
         setting, *inside = map(str, first["loc"])
         name = " ".join([setting.upper(), ".".join(inside)]).strip()
         raise ConfigError(f"{name}: {first['msg']} (see .env.example)") from None

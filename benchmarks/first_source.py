@@ -15,12 +15,14 @@ from agents.events.search import SearchStep, Sources
 from agents.graph import build_graph
 from agents.memory import open_memory
 from agents.models.script import Call, Script
-from agents.sources.retrievers import Document, Results
+from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from benchmarks.report import Row, arguments, show
+from dialogs.research.retrievers import Document, Results
+from dialogs.research.services import Retrievers
 
 QUERIES = 10
 SECONDS = 0.2
@@ -56,7 +58,9 @@ async def measure() -> dict[str, int]:
         async with open_memory(f"sqlite:///{Path(folder) / 'search.db'}") as memory:
             graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store)
             models = script.models(["supervisor", "observer", *speakers.dialogs])
-            player = TurnPlayer(graph, memory, models, Languages("en", ("en",)), retrievers={"slow": Slow()})
+            player = TurnPlayer(
+                graph, memory, models, Languages("en", ("en",)), services=Services(Retrievers({"slow": Slow()}))
+            )
             assistant, begun = Assistant(player, speakers), time.perf_counter()
             async for event in assistant.play(Turn(thread="t", text="Tell me about ten things")):
                 ms = round((time.perf_counter() - begun) * 1000)

@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 import prompts
 from agents.state import SUPERVISOR
-from agents.state.speaker import Speaker, Speakers
+from agents.toolkit.speaker import Speaker, Speakers
 from app.composition import discover
 from benchmarks.judge_cases import WISHES
 from benchmarks.switch_data import described
@@ -55,7 +55,7 @@ def prompt_files(data: Path, name: str) -> dict[str, str]:
         return {}
     if name in TOOLS:
         return {
-            f"{lang}/tools/{card.name}.md": "\n".join(
+            f"{lang}/cards/{card.name}.md": "\n".join(
                 [text, *(f"- {phrase}" for phrase in card.examples.get(lang, ()))]
             )
             for card in cards(data / name)
@@ -65,8 +65,8 @@ def prompt_files(data: Path, name: str) -> dict[str, str]:
     for service, about in _services(data / name).items():
         for lang in _ROLE if isinstance(about["name"], dict) else ("en",):
             text = described(about, lang)
-            files[f"{lang}/dialogs/{service}.md"] = _ROLE[lang].format(about=text)
-            files[f"{lang}/tools/{entry_tool(service)}.md"] = text
+            files[f"{lang}/{service}/prompt.md"] = _ROLE[lang].format(about=text)
+            files[f"{lang}/cards/{entry_tool(service)}.md"] = text
     return files
 
 
@@ -76,6 +76,7 @@ def prompts_with(files: Mapping[str, str]) -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(shutil.copytree(prompts.FOLDER, Path(folder) / "prompts"))
         for name, text in files.items():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
             (copy / name).write_text(text, "utf-8")
         with patch.object(prompts, "FOLDER", copy):
             _forget_prompts()

@@ -13,7 +13,7 @@ from agents.graph import build_graph
 from agents.memory import Memory
 from agents.models import Models
 from agents.state import SUPERVISOR
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages

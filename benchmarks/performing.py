@@ -15,7 +15,7 @@ from agents.graph import Graph, build_graph
 from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
-from agents.state.speaker import Speaker, Speakers
+from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer

@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.sources.composites.bounded import Bounded
 from agents.sources.documents.files import files_in, sections_of
 from agents.sources.documents.index import DocumentIndex
 from agents.sources.documents.indexing import HELP, REMOVED, index_folder
 from agents.sources.documents.markdown import BETWEEN
-from agents.sources.retrievers import Means
-from agents.sources.retrievers.documents import Documents
 from agents.sources.web.fetcher import Fetcher
 from benchmarks.report import Row, arguments, show
+from dialogs.research.composites import Bounded
+from dialogs.research.retrievers import Means
+from dialogs.research.retrievers.documents import Documents
 
 HANDBOOK = Path("/usr/share/doc/debian-handbook/html")
 BOOKS = {"en": "en-US", "ru": "ru-RU"}

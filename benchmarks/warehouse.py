@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 
 VERBS = ("count", "move", "paint", "weigh", "sell", "repair")
 THINGS = (

@@ -1,31 +1,68 @@
-"""Dialogs: specialists that take the conversation over. One file defines one `dialog`.
+"""Dialogs: specialists that take the conversation over. A file, or a folder with all that only it needs, is one.
 
-The file name is the dialog's name; its prompt is `prompts/<lang>/dialogs/<name>.md`. A dialog that is an agent graph
-(`agent=create_agent(…)`) has its prompt in the graph.
+It defines `dialog`. The name of the file or the folder is the dialog's name; its prompt is
+`prompts/<lang>/<name>/prompt.md`. A dialog that is an agent graph (`agent=create_agent(…)`) has its prompt there.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
+import typer
 from langchain_core.tools import BaseTool
+from pydantic_settings import BaseSettings
 
 from agents.discovery import load_each
 from agents.errors import ContractError
+from agents.memory.schema import Tables
 from agents.state.message_notes import Forwarding
-from agents.state.speaker import Resume, Speaker
+from agents.toolkit.commands import SlashCommand
+from agents.toolkit.services import Services
+from agents.toolkit.speaker import Resume, Speaker
 from prompts import variables
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of what is exported of a person."""
+
+    key: str
+    """Its name among plain data: "reminders"."""
+    title: str
+    """Its heading, in the user's language."""
+    rows: Sequence[Mapping[str, object]]
+    """Its entries as plain data."""
+    lines: Sequence[str]
+    """Its entries in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dialog(Speaker):
-    """A specialist. The fields of `Speaker` describe it; the file name becomes its `name`."""
+    """A specialist. The fields of `Speaker` say how it talks, these what it brings beside that.
+
+    The name of the file or the folder becomes its `name`.
+    """
 
     name: str = ""
     tool: str = field()
     description: str = field()
     observers: Sequence[str] = ("supervisor", "finished")
+    settings: type[BaseSettings] | None = None
+    """What an operator can set for it, by environment variables or `.env`; a service that is found by this type."""
+    tables: Tables | None = None
+    """Its tables in the database; they are made when the database is opened."""
+    services: Callable[[Services], AbstractAsyncContextManager[Sequence[object]]] | None = None
+    """Opens what its tools work with, from services that are there already: `Memory`, the settings."""
+    commands: Sequence[SlashCommand] = ()
+    """Its slash commands, offered in every door."""
+    command_line: typer.Typer | None = None
+    """Its commands of `python -m app`, under the name of this application."""
+    forget: Callable[[Services, str, Collection[str]], Awaitable[None]] | None = None
+    """Deletes the rows of its tables that belong to a thread (empty: none in particular) and to these users."""
+    export: Callable[[Services, str, str], Awaitable[Sequence[Section]]] | None = None
+    """Returns what its tables hold of a user, in a language."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z][a-z0-9_]{1,63}", self.tool):
@@ -69,5 +106,5 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
             raise ContractError(f"dialogs/{name}.py names observers that do not exist: {', '.join(unknown)}")
         if dialog.agent is None:
             for lang in languages:
-                variables(f"dialogs/{name}", lang)
+                variables(f"{name}/prompt", lang)
     return dialogs

@@ -31,7 +31,7 @@ class PromptError(LookupError):
 
 
 def prompt(name: str, lang: str, /, **variables: object) -> str:
-    """Return the prompt `name` ("dialogs/profile") in `lang`, its `$variables` filled in.
+    """Return the prompt `name` ("profile/prompt") in `lang`, its `$variables` filled in.
 
     Raises:
         PromptError: no language has the file, or a variable of it was not given.
@@ -91,7 +91,7 @@ def sentence(file: str, key: str, lang: str, /, **variables: object) -> str:
 
 
 def table(name: str, lang: str) -> dict[str, Any]:
-    """Return a TOML file of a language ("words", "forms/profile"); what it lacks is taken from the fallback's file.
+    """Return a TOML file of a language ("words", "profile/form"); what it lacks is taken from the fallback's file.
 
     Only whole entries at the top of the file are taken, so a list is never mixed from two languages.
     """
@@ -102,7 +102,8 @@ def table(name: str, lang: str) -> dict[str, Any]:
 def card(tool: str, lang: str) -> tuple[str, tuple[str, ...]]:
     """Return a tool's description in `lang` (empty: its docstring serves) and its example phrases.
 
-    A card is `tools/<tool>.md`: the description, then one example a line behind a dash.
+    A card is `<dialog>/cards/<tool>.md`, or `cards/<tool>.md` for a tool of no dialog: the description, then one
+    example a line behind a dash.
     """
     path = card_file(tool, lang)
     # What is no UTF-8 is told at start, with all that is wrong with a card.
@@ -112,14 +113,30 @@ def card(tool: str, lang: str) -> tuple[str, tuple[str, ...]]:
     return description, examples
 
 
-def card_file(tool: str, lang: str) -> Path:
-    """Return where a tool's card stands, or would stand."""
-    return FOLDER / lang / "tools" / f"{tool}.md"
+def card_file(tool: str, lang: str, dialog: str = "") -> Path:
+    """Return where a tool's card stands in a language, or would stand: where English has it, else with its dialog."""
+    for folder in (FOLDER / lang, FOLDER / FALLBACK):
+        for path in (folder / "cards" / f"{tool}.md", *folder.glob(f"*/cards/{tool}.md")):
+            if path.exists():
+                return FOLDER / lang / path.relative_to(folder)
+    return FOLDER / lang / dialog / "cards" / f"{tool}.md"
 
 
 def carded(lang: str) -> list[str]:
     """Return the names of the tools that have a card in `lang`."""
-    return sorted(path.stem for path in (FOLDER / lang / "tools").glob("*.md"))
+    return sorted(path.stem for path in (FOLDER / lang).rglob("cards/*.md"))
+
+
+def title_of(dialog: str, lang: str) -> str:
+    """Return what the user knows a dialog by: its title, or its name if it has none."""
+    return str(table(f"{dialog}/phrases", lang).get("title", dialog))
+
+
+def form_texts(name: str, lang: str) -> dict[str, Any]:
+    """Return the labels and questions of a form: of the dialog, or of the tool, that has this name."""
+    places = (FOLDER / FALLBACK).rglob(f"forms/{name}.toml")
+    of_tools = [path.relative_to(FOLDER / FALLBACK).with_suffix("").as_posix() for path in places]
+    return table(next(iter(of_tools), f"{name}/form"), lang)
 
 
 def languages() -> list[str]:
@@ -134,7 +151,7 @@ def _languages(folder: Path) -> tuple[str, ...]:
 
 
 def translated(name: str) -> list[str]:
-    """Return the languages that have the prompt `name` ("dialogs/profile") of their own, the fallback first."""
+    """Return the languages that have the prompt `name` ("profile/prompt") of their own, the fallback first."""
     return [lang for lang in languages() if (FOLDER / lang / f"{name}.md").exists()]
 
 

@@ -19,16 +19,16 @@ from agents.media import Players
 from agents.memory import Memory, open_memory
 from agents.models import Models
 from agents.models.script import Line, Script
-from agents.sources.retrievers import Retriever
 from agents.state.limits import Limits
-from agents.state.speaker import Speakers
 from agents.toolkit.help.chain import HelpChain
+from agents.toolkit.services import Services
+from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
 from app.composition.media_players import make_players
-from app.composition.search_sources import open_retrievers
+from app.composition.services import dialogs_of, open_services
 from app.permissions import NOBODY_MAY, Permissions
 from app.recording.recorded_tools import Answer, with_answers, with_strangers
 from app.settings import Settings
@@ -49,8 +49,8 @@ class Chat:
         self.settings = Settings(_env_file=None)
         self.permissions = Permissions()
         self.limits = Limits()
-        self.retrievers: Mapping[str, Retriever] | None = None
-        """What can be searched; None: what the settings name."""
+        self.services: list[object] = []
+        """Services that are found before those of the dialogs."""
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
         self.models: Models | None = None
@@ -91,12 +91,12 @@ class Chat:
         """Open the database anew, as a fresh process would."""
         async with (
             open_memory(f"sqlite:///{self.path}", self.now) as memory,
-            open_retrievers(self.settings, memory) as retrievers,
+            open_services(dialogs_of(), memory, *self.services) as services,
         ):
             help = await make_help(self.settings, memory.store, memory.notes)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
-            options |= {"retrievers": self.retrievers if self.retrievers is not None else retrievers}
+            options |= {"services": services}
             options |= {"players": make_players(self.settings, memory), "models": self.models}
             yield compose(memory, self.script, self.speakers, self.observers, **options)
 
@@ -128,7 +128,7 @@ def compose(
     permissions: Permissions = NOBODY_MAY,
     limits: Limits | None = None,
     direct_switch: bool = True,
-    retrievers: Mapping[str, Retriever] | None = None,
+    services: Services | None = None,
     players: Players | None = None,
     models: Models | None = None,
 ) -> Assistant:
@@ -144,8 +144,8 @@ def compose(
         help or HelpChain(),
         permissions,
         limits or Limits(),
-        retrievers or {},
         players=players,
+        services=services or Services(),
     )
     return Assistant(player, speakers)
 

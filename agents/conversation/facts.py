@@ -7,11 +7,11 @@ from agents.conversation.scene import Scene
 from agents.conversation.scenes import described
 from agents.state import State, form_of, messages_of
 from agents.state.message_notes import Facts, Helper
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.card_texts import examples_of
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schemas
 from agents.toolkit.shelf import Shelf, shown_in
+from agents.toolkit.speaker import Speaker, Speakers
 
 
 class FactSource:

@@ -9,7 +9,7 @@ from agents.language.text.phrases import is_said
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.state import State, holder_of
 from agents.state.person import Forgettable
-from prompts import phrase, table
+from prompts import form_texts, phrase, table
 
 WHOLE = ("profile", "me")
 """What is asked for in phrases of its own."""
@@ -36,7 +36,7 @@ def worded(key: str, what: str, lang: str) -> str:
     if what in WHOLE:
         return phrase(f"{key}_{what}", lang)
     named = table("texts", lang).get(f"setting_{what}")
-    field = named or table("forms/profile", lang).get(what, {}).get("label", what)
+    field = named or form_texts("profile", lang).get(what, {}).get("label", what)
     return phrase(f"{key}_field", lang, field=field)
 
 

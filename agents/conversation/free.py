@@ -11,8 +11,8 @@ from agents.language.text.phrases import mentions, says
 from agents.language.text.stems import words
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.state import State
-from agents.state.speaker import Speakers
-from prompts import table
+from agents.toolkit.speaker import Speakers
+from prompts import title_of
 
 NUMBER = re.compile(r"[#№]?\d{1,6}[.)]?|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d([.:]\d{2,4})?")
 
@@ -41,9 +41,8 @@ def choices(form: type[BaseModel], field: str) -> set[str]:
 def named(text: str, speakers: Speakers, lang: str) -> str | None:
     """Return the dialog whose name or title is all that the message says."""
     called = words(text)
-    titles = table("texts", lang)
     for name in speakers.dialogs:
-        if called and called in (words(name), words(str(titles.get(f"title_{name}", name)))):
+        if called and called in (words(name), words(title_of(name, lang))):
             return name
     return None
 

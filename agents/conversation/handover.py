@@ -14,10 +14,10 @@ from agents.events.handover import DialogChanged, Handover
 from agents.state import SUPERVISOR, State, form_of, talk_of
 from agents.state.message_notes import notes
 from agents.state.person import Switch, Wish
-from agents.state.speaker import Speaker
 from agents.state.talk import Status, TalkUpdate
 from agents.toolkit.handover_tools import missing
-from prompts import phrase, table
+from agents.toolkit.speaker import Speaker
+from prompts import form_texts, phrase, title_of
 
 MAX_HOPS = 3
 """Hand-overs in a turn, at most."""
@@ -117,7 +117,7 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
     """Return what a dialog's form holds, in words, and the question it is at (empty: none)."""
     if dialog.form is None:
         return "", ""
-    labels = table(f"forms/{dialog.name}", state["lang"])
+    labels = form_texts(dialog.name, state["lang"])
     form = form_of(state, dialog.name)
     values = [f"{labels.get(name, {}).get('label', name)}: {_text(value)}" for name, value in form.items()]
     gaps = missing(dialog.form, form)
@@ -127,7 +127,7 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
 
 def title(dialog: Speaker, lang: str) -> str:
     """Return what the user knows a dialog by."""
-    return str(table("texts", lang).get(f"title_{dialog.name}", dialog.name))
+    return title_of(dialog.name, lang)
 
 
 def drop(dialog: Speaker, state: State) -> Change:

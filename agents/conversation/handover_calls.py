@@ -16,9 +16,9 @@ from agents.events import Event
 from agents.events.handover import Observed
 from agents.state import SUPERVISOR, State, messages_of
 from agents.state.person import Wish
-from agents.state.speaker import Speaker, Speakers
 from agents.state.verdict import Verdict
 from agents.toolkit.handover_tools import HAND_BACK
+from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ from agents.sources.attachments import SHOWN, words_of
 from agents.state import State, talk_of
 from agents.state.message_notes import notes
 from agents.state.person import FORWARDED, Heard
-from agents.state.speaker import Speaker
 from agents.state.talk import Talk
+from agents.toolkit.speaker import Speaker
 
 
 def is_foreign(heard: Heard) -> bool:

@@ -11,12 +11,12 @@ from agents.events.handover import DialogChanged
 from agents.memory.inbox import TranscriptLine
 from agents.state import SUPERVISOR, State, form_of
 from agents.state.history import dangling, mend
-from agents.state.speaker import Speaker, Speakers
 from agents.state.talk import Pending, TalkUpdate
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.handover_tools import revise
 from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.questions.form_fields import stored_fields
+from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits_of
 from prompts import phrase
 

@@ -7,7 +7,7 @@ from agents.conversation import handover
 from agents.conversation.changes import Move, decision, give_to, put
 from agents.language.text.phrases import says
 from agents.state import SUPERVISOR, State
-from agents.state.speaker import Speaker, Speakers
+from agents.toolkit.speaker import Speaker, Speakers
 
 Answer = Literal["yes", "no"]
 

@@ -18,18 +18,16 @@ from agents.conversation.scenes import Scenes, described
 from agents.conversation.screen import worded
 from agents.memory.inbox import now_ms
 from agents.sources.attachments import SHOWN
-from agents.sources.search import SEARCH
-from agents.sources.search.choice import listed
 from agents.state import State, form_of, messages_of, talk_of
 from agents.state.message_notes import notes
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.context import Context
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.schemas import Schema, Schemas
 from agents.toolkit.shelf import Shelf, at_hand
-from prompts import phrase, prompt, sentence, table
+from agents.toolkit.speaker import Speaker, Speakers
+from prompts import form_texts, phrase, prompt
 
 ENOUGH = 6
 """Supersteps for another round of tools and the answer to it, with observers behind it."""
@@ -125,13 +123,12 @@ class Prompting:
         if summary := talk_of(state, speaker.name).get("summary"):
             parts.append(phrase("summed_up", lang, summary=summary))
         parts += _of_the_user(context, lang) if speaker.is_supervisor else []
+        parts += context.lines
         if speaker.form:
             values = form_of(state, speaker.name)
             gaps = ", ".join(missing(speaker.form, values)) or "-"
             filled = json.dumps(values, ensure_ascii=False, sort_keys=True)
             parts.append(phrase("form_so_far", lang, known=filled, missing=gaps))
-        if len(context.retrievers) > 1 and any(tool.name == SEARCH for tool in speaker.tools):
-            parts.append(sentence("search", "sources", lang, sources=listed(context.retrievers, lang)))
         if screen := state.get("screen"):
             parts.append(phrase("on_screen", lang, screen=worded(screen)))
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):
@@ -145,7 +142,7 @@ class Prompting:
 
     def _role(self, speaker: Speaker, lang: str) -> str:
         if not speaker.is_supervisor:
-            return f"{prompt(f'dialogs/{speaker.name}', lang)}\n\n{prompt('dialog', lang)}"
+            return f"{prompt(f'{speaker.name}/prompt', lang)}\n\n{prompt('dialog', lang)}"
         helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
         tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
         return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
@@ -164,7 +161,7 @@ def _of_the_turn(speaker: Speaker, state: State, context: Context) -> str:
 
 def _of_the_user(context: Context, lang: str) -> list[str]:
     """Return what the supervisor is told of the user: the goal that was noted, the name and the home."""
-    labels = table("forms/profile", lang)
+    labels = form_texts("profile", lang)
     facts = "; ".join(f"{labels.get(name, {}).get('label', name)}: {it}" for name, it in context.about.items())
     goal = [phrase("goal_noted", lang, intent=context.intent)] if context.intent else []
     return [*goal, *([phrase("user_known", lang, known=facts)] if facts else [])]

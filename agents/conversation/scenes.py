@@ -7,10 +7,10 @@ from agents.conversation.scene import Scene
 from agents.state import State, form_of, messages_of
 from agents.state.citations import uncited
 from agents.state.message_notes import notes_of
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.shelf import at_hand
+from agents.toolkit.speaker import Speaker, Speakers
 from prompts import card
 
 BEFORE = 3

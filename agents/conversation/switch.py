@@ -10,7 +10,7 @@ from agents.conversation.heard import human
 from agents.language.text.phrases import is_said, says
 from agents.state import SUPERVISOR, State
 from agents.state.person import Heard, Switch, Wish
-from agents.state.speaker import Speaker, Speakers
+from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase
 
 

@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +22,15 @@ from agents.memory.ledger_table import LedgerTable
 from agents.memory.locks import ThreadLocks
 from agents.memory.media_rows import MediaRows
 from agents.memory.notes import Notes
+from agents.memory.notices import Notices
 from agents.memory.people import TO
 from agents.memory.reminders import Reminders
-from agents.memory.search_cache import SearchCache
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
 
+Eraser = Callable[[str, Collection[str]], Awaitable[None]]
+"""Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
 PREFIX = "sqlite:///"
 CLOSING_MS = 1000
 HINTS = {
@@ -50,16 +52,18 @@ class Memory:
     store: Store
     transcript: Transcript
     reminders: Reminders
+    notices: Notices
     ledger: Ledger
     notes: Notes
     undo: UndoLog
     updates: Updates
     feedback: Feedback
-    search_cache: SearchCache
     media: MediaRows
     locks: ThreadLocks
     database: Connection
     """For tools that keep tables of their own in the file."""
+    erasers: list[Eraser]
+    """Delete what the tables of dialogs hold of a thread and its users."""
     inode: tuple[int, int]
     """Which file was opened; another one may come to stand under its name."""
 
@@ -92,7 +96,9 @@ class Memory:
             for user in alone:
                 await self.store.erase(namespace_of(user))
             await self.reminders.erase(thread, alone)
+            await self.notices.erase(thread, alone)
             await self.media.erase([*alone])
+            await self._erase_elsewhere(thread, alone)
             await self.undo.erase(thread, alone)
             await self.feedback.erase(thread)
             await self.saver.adelete_thread(thread)
@@ -117,7 +123,9 @@ class Memory:
         """Remove a user's items, reminders and done writes. Raises the same as `forget`."""
         await self.store.erase(namespace_of(user))
         await self.reminders.erase("", {user})
+        await self.notices.erase("", {user})
         await self.media.erase([user])
+        await self._erase_elsewhere("", {user})
         await self.ledger.erase("", {user})
         await self.undo.erase("", {user})
         await self.feedback.erase_person(user)
@@ -146,9 +154,11 @@ class Memory:
         await self.undo.erase_settings(user)
         await self._scrub()
 
+    async def _erase_elsewhere(self, thread: str, users: Collection[str]) -> None:
+        for erase in self.erasers:
+            await erase(thread, users)
+
     async def _scrub(self) -> None:
-        # What was found says what somebody had asked for.
-        await self.search_cache.erase()
         async with self.saver.lock:
             await self.saver.conn.execute("VACUUM")
             emptied = await truncate(self.saver.conn)
@@ -226,24 +236,25 @@ async def _opened(path: Path, stack: AsyncExitStack, now: Callable[[], float], k
         entries = await stack.enter_async_context(LedgerTable.from_conn_string(str(path), now))
     stack.push_async_callback(_empty_log, saver)
     reminders, notes = Reminders(connection, now), Notes(connection)
-    undo, updates, cache = UndoLog(connection, now), Updates(connection), SearchCache(connection, now)
+    undo, updates = UndoLog(connection, now), Updates(connection)
     ledger, inode, feedback = Ledger(entries, locks), _inode(path), Feedback(connection)
-    media = MediaRows(connection)
+    media, notices = MediaRows(connection), Notices(connection, now)
     return Memory(
         path,
         saver,
         store,
         transcript,
         reminders,
+        notices,
         ledger,
         notes,
         undo,
         updates,
         feedback,
-        cache,
         media,
         locks,
         connection,
+        [],
         inode,
     )
 

@@ -3,10 +3,9 @@
 A row stays when it has rung or was deleted: a call that is repeated after a crash finds its work done.
 """
 
-import asyncio
 import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from agents.errors import UsageError
 from agents.language.schedule import Moment
 from agents.memory.connection import Connection, T, Work
 from agents.memory.inbox import clean
+from agents.memory.notices import Due, NoticeSource, rung
 from agents.memory.rare_table import RareTable, Values
 from agents.memory.reminder_row import Kind, Reminder, columns, unix_ms
 from prompts import languages, phrase
@@ -69,16 +69,18 @@ MOST = 200
 """Reminders that a user may have at a time."""
 
 
-class Reminders:
+class Reminders(NoticeSource):
     """Keep reminders in SQLite; what a method has returned from survives a power cut.
 
-    Times are Unix milliseconds; `now` tells the present one, in seconds.
+    Times are Unix milliseconds.
     """
 
+    day: Callable[[str, str], Awaitable[str]]
+    """Returns the plan of a user's day, in a language."""
+
     def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
-        self._table, self.now = RareTable(connection, "reminders", TABLES, {"kind": GROW}), now
-        self.changed = asyncio.Event()
-        """Set whenever a reminder was added or changed through this object."""
+        super().__init__(now)
+        self._table = RareTable(connection, "reminders", TABLES, {"kind": GROW})
 
     async def add(
         self, user: str, thread: str, call: str, *, text: str, lang: str, moment: Moment, kind: Kind = "reminder"
@@ -153,23 +155,36 @@ class Reminders:
 
         await self._write(put)
 
-    async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> list[Reminder]:
-        """Return what is due until then, the earliest first: of one user or of all, in threads of a GLOB pattern.
+    async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
+        """Return the reminders that are due until then."""
+        reminders = await self._reminders(DUE, (until_ms, user, threads, without))
+        return [Due(f"reminder-{it.id}-{it.due_ms}", str(it.id), it.user, it.thread, it.at_ms) for it in reminders]
 
-        Threads of the pattern `without` are left out.
-        """
-        return await self._reminders(DUE, (until_ms, user, threads, without))
+    async def text_of(self, due: Due, *, is_late: bool) -> str | None:
+        """Return what a reminder tells; None if its time was changed, it was deleted or has rung meanwhile."""
+        reminder = await self._still_due(due)
+        if reminder is None:
+            return None
+        if reminder.kind == "day":
+            return await self.day(reminder.user, reminder.lang)
+        return rung(reminder.text, reminder.lang, reminder.moment.at, self._present(), is_late=is_late)
 
-    async def still_due(self, reminder: Reminder) -> Reminder | None:
-        """Return a reminder as it is now; None if its time was changed, it was deleted or has rung meanwhile."""
-        reminders = await self._reminders(f"{REMINDERS} WHERE id = ? AND due_ms = ?", (reminder.id, reminder.due_ms))
+    async def rang(self, due: Due) -> None:
+        """Take note that a reminder rang, and when it shall the next time; of repetitions missed one is told."""
+        reminder = await self._still_due(due)
+        if reminder is None:
+            return
+        moment = reminder.moment
+        following = moment.following(self._present()) if moment.repeat else None
+        values = following and unix_ms(following), self._now_ms(), reminder.id, reminder.due_ms
+        await self._write(lambda connection: connection.execute(RANG, values).rowcount)
+
+    async def _still_due(self, due: Due) -> Reminder | None:
+        reminders = await self._reminders(f"{REMINDERS} WHERE id = ? AND due_ms = ?", (int(due.key), due.at_ms))
         return reminders[0] if reminders else None
 
-    async def rang(self, reminder: Reminder, following: datetime | None) -> None:
-        """Take note that a reminder rang, and when it shall the next time; do nothing if it was changed meanwhile."""
-        due = None if following is None else unix_ms(following)
-        values = due, self._now_ms(), reminder.id, reminder.due_ms
-        await self._write(lambda connection: connection.execute(RANG, values).rowcount)
+    def _present(self) -> datetime:
+        return datetime.fromtimestamp(self.now(), UTC)
 
     async def erase(self, thread: str, users: set[str]) -> None:
         """Delete the reminders of a thread, and all those of the users."""

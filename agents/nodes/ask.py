@@ -22,7 +22,6 @@ from agents.language.text.phrases import is_said, says
 from agents.state import State, holder_of
 from agents.state.message_notes import notes
 from agents.state.person import Heard
-from agents.state.speaker import Speakers
 from agents.state.talk import Json, Pending
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context
@@ -35,6 +34,7 @@ from agents.toolkit.questions.interruption import INTERRUPT
 from agents.toolkit.questions.options import chosen, misses
 from agents.toolkit.questions.returned import PAGE, returned
 from agents.toolkit.result import Option, schema_of, taken, written
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits_of
 from prompts import phrase
 

@@ -17,10 +17,10 @@ from agents.memory.undo_log import ToolWrite
 from agents.models.reply import Listener, reply
 from agents.state import State, holder_of
 from agents.state.message_notes import notes
-from agents.state.speaker import Speaker
 from agents.state.verdict import Verdict
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.remembered_facts import FACTS, REMEMBER, fact_of
+from agents.toolkit.speaker import Speaker
 from prompts import observer_prompt
 
 LOG = logging.getLogger(__name__)

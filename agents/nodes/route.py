@@ -27,10 +27,10 @@ from agents.nodes import ask
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.person import FORWARDED
-from agents.state.speaker import Speaker
 from agents.state.talk import merge_talks, shortened
 from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS, is_meant
+from agents.toolkit.speaker import Speaker
 
 Recognise = Callable[[str], Awaitable[str | None]]
 """Returns the tool that a text clearly asks for, if there is one: a shortcut, or a dialog's entry."""

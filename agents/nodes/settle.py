@@ -11,8 +11,8 @@ from agents.conversation.changes import NOTHING, Change, Move, Update, emit, put
 from agents.conversation.gate import asks
 from agents.state import SUPERVISOR, State, talk_of
 from agents.state.person import Wish
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.context import Context
+from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase
 
 

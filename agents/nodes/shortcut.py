@@ -22,12 +22,12 @@ from agents.nodes.tools import changes_of
 from agents.state import State, form_of, holder_of, messages_of
 from agents.state.history import set_before
 from agents.state.message_notes import notes
-from agents.state.speaker import Speaker, Speakers
 from agents.state.talk import TalkUpdate
 from agents.toolkit.bound_tools import entry_tools
 from agents.toolkit.context import Context, ToolState
 from agents.toolkit.result import ToolResult
 from agents.toolkit.shelf import card_of
+from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import traits_of
 

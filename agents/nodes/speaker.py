@@ -28,11 +28,11 @@ from agents.state import State, messages_of, sources_of, talk_of, with_talk
 from agents.state.citations import CitedReply, cited
 from agents.state.history import cut_harder
 from agents.state.message_notes import IN_WORDS, notes
-from agents.state.speaker import Speaker
 from agents.state.talk import TalkUpdate
 from agents.state.verdict import STAY, Verdict
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.handover_tools import HAND_BACK
+from agents.toolkit.speaker import Speaker
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Speaking:
         view = stored_view(body) if (body := state.get("view")) else None
         held = runtime.context.held if waiting or view is not None else None
         draft = Draft(self.speaker.name, emitter(runtime), held=held, sources=sources_of(state))
-        runtime = replace(runtime, context=await self._context(runtime))
+        runtime = replace(runtime, context=await self._context(runtime, state["lang"]))
         news = self.prompting.news(self.speaker, state, runtime.context)
         task = asyncio.create_task(self._reply(self._with_messages(state, added=news), runtime, draft))
         try:
@@ -140,13 +140,21 @@ class Speaking:
         """Tell whether a call only passes the conversation on: the next speaker answers in its own words."""
         return tool == HAND_BACK or self.prompting.speakers.by_tool(tool) is not None
 
-    async def _context(self, runtime: Runtime[Context]) -> Context:
-        """Return what the turn is given; for the supervisor with what it knows of the user, if nobody reads along."""
-        context = runtime.context
-        if not self.speaker.is_supervisor or context.is_shared:
+    async def _context(self, runtime: Runtime[Context], lang: str) -> Context:
+        """Return what the turn is given, with what dialogs tell this speaker.
+
+        The supervisor is told what dialogs have learnt of the user, unless others read along.
+        """
+        context, store = runtime.context, runtime.store
+        if not self.speaker.is_supervisor:
+            tell = self.speaker.context_lines
+            return replace(context, lines=await tell(context, lang)) if tell else context
+        if context.is_shared or store is None:
             return context
-        intent = await intent_of_user(runtime.store, context.user)
-        return replace(context, intent=intent, about=await told_of_user(runtime.store, context.user))
+        tellers = [dialog.user_lines for dialog in self.prompting.speakers.dialogs.values() if dialog.user_lines]
+        lines = [line for teller in tellers for line in await teller(context, store, lang)]
+        intent, about = await intent_of_user(store, context.user), await told_of_user(store, context.user)
+        return replace(context, lines=lines, intent=intent, about=about)
 
     async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
         """Begin with the values of the form that long-term memory has; where others read along, with none."""

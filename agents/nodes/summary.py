@@ -11,8 +11,8 @@ from agents.models.reply import Listener, reply
 from agents.state import State, messages_of
 from agents.state.history import GROW, cut
 from agents.state.message_notes import notes
-from agents.state.speaker import Speaker
 from agents.toolkit.context import Context, emitter
+from agents.toolkit.speaker import Speaker
 from prompts import phrase, prompt
 
 LONGEST = 2000

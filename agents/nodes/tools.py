@@ -20,10 +20,8 @@ from agents.events.views import Notice, View
 from agents.language.identifiers import Aliases
 from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.sources.search.source_book import SourceBook
 from agents.state import State, form_of
 from agents.state.message_notes import notes_of
-from agents.state.speaker import Speaker, Speakers
 from agents.state.talk import Json, Pending, TalkUpdate
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.bound_tools import bound_tools
@@ -33,6 +31,8 @@ from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.questions.form_fields import stored_fields
 from agents.toolkit.result import Question, ToolResult
 from agents.toolkit.shelf import Shelf
+from agents.toolkit.source_book import SourceBook
+from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import traits_of
 

@@ -20,7 +20,6 @@ from agents.memory.ledger_table import Write
 from agents.memory.store import namespace_of
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.state import SUPERVISOR, State, form_of, holder_of
-from agents.state.speaker import Speaker, Speakers
 from agents.state.talk import TalkUpdate
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.confirmation import worded
@@ -28,6 +27,7 @@ from agents.toolkit.context import Context, ToolState, emitter
 from agents.toolkit.remembered_facts import FACTS, REMEMBER
 from agents.toolkit.result import Refused
 from agents.toolkit.runtime import Runtime as RuntimeOfTool
+from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, Items, traits_of
 from agents.toolkit.undo import TakenBack, taken_back
 from prompts import phrase

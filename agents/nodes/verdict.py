@@ -10,9 +10,9 @@ from agents.conversation import handover
 from agents.conversation.changes import Move, emit, sequence
 from agents.conversation.handover import MAX_HOPS
 from agents.state import State, holder_of
-from agents.state.speaker import Speaker, Speakers
 from agents.state.verdict import Verdict, read_verdict, read_votes, settle
 from agents.toolkit.context import Context
+from agents.toolkit.speaker import Speaker, Speakers
 
 
 @dataclass(frozen=True)

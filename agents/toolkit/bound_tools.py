@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from langchain_core.tools import BaseTool
 
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.find_tools import call_tool, find_tools
 from agents.toolkit.handover_tools import entry_tool, form_tool, hand_back
 from agents.toolkit.shelf import Shelf, at_hand
+from agents.toolkit.speaker import Speaker, Speakers
 
 
 def bound_tools(speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> list[BaseTool]:

@@ -1,4 +1,4 @@
-"""Descriptions and examples that come with a tool from outside, by language, as `prompts/<lang>/tools/` has them."""
+"""Descriptions and examples that come with a tool from outside, by language, as the card files have them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -24,7 +24,7 @@ from agents.toolkit.questions.agreement import CONFIRM, yes_or_no
 from agents.toolkit.result import Option, Question, Refused, in_json
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits_of
-from prompts import FALLBACK, phrase, table
+from prompts import FALLBACK, form_texts, phrase, table
 
 LONGEST_VALUE = 600
 """Characters of an argument that the user is shown; of a longer one, also how many are left out."""
@@ -92,7 +92,7 @@ def _is_free(rule: object) -> bool:
 
 def _label(name: str, tool: BaseTool, state: ToolState) -> str:
     lang, labels = state["lang"], own_texts(tool).labels.get(name, {})
-    form = table(f"forms/{state.get('speaker', '')}", lang).get(name, {}) if tool.name == FILL_FORM else {}
+    form = form_texts(state.get("speaker", ""), lang).get(name, {}) if tool.name == FILL_FORM else {}
     common = table("confirm", lang).get("arguments", {})
     return str(labels.get(lang) or labels.get(FALLBACK) or form.get("label") or common.get(name) or name)
 

@@ -1,7 +1,7 @@
 """What a turn is given: collaborators and trusted values that no model sees or sets."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,13 +24,13 @@ from agents.memory.reminders import Reminders
 from agents.memory.undo_log import UndoLog
 from agents.models import Models
 from agents.sources.attachments import Contents
-from agents.sources.retrievers import Retriever
-from agents.sources.search.source_book import SourceBook
 from agents.state.limits import Limits
 from agents.state.person import Heard
 from agents.state.talk import Json
 from agents.state.verdict import Ballot
 from agents.toolkit.help.chain import HelpChain
+from agents.toolkit.services import Service, Services
+from agents.toolkit.source_book import SourceBook
 
 
 def nothing() -> None:
@@ -85,6 +85,8 @@ class Context:
     """What the user is after professionally; only the supervisor's prompt is given it."""
     about: Mapping[str, str] = field(default_factory=dict)
     """What the user has told of name and home; only the supervisor's prompt is given it."""
+    lines: Sequence[str] = ()
+    """What dialogs tell the speaker whose turn it is, a line each."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
     is_interruptable: bool = True
@@ -101,8 +103,6 @@ class Context:
     """How much the turn may use up."""
     undo: UndoLog | None = None
     """What was written in the last day, to be taken back; without it nothing can be."""
-    retrievers: Mapping[str, Retriever] = field(default_factory=dict)
-    """What searches documents, by name; the first one answers where nobody names another."""
     brake: Brake = field(default_factory=Brake)
     """Stops the turn before a speaker's model is asked."""
     held: HeldText = field(default_factory=HeldText)
@@ -115,8 +115,14 @@ class Context:
     """What the files beside the message hold."""
     players: Players | None = None
     """What plays films and series; None where nothing does."""
+    services: Services = field(default_factory=Services)
+    """What the dialogs and the application offer to tools, found by its type."""
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
+
+    def service(self, kind: type[Service]) -> Service:
+        """Return the service of a type, such as a dialog's own tables. Raises LookupError if there is none."""
+        return self.services.get(kind)
 
 
 def make_context(
@@ -134,9 +140,9 @@ def make_context(
     is_shared: bool = False,
     rings: bool = True,
     limits: Limits | None = None,
-    retrievers: Mapping[str, Retriever] | None = None,
     contents: Contents | None = None,
     players: Players | None = None,
+    services: Services | None = None,
 ) -> Context:
     """Return the context of a turn: what one database holds, and the trusted values of a user.
 
@@ -159,11 +165,11 @@ def make_context(
         ledger=memory.ledger,
         limits=limits or Limits(),
         undo=memory.undo,
-        retrievers=retrievers or {},
         contents=contents or Contents(),
         notes=memory.notes,
         database=memory.database,
         players=players,
+        services=services or Services(),
     )
 
 

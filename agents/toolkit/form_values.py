@@ -5,7 +5,7 @@ from typing import Any
 
 from agents.memory.undo_log import Changes
 from agents.toolkit.runtime import Runtime
-from prompts import phrase, table
+from prompts import form_texts, phrase
 
 
 class FormValues:
@@ -30,7 +30,7 @@ class FormValues:
 
     def worded(self, value: Any, lang: str) -> str:
         """Return a field with its value."""
-        label = table(f"forms/{value['speaker']}", lang).get(value["field"], {}).get("label", value["field"])
+        label = form_texts(value["speaker"], lang).get(value["field"], {}).get("label", value["field"])
         content = value["value"]
         text = ", ".join(map(str, content)) if isinstance(content, list) else str(content)
         return phrase("undo_field", lang, label=label, value=text)

@@ -1,7 +1,7 @@
 """Find faults of tools and of their texts. Each fault is a line with file and rule, and stops the start.
 
-A card file is `prompts/<lang>/tools/<tool>.md`: the description, then one example a line behind a dash. Texts that are
-missing are no fault; see `agents.toolkit.missing_texts`.
+A card is `prompts/<lang>/<dialog>/cards/<tool>.md`: the description, then one example a line behind a dash. Missing
+texts are no fault; see `agents.toolkit.missing_texts`.
 """
 
 import re
@@ -11,12 +11,13 @@ from pathlib import Path
 
 from langchain_core.tools import BaseTool
 
+import prompts
 from agents.events.views import KINDS
-from agents.state.speaker import Speakers
 from agents.toolkit.card import owned_tools, slots
 from agents.toolkit.card_texts import own_texts
 from agents.toolkit.find_tools import FINDING
 from agents.toolkit.guard import parameters
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from prompts import PromptError, card_file, carded, prompt
 
@@ -95,11 +96,11 @@ def _of_source(tool: BaseTool, lang: str) -> Iterator[str]:
 def _of_dialog(name: str, lang: str) -> Iterator[str]:
     """Yield what would keep a dialog's prompt from being filled in; it has no variables."""
     try:
-        prompt(f"dialogs/{name}", lang)
+        prompt(f"{name}/prompt", lang)
     except PromptError as wrong:
         yield f"{wrong}, which no dialog's prompt gets"
     except ValueError:
-        yield f"prompts/{lang}/dialogs/{name}.md has a $ that begins no variable: write $$"
+        yield f"prompts/{lang}/{name}/prompt.md has a $ that begins no variable: write $$"
 
 
 def _of_tool(tool: BaseTool) -> Iterator[str]:
@@ -128,4 +129,4 @@ def _twice(speakers: Speakers) -> Iterator[str]:
 
 def named(path: Path) -> str:
     """Return a card's path as a developer writes it."""
-    return f"prompts/{path.relative_to(path.parents[2]).as_posix()}"
+    return f"prompts/{path.relative_to(prompts.FOLDER).as_posix()}"

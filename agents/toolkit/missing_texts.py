@@ -6,9 +6,9 @@ examples is found by a language model, but not by the model without a key (`loca
 
 from collections.abc import Iterator, Sequence
 
-from agents.state.speaker import Speakers
 from agents.toolkit.card_texts import own_texts, texts_of
 from agents.toolkit.lint import named
+from agents.toolkit.speaker import Speakers
 from prompts import FALLBACK, card_file, carded, translated
 
 
@@ -19,21 +19,23 @@ def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
 
 def _dialogs(speakers: Speakers, lang: str) -> Iterator[str]:
     for name, dialog in speakers.dialogs.items():
-        if lang not in translated(f"dialogs/{name}"):
-            yield f"prompts/{lang}/dialogs/{name}.md is missing: the {FALLBACK} prompt is used"
-        if carded(lang) and not card_file(dialog.tool, lang).exists():
-            yield f"{named(card_file(dialog.tool, lang))} is missing: dialog {name} has no examples of requests"
+        if lang not in translated(f"{name}/prompt"):
+            yield f"prompts/{lang}/{name}/prompt.md is missing: the {FALLBACK} prompt is used"
+        entry = card_file(dialog.tool, lang, name)
+        if carded(lang) and not entry.exists():
+            yield f"{named(entry)} is missing: dialog {name} has no examples of requests"
 
 
 def _tools(speakers: Speakers, lang: str) -> Iterator[str]:
     if not carded(lang):
-        yield f"prompts/{lang}/tools is empty: tools are described in {FALLBACK}, and have no examples of requests"
+        yield f"prompts/{lang} has no cards: tools are described in {FALLBACK}, and have no examples of requests"
         return
-    everyone = (speakers.supervisor, *speakers.dialogs.values())
-    for tool in {tool.name: tool for speaker in everyone for tool in speaker.tools}.values():
+    owned = {tool.name: (tool, speaker) for speaker in reversed([*speakers]) for tool in speaker.tools}
+    for tool, speaker in reversed(owned.values()):
         if texts_of(tool, lang)[1]:
             continue
-        path, source = card_file(tool.name, lang), own_texts(tool).source
+        dialog = "" if speaker.is_supervisor else speaker.name
+        path, source = card_file(tool.name, lang, dialog), own_texts(tool).source
         if path.exists():
             yield f"{named(path)}: there is no example of a request"
         elif source:

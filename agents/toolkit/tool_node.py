@@ -20,7 +20,6 @@ from agents.errors import ContractError
 from agents.events import PrivateMessage, ToolEnd, ToolStart
 from agents.events.views import MOST_ENTRIES, Notice
 from agents.language.identifiers import Aliases
-from agents.state.speaker import Speaker
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.context import Context, emitter
@@ -30,6 +29,7 @@ from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.repeats import refuse_repeated
 from agents.toolkit.rescue import Rescue, Trouble, call_facts, trouble
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
+from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import traits_of
 from agents.toolkit.wrap import wrapped
 from agents.toolkit.write_once import Execute, ToolReply, failed, run_once

@@ -9,7 +9,7 @@ from langchain_core.tools import tool
 from agents.memory.preferences import Preferences, intent_of_user
 from agents.memory.store import namespace_of
 from agents.toolkit import Answer, Document, Runtime, result, traits
-from prompts import language, phrase, table
+from prompts import form_texts, language, phrase
 
 
 @traits(shortcut=True, private=True)
@@ -21,7 +21,7 @@ async def show_profile(runtime: Runtime) -> str:
     shown = [_markdown(form, await intent_of_user(runtime.store, user), lang), _settings(settings, lang)]
     if not any(shown):
         return phrase("profile_empty", lang)
-    labels = table("forms/profile", lang)
+    labels = form_texts("profile", lang)
     unknown = [str(entry["label"]) for name, entry in labels.items() if not form.get(name)]
     rest = phrase("profile_unknown", lang, fields=", ".join(unknown)) if unknown else ""
     return "\n\n".join(filter(None, ("\n".join(filter(None, shown)), rest)))
@@ -60,7 +60,7 @@ async def _form(runtime: Runtime) -> Mapping[str, object]:
 
 
 def _markdown(form: Mapping[str, object], intent: str, lang: str) -> str:
-    labels = table("forms/profile", lang)
+    labels = form_texts("profile", lang)
     titles = {name: labels.get(name, {}).get("label", name) for name in (*labels, *form)}
     lines = [f"- **{title}**: {_worded(form[name])}" for name, title in titles.items() if form.get(name)]
     if intent:

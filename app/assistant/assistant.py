@@ -14,16 +14,17 @@ from agents.errors import UsageError
 from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
 from agents.memory import Memory
 from agents.memory.inbox import TranscriptLine, now_ms
+from agents.memory.notices import NoticeSource
 from agents.memory.people import TO, UNASKED
 from agents.memory.preferences import Preferences
 from agents.memory.typed_file import TypedFile
 from agents.models import Models
 from agents.sources.attachments import Contents
 from agents.state import SUPERVISOR
-from agents.state.speaker import Silence, Speakers
+from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.closing import TERMINAL
 from app.assistant.forgetter import Forgetter
-from app.assistant.reminder_clock import Deliver, ringing
+from app.assistant.notice_clock import Deliver, ringing
 from app.assistant.run import Stamp
 from app.assistant.storage_faults import apologises
 from app.assistant.thread_reader import ThreadReader
@@ -42,6 +43,7 @@ class Assistant(ThreadReader):
     def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
         super().__init__(player)
         self._prompting = Prompting(speakers)
+        self.memory.reminders.day = self.today
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = TurnCount(player.limits.turns_per_hour)
         self.forgetting = Forgetter(player.graph, player.memory, self.typed, speakers)
@@ -186,9 +188,14 @@ class Assistant(ThreadReader):
         """Return what is on today for a user; empty if that is nothing and only something is wanted (`if_any`)."""
         return await today_of(self.memory.reminders, self.memory.store, user, lang, if_any=if_any)
 
-    def reminding(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
-        """Let the reminders of one user, or of all, ring during a block."""
-        return ringing(self.memory, deliver, user=user)
+    @property
+    def sources(self) -> list[NoticeSource]:
+        """What has something to tell users later: the engine's own notices, and those of dialogs."""
+        return [self.memory.notices, self.memory.reminders, *self._player.services.every(NoticeSource)]  # type: ignore[type-abstract]
+
+    def ringing(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
+        """Let the notices of one user, or of all, ring during a block."""
+        return ringing(self.memory, self.sources, deliver, user=user)
 
     async def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
         """Stop the answer that is being made in a thread; its `play` then ends with what was shown.

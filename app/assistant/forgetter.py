@@ -13,7 +13,7 @@ from agents.memory import Memory
 from agents.memory.people import TOLD
 from agents.memory.typed_file import TypedFile
 from agents.state import State
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn_input import REMEMBERED
 

@@ -112,7 +112,7 @@ class SilenceClock:
         return None if is_asked else now_ms
 
     def _now(self) -> float:
-        return self._memory.reminders.now()
+        return self._memory.notices.now()
 
     async def _sleeps(self, user: str) -> bool:
         zone = (await Preferences.of(self._memory.store, user)).zone or machine_zone()

@@ -1,7 +1,7 @@
 """What happens to one message: answered, repeated, or taken up where a crash or a failure left it."""
 
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -20,13 +20,13 @@ from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.sources.attachments import Contents
-from agents.sources.retrievers import Retriever
 from agents.state import State
 from agents.state.limits import Limits
 from agents.state.verdict import Ballot, Verdict, read_votes
 from agents.toolkit.context import Context, make_context
 from agents.toolkit.help.chain import HelpChain
 from agents.toolkit.questions import ask, worded
+from agents.toolkit.services import Services
 from app.assistant.closing import Closing
 from app.assistant.language import Languages
 from app.assistant.message_metadata import metadata_of
@@ -74,12 +74,12 @@ class TurnPlayer:
     help: HelpChain = field(default_factory=HelpChain)
     permissions: Permissions = NOBODY_MAY
     limits: Limits = field(default_factory=Limits)
-    retrievers: Mapping[str, Retriever] = field(default_factory=dict)
-    """What searches documents, by name; the first one is asked where nobody names another."""
     tells_metadata: bool = False
     """Whether some speaker's model is told the metadata of messages."""
     players: Players | None = None
     """What plays films and series."""
+    services: Services = field(default_factory=Services)
+    """What the dialogs and the application offer to tools."""
 
     def __post_init__(self) -> None:
         self._closing = Closing(self.graph, self.memory, self.languages.default)
@@ -179,9 +179,9 @@ class TurnPlayer:
             is_shared=is_shared,
             ballot=Ballot(_votes(snapshot)),
             limits=self.limits,
-            retrievers=self.retrievers,
             contents=place.contents,
             players=self.players,
+            services=self.services,
         )
 
     async def _update(

@@ -15,11 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.memory import database_path
-from agents.sources.documents.index import DocumentIndex
+from agents.sources.documents.index import DocumentIndex, index_file
 from agents.sources.documents.indexing import Tell, index_folder, index_help
 from agents.sources.documents.indexing import remove as remove_folder
 from app.cli.stdout import print_result
-from app.composition.search_sources import index_file
 from app.sentences import say
 from app.settings import Settings
 

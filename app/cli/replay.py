@@ -12,9 +12,9 @@ from agents.graph import build_graph
 from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
-from agents.state.speaker import Speakers
 from agents.state.talk import Json
 from agents.toolkit.bound_tools import bound_tools
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages

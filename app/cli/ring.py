@@ -16,7 +16,7 @@ from agents.language.text.clean import clean
 from agents.memory import Memory
 from agents.memory.reminder_row import Reminder
 from app.assistant import Assistant
-from app.assistant.reminder_clock import Deliver, Ring, Unreachable, ringing
+from app.assistant.notice_clock import Deliver, Ring, Unreachable, ringing
 from app.calendar_file import calendar
 from app.cli.talk import RULES
 from app.composition import open_assistant
@@ -68,7 +68,7 @@ async def _ring(assistant: Assistant, options: Namespace, settings: Settings, to
     lang, chat, ways = options.lang or settings.app_lang, settings.ring_telegram_chat, []
     deliver: Deliver | None = None
     async with AsyncExitStack() as stack:
-        begin = partial(ringing, assistant.memory, user=options.user)
+        begin = partial(ringing, assistant.memory, assistant.sources, user=options.user)
         if token:
             # Its library takes half a second to import, which other commands should not wait for.
             telegram = import_module("app.doors.telegram.notices")

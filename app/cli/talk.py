@@ -104,7 +104,7 @@ async def chat(options: Namespace, settings: Settings) -> int:
             visit.reader = make_file_reader(settings, assistant)
             repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
             async with (
-                assistant.reminding(repl.ring, user=visit.owner),
+                assistant.ringing(repl.ring, user=visit.owner),
                 asking_after(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
             ):
                 repl.noted = clock.heard

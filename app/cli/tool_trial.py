@@ -20,15 +20,15 @@ from agents.memory.store import namespace_of
 from agents.nodes.tools import ToolCalls
 from agents.state import State
 from agents.state.person import Heard
-from agents.state.speaker import Speaker, Speakers
 from agents.state.talk import Json, Pending
 from agents.toolkit.context import Context, make_context
 from agents.toolkit.guard import parameters
 from agents.toolkit.shelf import shelves
+from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant.closing import TERMINAL
 from app.composition.help_chain import make_help
 from app.composition.media_players import make_players
-from app.composition.search_sources import open_retrievers
+from app.composition.services import dialogs_of, open_services
 from app.permissions import Permissions
 from app.settings import Settings
 
@@ -81,7 +81,7 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
     """
     async with (
         open_memory(settings.database_url) as memory,
-        open_retrievers(settings, memory) as retrievers,
+        open_services(dialogs_of(), memory) as services,
         memory.locks.hold(trial.user),
     ):
         graph = StateGraph(State, context_schema=Context)
@@ -95,9 +95,9 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
             zone=(await Preferences.of(memory.store, trial.user)).zone,
             permissions=Permissions(settings.permissions).of(trial.user),
             help=await make_help(settings, memory.store, memory.notes),
-            retrievers=retrievers,
             players=make_players(settings, memory),
             device=TERMINAL,
+            services=services,
         )
         state = await _state(trial, memory)
         events: list[Event] = []

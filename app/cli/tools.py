@@ -9,9 +9,9 @@ from langchain_core.tools import BaseTool
 
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.card import HAND_OVER, ToolCard, cards, owned_tools, slots
 from agents.toolkit.questions import worded
+from agents.toolkit.speaker import Speaker, Speakers
 from app.cli.card_file import CardFile, changed, edited
 from app.cli.stdout import print_result
 from app.cli.tool_arguments import typed

@@ -11,8 +11,8 @@ from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
 from agents.memory import open_memory
 from agents.state import SUPERVISOR
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.lint import faults
+from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.supervisor.abilities import abilities
 from agents.toolkit.supervisor.clock import current_time
 from agents.toolkit.supervisor.language import change_language
@@ -23,8 +23,8 @@ from app.composition.gate_thresholds import load_thresholds
 from app.composition.help_chain import check_help, make_help
 from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
-from app.composition.search_sources import check_search, open_retrievers
 from app.composition.server_changes import note_changes
+from app.composition.services import dialogs_of, open_services
 from app.permissions import Permissions
 from app.settings import Settings
 from prompts import languages
@@ -51,7 +51,6 @@ async def open_assistant(
     check_tools(speakers, complete=not settings.has_remote_tools)
     models = settings.models(model)
     check_help(settings)
-    check_search(settings)
     check_media(settings)
     unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
     if unknown:
@@ -78,10 +77,18 @@ async def open_assistant(
         langs = Languages(settings.app_lang, tuple(languages()))
         help = await make_help(settings, memory.store, memory.notes)
         permissions = Permissions(settings.permissions)
-        retrievers = await stack.enter_async_context(open_retrievers(settings, memory))
         players = make_players(settings, memory)
+        services = await stack.enter_async_context(open_services(dialogs_of(), memory))
         player = TurnPlayer(
-            graph, memory, models, langs, help, permissions, settings.limits, retrievers, players=players
+            graph,
+            memory,
+            models,
+            langs,
+            help,
+            permissions,
+            settings.limits,
+            players=players,
+            services=services,
         )
         yield Assistant(player, speakers)
 

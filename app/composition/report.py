@@ -1,17 +1,17 @@
 """Everything that is discovered, for `python -m app check`: dialogs, observers, tools, models, faults, warnings."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from agents.errors import ConfigError, ContractError
-from agents.sources import retrievers
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.card_texts import texts_of
 from agents.toolkit.lint import faults
 from agents.toolkit.missing_texts import warnings
+from agents.toolkit.speaker import Speaker, Speakers
 from app.composition import discover
 from app.composition.help_chain import check_help
-from app.composition.search_sources import check_search
-from app.settings import Settings
+from app.composition.services import dialogs_of
+from app.settings import Settings, read
 from prompts import PromptError, languages, translated
 
 
@@ -28,15 +28,15 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
     except ConfigError as wrong:
         problems.append(str(wrong))
-    for check in (check_help, check_search):
-        try:
-            check(settings)
-        except (ConfigError, ContractError, PromptError) as wrong:
-            problems.append(str(wrong))
+    try:
+        check_help(settings)
+    except ConfigError as wrong:
+        problems.append(str(wrong))
     try:
         discovered, observers = discover()
+        problems += _wrong_settings()
     except (ContractError, PromptError) as broken:
-        nothing: dict[str, Any] = {"dialogs": [], "observers": [], "tools": [], "sources": []}
+        nothing: dict[str, Any] = {"dialogs": [], "observers": [], "tools": []}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
     speakers = speakers or discovered
     problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)
@@ -59,24 +59,19 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
             }
             for tool in tools.values()
         ],
-        "sources": _sources(settings),
         "models": models,
         "faults": problems,
         "warnings": warnings(speakers, languages()),
     }
 
 
-def _sources(settings: Settings) -> list[dict[str, object]]:
-    """Return what can be searched, by the name under which it is searched; none for what is only there."""
-    try:
-        sources = retrievers.discover()
-    except (ContractError, PromptError):
-        return []
-    used = {name: plan.name for plan in settings.search_sources for name in plan.sources}
-    return [
-        {"name": name, "searched_as": used.get(name), "needs": [setting.upper() for setting in source.needs]}
-        for name, source in sources.items()
-    ]
+def _wrong_settings() -> Iterator[str]:
+    for dialog in dialogs_of().values():
+        try:
+            if dialog.settings:
+                read(dialog.settings)
+        except ConfigError as wrong:
+            yield str(wrong)
 
 
 def _dialog(dialog: Speaker) -> dict[str, object]:
@@ -89,5 +84,5 @@ def _dialog(dialog: Speaker) -> dict[str, object]:
         "form": list(dialog.form.model_fields) if dialog.form else [],
         "resume": dialog.resume,
         "version": dialog.version,
-        "languages": translated(f"dialogs/{dialog.name}"),
+        "languages": translated(f"{dialog.name}/prompt"),
     }

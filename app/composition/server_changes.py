@@ -2,8 +2,8 @@
 
 from langgraph.store.base import BaseStore
 
-from agents.state.speaker import Speakers
 from agents.toolkit.card_texts import own_texts
+from agents.toolkit.speaker import Speakers
 
 SEEN = ("application", "mcp")
 

@@ -23,9 +23,9 @@ from agents.memory import Memory, open_memory
 from agents.memory.checkpointer import Saver
 from agents.memory.inbox import InboxEntry, now_ms
 from agents.memory.preferences import Preferences
-from agents.sources.retrievers import Retriever
 from agents.state.person import Heard
 from agents.toolkit.context import make_context
+from agents.toolkit.services import Services
 from app.assistant.language import Languages
 from app.assistant.message_metadata import metadata_of
 from app.assistant.run import STEPS
@@ -33,7 +33,7 @@ from app.composition import check_tools, discover
 from app.composition.help_chain import check_help, make_help
 from app.composition.media_players import check_media, make_players
 from app.composition.remote_tools import with_remote_tools
-from app.composition.search_sources import check_search, open_retrievers
+from app.composition.services import dialogs_of, open_services
 from app.permissions import Permissions
 from app.settings import Settings, read_settings
 from prompts import languages
@@ -60,24 +60,23 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     """
     settings = read_settings()
     check_help(settings)
-    check_search(settings)
     check_media(settings)
     speakers, watching = discover()
     speakers = speakers.with_defaults(settings.memory_forwarding)
     check_tools(speakers, complete=not settings.has_remote_tools)
     async with AsyncExitStack() as stack:
         memory: Memory | None = None
-        retrievers: Mapping[str, Retriever] = {}
+        services = Services()
         if runtime.execution_runtime:
             memory = await stack.enter_async_context(open_memory(settings.database_url))
-            retrievers = await stack.enter_async_context(open_retrievers(settings, memory))
+            services = await stack.enter_async_context(open_services(dialogs_of(), memory))
             speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
             check_tools(speakers)
         # With True its checkpoints live in the thread of the graph around it, and last from turn to turn.
         mode, direct = settings.tool_mode, settings.direct_switch
         conversation = build_graph(speakers, watching, saver=True, store=None, tool_mode=mode, direct_switch=direct)
         graph = StateGraph(ChatState)
-        graph.add_node("conversation", _turn(conversation, settings, memory, retrievers))
+        graph.add_node("conversation", _turn(conversation, settings, memory, services))
         graph.add_edge(START, "conversation")
         graph.add_edge("conversation", END)
         yield graph.compile(name="dialog-supervisor")
@@ -95,7 +94,7 @@ async def make_checkpointer() -> AsyncIterator[Saver]:
 
 
 def _turn(
-    conversation: Graph, settings: Settings, memory: Memory | None, retrievers: Mapping[str, Retriever]
+    conversation: Graph, settings: Settings, memory: Memory | None, services: Services
 ) -> Callable[..., Awaitable[dict[str, Any]]]:
     """Return the node; a function, since that is where Studio looks for the graph within."""
     models, default, permissions = settings.models(), settings.app_lang, Permissions(settings.permissions)
@@ -116,9 +115,9 @@ def _turn(
             zone=preferences.zone,
             permissions=permissions.of(entry.user),
             help=await make_help(settings, store, memory.notes),
-            retrievers=retrievers,
             players=make_players(settings, memory),
             rings=False,
+            services=services,
         )
         heard: Heard = {"id": entry.message_id, "text": entry.text, "source": entry.source}
         heard["metadata"] = metadata_of(entry, (), context, "")

@@ -8,11 +8,11 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from agents.events.search import Images, Sources
 from agents.events.views import read_view
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit.assistant_help import assistant_help
 from agents.toolkit.context import emitter
 from agents.toolkit.result import ToolResult
 from agents.toolkit.runtime import Runtime
+from agents.toolkit.speaker import Speaker, Speakers
 
 Answer = str | tuple[str, Mapping[str, Any]] | tuple[str, Mapping[str, Any], Mapping[str, Any]]
 """What a tool answered, with the view that it gave and the `sources` and `images` that it found, as plain data."""

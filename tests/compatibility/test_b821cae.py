@@ -14,7 +14,7 @@ import pytest
 from agents.events import Event
 from agents.events.trace import trace
 from agents.models.script import Call
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 from agents.models import Model, Models
 from agents.models.script import Script
 from agents.state import SUPERVISOR
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app.composition import SUPERVISOR_TOOLS, discover
 from tests.support.places import ROOT
 

@@ -39,7 +39,7 @@ def run(house: Path, *arguments: str) -> str:
 def test_a_dialog_is_two_files(house: Path) -> None:
     """A dialog file and its prompt are all it takes; the supervisor hands over to it."""
     (house / "dialogs/travel.py").write_text(shown("README.md", "dialogs/travel.py"))
-    (house / "prompts/en/dialogs/travel.md").write_text("You plan trips.")
+    (house / "prompts/en/travel/prompt.md").write_text("You plan trips.")
 
     report = json.loads(run(house, "check", "--json"))
     assert [dialog["name"] for dialog in report["dialogs"]] == [
@@ -75,7 +75,7 @@ def test_a_translation_is_a_file(house: Path) -> None:
     """A prompt in a new language counts at once, and what is missing falls back."""
     (house / "prompts/de/dialogs").mkdir(parents=True)
     shutil.copy(house / "prompts/en/supervisor.md", house / "prompts/de/supervisor.md")
-    (house / "prompts/de/dialogs/planner.md").write_text("Du führst die Liste der Aufgaben.")
+    (house / "prompts/de/planner/prompt.md").write_text("Du führst die Liste der Aufgaben.")
 
     dialogs = {dialog["name"]: dialog for dialog in json.loads(run(house, "check", "--json"))["dialogs"]}
     assert dialogs["planner"]["languages"] == ["en", "de", "ru"]
@@ -89,7 +89,7 @@ def test_a_missing_prompt_is_found_at_start(house: Path) -> None:
     done = run_python("app", "ask", "hi", folder=house, environment=environment)
 
     assert done.returncode == 2
-    assert "prompts/en/dialogs/travel.md is missing" in done.stderr.strip().splitlines()[-1]
+    assert "prompts/en/travel/prompt.md is missing" in done.stderr.strip().splitlines()[-1]
 
 
 @pytest.mark.slow

@@ -151,7 +151,7 @@ def test_an_observer_that_checks_nothing_is_named(plant: Plant) -> None:
 def test_a_dialog_without_a_prompt_is_found_at_the_start(plant: Plant) -> None:
     """A prompt is not missed in the middle of a conversation."""
     plant(dialogs, a_dialog(BODY))
-    with pytest.raises(PromptError, match=r"prompts/en/dialogs/broken\.md is missing"):
+    with pytest.raises(PromptError, match=r"prompts/en/broken/prompt\.md is missing"):
         find()
 
 
@@ -215,7 +215,8 @@ def test_the_report_shows_what_is_not_translated(
 ) -> None:
     """A dialog that only English has a prompt for is no fault, and its languages tell."""
     monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
-    (prompts.FOLDER / "en" / "dialogs" / "untranslated.md").write_text("You break things.", "utf-8")
+    (prompts.FOLDER / "en" / "untranslated").mkdir()
+    (prompts.FOLDER / "en" / "untranslated" / "prompt.md").write_text("You break things.", "utf-8")
     plant(dialogs, a_dialog(BODY), "untranslated")
     parts = report(settings)
     assert parts["faults"] == []

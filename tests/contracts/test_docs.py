@@ -7,14 +7,17 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from pydantic_settings import BaseSettings
 
 from app.cli import command_line
+from app.composition.services import dialogs_of
 from app.settings import Settings
+from app.settings import read as read_settings_of
 from tests.support import pages, screenshots
 from tests.support.places import ROOT
 
 FOLDERS = ("agents", "app", "benchmarks", "dialogs", "docs", "observers", "prompts", "tests")
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "dialogs").glob("*/README.md")]
 
 
 def read(name: str) -> str:
@@ -41,19 +44,29 @@ def test_the_reading_list_is_short() -> None:
         assert abs(lines[name] - count) <= 20, name
 
 
-def test_every_setting_is_explained() -> None:
-    """`.env.example` has every setting, each with a comment above it, and no other."""
-    lines = read(".env.example").splitlines()
+SETTINGS = [(".env.example", Settings)] + [
+    (f"dialogs/{name}/.env.example", dialog.settings) for name, dialog in dialogs_of().items() if dialog.settings
+]
+
+
+@pytest.mark.parametrize(("file", "kind"), SETTINGS)
+def test_every_setting_is_explained(file: str, kind: type[BaseSettings]) -> None:
+    """`.env.example`, and that of a dialog, has every setting with a comment above it, and no other."""
+    lines = read(file).splitlines()
     named = [line.partition("=")[0] for line in lines if re.match("[A-Z_]+=", line)]
 
-    assert sorted(named) == sorted(name.upper() for name in Settings.model_fields)
+    assert sorted(named) == sorted(name.upper() for name in kind.model_fields)
     for above, line in itertools.pairwise(lines):
         assert not re.match("[A-Z_]+=", line) or above.startswith("# "), line
 
 
-def test_the_example_holds_the_defaults() -> None:
+@pytest.mark.parametrize(("file", "kind"), SETTINGS)
+def test_the_example_holds_the_defaults(file: str, kind: type[BaseSettings], monkeypatch: pytest.MonkeyPatch) -> None:
     """Copying `.env.example` to `.env` changes nothing."""
-    assert Settings(_env_file=ROOT / ".env.example") == Settings(_env_file=None)
+    monkeypatch.setitem(Settings.model_config, "env_file", None)
+    defaults = read_settings_of(kind)
+    monkeypatch.setitem(Settings.model_config, "env_file", str(ROOT / file))
+    assert read_settings_of(kind) == defaults
 
 
 def test_every_dependency_earns_its_place() -> None:
@@ -64,14 +77,14 @@ def test_every_dependency_earns_its_place() -> None:
         assert re.split("[>=<]", requirement)[0] in read("docs/decisions.md")
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(document: Path) -> None:
     """A link to a file of the repository names one that exists."""
     for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
         assert (document.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_named_files_exist(document: Path) -> None:
     """A path below one of our folders that a document names is there, or is a file that the document tells to write."""
     if document.name == "CHANGELOG.md":
@@ -88,7 +101,7 @@ def test_named_modules_exist() -> None:
         assert any((ROOT / folder / path).exists() for folder in (".", "agents", "app")), path
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_make_targets_exist(document: Path) -> None:
     """A `make` target that a document names has a rule."""
     for target in re.findall(r"`make (\w+)", document.read_text("utf-8")):

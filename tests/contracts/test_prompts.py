@@ -18,7 +18,7 @@ WORD_KEYS = ("contractions", "numbers")
 """Sections whose keys are words of the language itself."""
 
 
-PASSING = {"tools/hand_back", "tools/find_tools", "tools/call_tool"}
+PASSING = {"hand_back", "find_tools", "call_tool"}
 """Tools that no user asks for: their English cards would be empty."""
 
 
@@ -30,7 +30,7 @@ def files(lang: str, suffix: str) -> set[str]:
 
 def texts(lang: str) -> list[str]:
     """Return the prompts of a language; a tool's card is not one."""
-    return sorted(name for name in files(lang, ".md") if not name.startswith("tools/"))
+    return sorted(name for name in files(lang, ".md") if "cards/" not in name)
 
 
 def placeholders(entries: dict[str, Any], place: str = "") -> Iterator[tuple[str, set[str]]]:
@@ -65,7 +65,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Write:
 @pytest.mark.parametrize("lang", TRANSLATIONS)
 def test_a_language_has_the_same_files_as_english(lang: str, suffix: str) -> None:
     """Nothing is left untranslated, and nothing exists in a translation only."""
-    assert files(lang, suffix) - PASSING == files(FALLBACK, suffix)
+    assert files(lang, suffix) - {f"cards/{tool}" for tool in PASSING} == files(FALLBACK, suffix)
 
 
 @pytest.mark.parametrize(("lang", "name"), EVERY_TEXT)
@@ -102,8 +102,8 @@ def test_every_sentence_renders(lang: str) -> None:
 def test_every_card_has_examples(lang: str) -> None:
     """A tool's card shows how people ask for it; in a translation it also describes the tool."""
     for name in files(lang, ".md") - set(texts(lang)):
-        description, examples = card(name.removeprefix("tools/"), lang)
-        assert examples or name in PASSING, name
+        description, examples = card(tool := name.rpartition("/")[2], lang)
+        assert examples or tool in PASSING, name
         assert description or lang == FALLBACK, name
 
 
@@ -131,16 +131,16 @@ def test_a_translation_is_preferred(folder: Write) -> None:
     for lang in ("en", "ru"):
         # A folder is a language as soon as it holds a text itself.
         folder(f"{lang}/texts.toml", 'bye = "Bye."')
-    folder("en/dialogs/welcome.md", "Welcome.")
-    folder("ru/dialogs/welcome.md", "Добро пожаловать.")
-    assert prompt("dialogs/welcome", "ru") == "Добро пожаловать."
-    assert prompts.translated("dialogs/welcome") == ["en", "ru"]
+    folder("en/welcome/prompt.md", "Welcome.")
+    folder("ru/welcome/prompt.md", "Добро пожаловать.")
+    assert prompt("welcome/prompt", "ru") == "Добро пожаловать."
+    assert prompts.translated("welcome/prompt") == ["en", "ru"]
 
 
 def test_a_missing_prompt_is_named() -> None:
     """Who asks for a prompt that no language has reads which file to write."""
-    with pytest.raises(PromptError, match=r"prompts/en/dialogs/nobody\.md is missing"):
-        prompt("dialogs/nobody", "ru")
+    with pytest.raises(PromptError, match=r"prompts/en/nobody/prompt\.md is missing"):
+        prompt("nobody/prompt", "ru")
     with pytest.raises(PromptError, match=r"prompts/en/texts\.toml has no sentence 'nothing'"):
         phrase("nothing", "ru")
 

@@ -41,7 +41,7 @@ async def talk(*texts: str) -> str:
 async def test_one_can_talk_in_a_language_that_is_a_few_files(german: Path) -> None:
     """Its own sentences are said; prompts, cards and word lists that it lacks are the English ones."""
     assert prompts.languages() == ["en", "de", "ru"]
-    assert prompts.translated("dialogs/planner") == ["en", "ru"]
+    assert prompts.translated("planner/prompt") == ["en", "ru"]
 
     told = await talk("what is on my list?", "add milk to my list", "what is on my list?")
     assert "Die Liste ist leer." in told

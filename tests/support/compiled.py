@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from agents.conversation.gate import Gate
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app.composition import discover
 from observers import Observer
 

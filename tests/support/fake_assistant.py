@@ -85,7 +85,7 @@ class StandIn:
         about: dict[str, Any] = {"is_active": self.dialog is None, "dialog": self.dialog, "waiting": waiting}
         yield TurnEnd(seq=len(events) + 1, **about, **place)
 
-    def reminding(self, *_: object, **__: object) -> AbstractAsyncContextManager[None]:
+    def ringing(self, *_: object, **__: object) -> AbstractAsyncContextManager[None]:
         """Ring nothing."""
         return nullcontext()
 

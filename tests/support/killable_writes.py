@@ -21,8 +21,8 @@ from langchain_core.tools import tool
 
 from agents.memory import open_memory
 from agents.models.script import Asked, Call, Line, Script
-from agents.state.speaker import Speakers
 from agents.toolkit import Runtime, traits
+from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.composition import discover
 from observers import Observer

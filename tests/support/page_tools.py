@@ -6,8 +6,8 @@ from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
 from agents.models.script import Call, Line
-from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, request
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 
 BEGIN: list[Line] = [Call("plan_things", {"brief": "sign in"})]

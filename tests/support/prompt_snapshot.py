@@ -12,8 +12,8 @@ from agents.conversation.prompt import Prompting
 from agents.models.message_order import in_order
 from agents.models.script import Script
 from agents.state import State, with_talk
-from agents.state.speaker import Speaker
 from agents.toolkit.context import Context
+from agents.toolkit.speaker import Speaker
 from app.composition import discover
 from prompts import languages
 

@@ -15,7 +15,7 @@ import time
 
 from agents.memory import open_memory
 from agents.memory.inbox import TranscriptLine
-from app.assistant.reminder_clock import Clock, Ring
+from app.assistant.notice_clock import Clock, Ring
 
 CRASHES = 0.04
 
@@ -36,7 +36,7 @@ async def main(path: str, begun: float, start: float, speed: float, seed: int) -
             if chance.random() < CRASHES:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        await Clock(memory, deliver, speed=speed).run()
+        await Clock(memory, [memory.reminders], deliver, speed=speed).run()
 
 
 if __name__ == "__main__":

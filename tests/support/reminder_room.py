@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from agents.agenda import today_of
 from agents.language.schedule.parser import moment
 from agents.memory import Memory, open_memory
 from agents.memory.reminder_row import Reminder
-from app.assistant.reminder_clock import Clock, Ring
+from app.assistant.notice_clock import Clock, Ring
 
 BERLIN = ZoneInfo("Europe/Berlin")
 FRIDAY = datetime(2026, 11, 20, 10, tzinfo=BERLIN)
@@ -28,7 +30,10 @@ class Room:
     async def open(self, *, user: str | None = None, threads: str = "*") -> AsyncIterator[Memory]:
         """Open the database and let what is due ring."""
         async with open_memory(f"sqlite:///{self.path}", lambda: self.at.timestamp()) as memory:
-            clock = Clock(memory, self._deliver, user=user, threads=threads, speed=500)
+            memory.reminders.day = partial(today_of, memory.reminders, memory.store)
+            clock = Clock(
+                memory, [memory.notices, memory.reminders], self._deliver, user=user, threads=threads, speed=500
+            )
             running = asyncio.create_task(clock.run())
             yield memory
             await self.settle(memory)

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from agents.models.script import Call, Line
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app.composition.remote_tools import with_remote_tools
 from app.settings import Settings
 from tests.support.http_service import Service

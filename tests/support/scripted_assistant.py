@@ -14,7 +14,7 @@ from agents.models import Models
 from agents.models.script import Asked, Call, Line, Script
 from agents.state import State
 from agents.state.history import dangling
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.run import config_of

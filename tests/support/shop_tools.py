@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from agents.events.views import CardList, Entry, Notice
 from agents.language.identifiers import Opaque
 from agents.models.script import Call, Line
-from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, Option, Refused, choice, request, result
 from agents.toolkit.runtime import Runtime
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 
 OrderId = Annotated[str, Opaque("order")]

@@ -10,9 +10,9 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 
 from agents.events.views import Link
-from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, result
 from agents.toolkit.runtime import Runtime
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 
 Step = Callable[[str], Awaitable[None]]

@@ -10,7 +10,7 @@ from agents.models.standin.sentences import asking, sentence
 from agents.models.standin.situation import Situation
 from agents.models.standin.tool_dialog import hand_back, leave
 from agents.models.standin.types import FILL_FORM, Call, Move
-from prompts import table
+from prompts import form_texts
 
 
 def speak(now: Situation) -> Move:
@@ -136,7 +136,7 @@ def _noted(now: Situation, args: Mapping[str, Any]) -> str:
 def _fields(now: Situation) -> Mapping[str, Any]:
     """Return the label and the question of each field; where the form has no words of its own, its name serves."""
     form = now.own.form if now.own else None
-    worded = table(f"forms/{form}", now.lang) if form else {}
+    worded = form_texts(form, now.lang) if form else {}
     names = dict.fromkeys((*now.scene.get("fields", ()), *worded))
     plain = {name: {"label": name.replace("_", " "), "question": asking(name, now.lang)} for name in names}
     return {name: {**plain[name], **worded.get(name, {})} for name in names}

@@ -8,7 +8,7 @@ from agents.models.standin.pattern import Match, Pattern, Spoken, pattern, spoke
 from agents.models.standin.sentences import vocabulary
 from agents.models.standin.times import names_time
 from agents.models.standin.values import WHEN, is_plain, items
-from prompts import card, table
+from prompts import card, form_texts
 
 FILL_FORM = "fill_form"
 ENOUGH = 3
@@ -136,7 +136,7 @@ def _patterns(source: Source, lang: str) -> Iterable[Pattern]:
     card_patterns += [pattern(example, lang, source.tool, source.owner, placed=True) for example in placed]
     yield from card_patterns
     if source.form:
-        for fields in table(f"forms/{source.form}", lang).values():
+        for fields in form_texts(source.form, lang).values():
             for example in fields.get("examples", ()):
                 yield pattern(example, lang, source.tool, source.owner, of_form=True)
 

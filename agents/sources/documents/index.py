@@ -66,6 +66,11 @@ class Passage:
     url: str
 
 
+def index_file(database: Path) -> Path:
+    """Return where the index of documents lies: beside the database."""
+    return database.with_name(f"{database.stem}.documents.db")
+
+
 class DocumentIndex:
     """Finds passages. The file is opened by the first use; all methods block, and may be called from any thread."""
 

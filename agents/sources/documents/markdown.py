@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from agents.sources.documents import Section
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*(?:[ \t]+\{#([^\s}]+)\})?")
+"""Its level, its title, and the address that may stand behind it."""
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 _NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
 BETWEEN = " › "
@@ -27,7 +28,7 @@ def markdown_sections(text: str) -> list[Section]:
             sections.append(Section(BETWEEN.join(above.values()), body, anchor))
         level, title = len(heading[1]), heading[2].strip()
         above = {**{depth: name for depth, name in above.items() if depth < level}, level: title}
-        anchor, lines = _NOT_IN_ANCHOR.sub("", title.lower()).replace(" ", "-"), []
+        anchor, lines = heading[3] or _NOT_IN_ANCHOR.sub("", title.lower()).replace(" ", "-"), []
     return sections
 
 

@@ -12,7 +12,7 @@ from agents.toolkit.questions.form_fields import FormFields, left_out
 from agents.toolkit.questions.form_values import raw_values
 from agents.toolkit.questions.options import chosen
 from agents.toolkit.questions.returned import PAGE, returned, wanted
-from prompts import phrase, table
+from prompts import form_texts, phrase
 
 CHOICE = "choice"
 """The source of a message that is nothing but an answer to what a tool asked: a tap, `resume --choose`.
@@ -103,7 +103,7 @@ def open_fields(pending: Pending, lang: str) -> FormFields:
 
 def _field(pending: Pending, name: str, lang: str) -> Json:
     """Return a field with its label, which may be written under any name that the field goes by."""
-    labels = table(f"forms/{pending['tool']}", lang)
+    labels = form_texts(pending["tool"], lang)
     names = [name, *(alias for alias, own in pending.get("aliases", {}).items() if own == name)]
     label = next((str(labels[key]["label"]) for key in names if "label" in labels.get(key, {})), name)
     return {"name": name, "label": label, **({"optional": True} if name in pending.get("optional", []) else {})}

@@ -3,7 +3,7 @@
 from langchain_core.tools import tool
 
 from agents.toolkit import Runtime, traits
-from prompts import prompt, table
+from prompts import prompt, table, title_of
 
 
 @traits(shortcut=True, always=True)
@@ -16,7 +16,6 @@ async def abilities(runtime: Runtime) -> str:
 
 
 def ability(name: str, use: str, lang: str) -> str:
-    """Return what can be done in a dialog: in words for the user if `texts.toml` has some, else as it is described."""
-    texts = table("texts", lang)
-    title = texts.get(f"title_{name}", name.replace("_", " "))
-    return str(texts.get(f"able_{name}") or f"{title}: {use.removeprefix('Used for ').rstrip('.')};")
+    """Return what can be done in a dialog: in its own words for the user if it has some, else as it is described."""
+    able = table(f"{name}/phrases", lang).get("able")
+    return str(able or f"{title_of(name, lang).replace('_', ' ')}: {use.removeprefix('Used for ').rstrip('.')};")

@@ -14,7 +14,7 @@ from telegram.ext import Defaults, ExtBot
 from telegram.request import BaseRequest, HTTPXRequest
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_delay, wait_exponential
 
-from app.doors.telegram.delivery.flood_control import FloodControl, Rank
+from app.doors.telegram.flood_control import FloodControl, Rank
 
 LOG = logging.getLogger(__name__)
 LIBRARIES = ("telegram", "httpx", "httpcore")

@@ -13,7 +13,7 @@ from agents.memory.people import SILENCE
 from agents.memory.preferences import Preferences
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
-from app.assistant.reminder_clock import Ring, Unreachable
+from app.assistant.notice_clock import Ring, Unreachable
 from app.assistant.silence_clock import Nudge
 from app.doors.telegram.access import Access
 from app.doors.telegram.conversations import Conversations

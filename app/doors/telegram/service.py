@@ -20,7 +20,7 @@ from telegram.ext import Updater
 
 from agents.errors import ConfigError
 from app.assistant import Assistant
-from app.assistant.reminder_clock import Clock, ringing
+from app.assistant.notice_clock import Clock, ringing
 from app.assistant.silence_clock import SilenceClock, asking_after
 from app.assistant.warm_up import warm_up
 from app.composition import open_assistant
@@ -109,7 +109,9 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             stack.push_async_callback(door.chats.close, PATIENCE)
             await door.conversations.read()
             await inbox.recover()
-            clock = await stack.enter_async_context(ringing(assistant.memory, door.deliver, threads=f"{names.prefix}*"))
+            clock = await stack.enter_async_context(
+                ringing(assistant.memory, assistant.sources, door.deliver, threads=f"{names.prefix}*")
+            )
             silence = await stack.enter_async_context(asking_after(assistant, door.nudge, door.is_held_in_private))
             door.reached = partial(_note_reached, clock, silence, names)
             if (chat := settings.help_operator_chat) is not None:

@@ -18,7 +18,7 @@ from rich.text import Text
 from agents.events import Message
 from agents.language.text.clean import clean
 from agents.memory.people import SILENCE
-from app.assistant.reminder_clock import Ring
+from app.assistant.notice_clock import Ring
 from app.assistant.silence_clock import Nudge
 from app.doors import slash_commands
 from app.doors.terminal.attached_files import with_files

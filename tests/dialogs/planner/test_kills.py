@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from app.assistant.reminder_clock import GRACE_MS
+from app.assistant.notice_clock import GRACE_MS
 from tests.support.reminder_room import BERLIN, set_reminder
 
 MISSED = re.compile(r"⏰ (\d+)( \(missed: .*\))?")

@@ -3,7 +3,7 @@
 import asyncio
 from datetime import datetime, timedelta
 
-from app.assistant.reminder_clock import Ring
+from app.assistant.notice_clock import Ring
 from tests.support.reminder_room import BERLIN, FRIDAY, Room, set_reminder, texts
 
 

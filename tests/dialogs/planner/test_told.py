@@ -15,7 +15,7 @@ from agents.events import Event
 from agents.language.schedule import Moment
 from agents.memory.inbox import InboxEntry
 from agents.models.script import Call, Script
-from app.assistant.reminder_clock import Ring
+from app.assistant.notice_clock import Ring
 from tests.conftest import Chat
 from tests.support.fake_assistant import StandIn, line, says
 from tests.support.scripted_assistant import ROLES, stage
@@ -77,7 +77,7 @@ async def test_a_missed_reminder_is_told_when_the_prompt_opens(tmp_path: Path) -
                 console = Console(file=screen, width=100)
                 terminal = (keys, DummyOutput())
                 repl, _ = repl_for(assistant, "me", console, InMemoryHistory(), terminal)
-                async with assistant.reminding(repl.ring, user="me"):
+                async with assistant.ringing(repl.ring, user="me"):
                     running = asyncio.ensure_future(repl.run())
                     for _ in range(patience):
                         await asyncio.sleep(0.05)

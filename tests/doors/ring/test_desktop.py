@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from app.assistant.reminder_clock import Ring, ringing
+from app.assistant.notice_clock import Ring, ringing
 from app.cli.ring import ring
 from app.desktop_notifications import Desktop
 from app.settings import Settings
@@ -95,7 +95,7 @@ async def test_two_doors_tell_a_reminder_once(bus: str, tmp_path: Path) -> None:
     async with (
         notification_server(bus) as server,
         open_memory(f"sqlite:///{path}") as memory,
-        ringing(memory, deliver, user="me"),
+        ringing(memory, [memory.reminders], deliver, user="me"),
         ring_service(path),
     ):
         await until(lambda: len(at_the_prompt) + len(server.calls) >= 20)

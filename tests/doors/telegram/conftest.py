@@ -11,10 +11,9 @@ import pytest
 from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.models.script import Script
-from agents.state.speaker import Speakers
-from app.doors.telegram import service
+from agents.toolkit.speaker import Speakers
+from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
-from app.doors.telegram.delivery import flood_control
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.updates import incoming
 from app.settings import Settings

@@ -8,8 +8,8 @@ import pytest
 from langchain_core.tools import tool
 
 from agents.models.script import Call, Script
-from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, Option, choice
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.doors.telegram import service
 from tests.support.scripted_assistant import script_lines

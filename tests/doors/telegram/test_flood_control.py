@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from app.doors.telegram.delivery.flood_control import BOT, BOT_RESERVE
 from app.doors.telegram.delivery.pages import Page
 from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.flood_control import BOT, BOT_RESERVE
 from app.doors.telegram.place import Place
 from tests.support.simulated_time import now, simulated
 from tests.support.telegram_flood import Flood

@@ -7,7 +7,7 @@ import pytest
 
 from agents.memory.people import SILENCE
 from agents.models.script import Script
-from agents.state.speaker import Silence, Speakers
+from agents.toolkit.speaker import Silence, Speakers
 from app.assistant import silence_clock
 from app.doors.telegram.door import TelegramDoor
 from app.short_term_memory import contents
@@ -32,7 +32,7 @@ def quiet(door: Open, monkeypatch: pytest.MonkeyPatch) -> Open:
 
 def let_pass(one: TelegramDoor, seconds: float) -> None:
     """Let the assistant's clock go on."""
-    one.assistant.memory.reminders.now = lambda: time.time() + seconds
+    one.assistant.memory.notices.now = lambda: time.time() + seconds
 
 
 async def test_a_silent_user_is_asked_once(quiet: Open, world: BotApi, script: Script) -> None:

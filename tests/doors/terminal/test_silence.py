@@ -10,7 +10,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
-from agents.state.speaker import Silence
+from agents.toolkit.speaker import Silence
 from app.assistant import silence_clock
 from app.assistant.silence_clock import SilenceClock
 from app.short_term_memory import contents
@@ -33,7 +33,7 @@ async def test_a_silent_user_is_asked_above_the_prompt(chat: Chat, monkeypatch: 
             repl, visit = repl_for(assistant, "ann", Console(file=screen, width=80), InMemoryHistory(), terminal)
             clock = SilenceClock(assistant, repl.nudge, lambda thread: thread == visit.thread)
             repl.noted = clock.heard
-            assistant.memory.reminders.now = lambda: time.time() + 61
+            assistant.memory.notices.now = lambda: time.time() + 61
             running = asyncio.ensure_future(repl.run())
             await until(lambda: "Welcome." in screen.getvalue())
             keys.send_text("w")

@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, tool
 from agents.events import Interrupt
 from agents.models.script import Call, Line
 from agents.state.person import FORWARDED
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat

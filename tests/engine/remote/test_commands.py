@@ -149,7 +149,7 @@ def test_missing_examples_are_a_warning(monkeypatch: pytest.MonkeyPatch, capsys:
     report = json.loads(run(capsys, "check", "--json")[0])
     assert report["warnings"] == [
         "remote_tools.yaml: tools.dig.examples.ru is missing: "
-        "write examples of requests, here or in prompts/ru/tools/dig.md"
+        "write examples of requests, here or in prompts/ru/planner/cards/dig.md"
     ]
     assert report["faults"] == []
 

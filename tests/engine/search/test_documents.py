@@ -12,14 +12,12 @@ from pathlib import Path
 import pytest
 
 from agents.errors import UsageError
-from agents.memory import open_memory
 from agents.sources.documents.files import Unreadable, sections_of
 from agents.sources.documents.html import html_sections
 from agents.sources.documents.index import DocumentIndex
 from agents.sources.documents.indexing import HELP, index_folder, index_help, remove
 from agents.sources.documents.markdown import markdown_sections, passages
 from app.cli import command_line, document_index
-from app.composition.search_sources import open_retrievers
 from app.settings import Settings
 from tests.support.pdf_file import pdf
 
@@ -74,7 +72,7 @@ def test_html_is_text_and_its_navigation_is_left_out() -> None:
     top, cost = html_sections(PAGE)
 
     assert (top.title, top.anchor, top.text) == ("Доставка", "top", "Курьер привозит заказы в тот же день.")
-    assert (cost.title, cost.anchor, cost.text) == ("Доставка › Цена", "cost", "Двести рублей.\n\na\n  b")
+    assert (cost.title, cost.anchor, cost.text) == ("Доставка › Цена", "cost", "Двести рублей.\n\n```\na\n  b\n```")
 
 
 def test_any_markup_is_read() -> None:
@@ -208,23 +206,6 @@ def test_any_text_is_a_query(index: DocumentIndex) -> None:
         "x" * 9_000,
     ]:
         assert found(index, query) == []
-
-
-async def test_a_fresh_machine_answers_from_the_help_pages(tmp_path: Path) -> None:
-    """Without any setting there is a source, which reaches nobody outside."""
-    settings = Settings(_env_file=None)
-    async with (
-        open_memory(f"sqlite:///{tmp_path}/dialogs.db") as memory,
-        open_retrievers(settings, memory) as retrievers,
-    ):
-        [(name, retriever)] = retrievers.items()
-        results = await retriever.search("how do I connect a model?", limit=3, lang="en")
-
-    assert name == "documents"
-    assert not retriever.reaches_out
-    assert results.documents[0].url == "help/en#connecting-a-model"
-    assert "LLM_MODEL" in results.documents[0].text
-    assert results.documents[0].title == "Help › Connecting a model"
 
 
 def test_the_command_adds_lists_and_removes(

@@ -15,9 +15,9 @@ from agents.models import Model, Models
 from agents.models.script import Call, Line
 from agents.models.standin import RulesModel
 from agents.state.history import dangling
-from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, result
 from agents.toolkit.runtime import Runtime
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.assistant import Turn
 from prompts import phrase

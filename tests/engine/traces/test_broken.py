@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 
 from agents.events import Error
 from agents.models.script import Call
-from agents.state.speaker import Speakers
 from agents.state.verdict import Verdict
+from agents.toolkit.speaker import Speakers
 from prompts import phrase
 from tests.conftest import Chat, told
 

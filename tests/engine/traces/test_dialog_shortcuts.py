@@ -10,7 +10,7 @@ from agents.events.handover import Observed
 from agents.models.script import Call, Line
 from agents.state import SUPERVISOR
 from agents.state.history import dangling
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.shop_tools import ask_address, choose_order

@@ -8,7 +8,7 @@ from langchain_core.tools import tool
 
 from agents.events import ToolEnd
 from agents.models.script import Call
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app.settings import Settings
 from prompts import phrase, prompt
 from tests.conftest import Chat, told

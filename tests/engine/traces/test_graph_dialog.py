@@ -13,7 +13,7 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from agents.errors import ModelUnavailable
 from agents.events import Token, ToolStart
 from agents.models.script import Call, Line, Script
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from dialogs import Dialog
 from tests.conftest import Chat, told
 

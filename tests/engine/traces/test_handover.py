@@ -4,7 +4,7 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
 from agents.models.script import Call
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from dialogs import Dialog
 from tests.conftest import Chat, told
 

@@ -7,7 +7,7 @@ from langchain_core.exceptions import ModelRateLimitError
 
 from agents.models.script import Call, Line
 from agents.state.history import GROW, KEEP
-from agents.state.speaker import History, Speakers
+from agents.toolkit.speaker import History, Speakers
 from tests.conftest import Chat
 
 BEGIN = Call("get_acquainted", {"brief": "-"})

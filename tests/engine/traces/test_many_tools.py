@@ -14,9 +14,9 @@ from agents.language.tool_ranker.ranker import ToolRanker
 from agents.language.tool_ranker.tool_entry import Card
 from agents.memory import open_memory
 from agents.models.script import Asked, Call
-from agents.state.speaker import Speakers
 from agents.toolkit import shelf
 from agents.toolkit.shelf import shelves
+from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer

@@ -8,8 +8,8 @@ from langchain_core.tools import tool
 
 from agents.events import Message
 from agents.models.script import Call, Line
-from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, Option, choice, request
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat

@@ -12,8 +12,8 @@ from langchain_core.tools import BaseTool, tool
 
 from agents.events.views import CardList
 from agents.models.script import Call, Line
-from agents.state.speaker import Speakers
 from agents.toolkit.result import LONGEST, Answer, Refused, ToolResult, result
+from agents.toolkit.speaker import Speakers
 from prompts import phrase
 from tests.conftest import Chat
 

@@ -10,9 +10,9 @@ from agents.events import Interrupt, TurnEnd
 from agents.events.trace import trace
 from agents.models.script import Call
 from agents.state.history import dangling
-from agents.state.speaker import Speakers
 from agents.toolkit.context import Context
 from agents.toolkit.questions import CHOICE, mark
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.assistant import Turn
 from app.assistant.run import config_of

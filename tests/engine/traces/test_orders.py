@@ -12,7 +12,7 @@ from agents.models.script import Call, Line
 from agents.shop.loader import fill_with_catalogue
 from agents.shop.price_watch import set_price, tell_watchers
 from agents.tools.orders.access import SERVE
-from app.assistant.reminder_clock import Ring
+from app.assistant.notice_clock import Ring
 from app.permissions import Permissions
 from tests.conftest import Chat
 from tests.support.shop.store import digest, writes
@@ -149,7 +149,7 @@ async def test_a_price_watch_through_a_breaker_later_fires(chat: Chat, ann: Ann)
         for price, count in ((79.0, 0), (65.5, 1), (60.0, 0)):
             await memory.database.write(partial(set_price, item_id="4100000063", price=price))
             assert await tell_watchers(memory.database, memory.store, memory.reminders) == count
-        async with assistant.reminding(rings.put, user="me"):
+        async with assistant.ringing(rings.put, user="me"):
             ring = await rings.get()
     assert (ring.user, ring.thread, ring.text) == ("me", "me", "⏰ Headphones costs €65.50 now")
 

@@ -12,8 +12,8 @@ from langgraph.types import Command, Send, interrupt
 from agents.events import Error, Interrupt, Message
 from agents.models.script import Call
 from agents.state import SUPERVISOR
-from agents.state.speaker import Speakers
 from agents.toolkit import traits
+from agents.toolkit.speaker import Speakers
 from dialogs import Dialog
 from prompts import phrase
 from tests.conftest import Chat, told

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from agents.language.identifiers import Opaque
 from agents.models.script import Call, Line
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat

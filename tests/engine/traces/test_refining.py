@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from agents.events.views import CardList, Entry
 from agents.language.identifiers import Opaque
 from agents.models.script import Call
-from agents.state.speaker import Speakers
 from agents.toolkit.result import Answer, result
 from agents.toolkit.runtime import Runtime
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat, told

@@ -7,7 +7,7 @@ import pytest
 from agents.events import Message
 from agents.events.views import CardList, Notice, read_view
 from agents.models.script import Call, Line
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.shop_tools import BEGIN, HAT, ORDERS, RETURNS, find_orders

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agents.models.script import Call
-from agents.state.speaker import Resume, Speakers
+from agents.toolkit.speaker import Resume, Speakers
 from tests.conftest import Chat, told
 
 BEGIN = Call("get_acquainted", {"brief": "wants to get acquainted"})

@@ -9,8 +9,8 @@ from agents.events import Message, TurnEnd
 from agents.events.handover import Observed
 from agents.events.views import CardList, Entry
 from agents.models.script import Call, Line
-from agents.state.speaker import Speakers
 from agents.toolkit.result import result
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.recording.recorded_tools import Answer
 from prompts import phrase

@@ -15,7 +15,7 @@ from agents.memory.inbox import InboxEntry
 from agents.memory.people import SILENCE
 from agents.memory.preferences import Preferences
 from agents.models.script import Call
-from agents.state.speaker import Silence
+from agents.toolkit.speaker import Silence
 from app.assistant import Assistant, Turn
 from app.assistant.silence_clock import Nudge, SilenceClock
 from app.composition import open_assistant
@@ -38,7 +38,7 @@ class Watch:
 
     def __post_init__(self) -> None:
         self.clock = SilenceClock(self.assistant, self.ask, lambda thread: thread == "ann")
-        self.assistant.memory.reminders.now = self.now
+        self.assistant.memory.notices.now = self.now
 
     def now(self) -> float:
         """Return the time."""

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,9 +10,9 @@ from langchain_core.tools import BaseTool, tool
 
 from agents.memory.undo_log import DAY_MS
 from agents.models.script import Call, Line
-from agents.state.speaker import Speaker, Speakers
 from agents.toolkit import Refused, Runtime, traits
 from agents.toolkit.bound_tools import tools_of
+from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, traits_of
 from app.composition import discover
 from app.composition.media_players import make_players
@@ -279,10 +278,10 @@ async def ringing(chat: Chat, *, minutes: int) -> list[str]:
     async with chat.assistant() as assistant:
         reminders = assistant.memory.reminders
         due = await reminders.due(round(chat.now() * 1000), "ann", "*")
-        for reminder in due:
-            after = datetime.fromtimestamp(chat.now(), UTC)
-            await reminders.rang(reminder, reminder.moment.following(after) if reminder.rule else None)
-    return [reminder.text for reminder in due]
+        texts = [await reminders.text_of(it, is_late=False) or "" for it in due]
+        for it in due:
+            await reminders.rang(it)
+    return [text.removeprefix("⏰ ") for text in texts]
 
 
 async def test_where_others_read_along_nothing_is_named(chat: Chat) -> None:

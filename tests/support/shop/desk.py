@@ -8,8 +8,8 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, ConfigDict, create_model
 
 from agents.language.identifiers import MARK
-from agents.state.speaker import Speakers
 from agents.toolkit.result import schema_of
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of, with_traits
 from agents.tools.orders.access import SERVE
 from app.permissions import ANYBODY, Permissions

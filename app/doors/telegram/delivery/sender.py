@@ -16,9 +16,9 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, Ne
 from agents.state.citations import Citation
 from app.doors.telegram.bot import ServiceBot, retrying
 from app.doors.telegram.delivery.buttons import without_links
-from app.doors.telegram.delivery.flood_control import FRAME, NoRoom
 from app.doors.telegram.delivery.pages import Page, pages
 from app.doors.telegram.delivery.receipts import PageReceipts
+from app.doors.telegram.flood_control import FRAME, NoRoom
 from app.doors.telegram.place import Place, ThreadNames
 
 LOG = logging.getLogger(__name__)

@@ -8,15 +8,16 @@ import pytest
 from agents.errors import ModelUnavailable, UsageError
 from agents.events import Error, Token
 from agents.models.script import Call
-from agents.sources.retrievers import Image
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.cli.replay import rehearse
 from app.cli.trace_test import trace_test
 from app.settings import Settings
+from dialogs.research.retrievers import Image
+from dialogs.research.services import Retrievers
 from tests.conftest import Chat
+from tests.dialogs.research.library import Library, page
 from tests.support.exports import MEET, Captured, exported, turns
-from tests.support.library import Library, page
 from tests.support.webhook_server import Webhook
 
 
@@ -201,7 +202,7 @@ async def test_a_search_gives_its_recorded_documents(chat: Chat) -> None:
     """An exported conversation that cites sources needs none of them: numbers, images and citations are the same."""
     picture = Image("https://img.example/hat.png", "Hat", "", 8, 6, "image/png", "https://hats.example")
     library = Library([page("Hats", "A hat.", image=picture), page("Wigs", "A wig.")])
-    chat.retrievers = {library.name: library}
+    chat.services = [Retrievers({library.name: library})]
     searches = [Call("search", {"queries": [query]}) for query in ("hat", "wig")]
     chat.expects(
         supervisor=[Call("look_things_up", {"brief": "hats"})],

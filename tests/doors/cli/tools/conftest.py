@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from app import composition
 from observers import Observer
 from prompts import card_file, languages

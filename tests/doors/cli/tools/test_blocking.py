@@ -11,7 +11,7 @@ import pytest
 from langchain_core.tools import tool
 
 from agents.models.script import Call
-from agents.state.speaker import Speakers
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.wrap import beside
 from prompts import phrase
 from tests.conftest import Chat

@@ -38,7 +38,7 @@ def test_a_card_may_be_left_without_examples(capsys: Captured, house: Path) -> N
     card_file("abilities", "en").write_text("Tell.\n\n- help\n", "utf-8")
     run(capsys, "edit", "abilities", "--lang", "en", "--remove-example", "help")
     assert card_file("abilities", "en").read_text("utf-8") == "Tell.\n\n"
-    warning = "prompts/en/tools/abilities.md: there is no example of a request"
+    warning = "prompts/en/cards/abilities.md: there is no example of a request"
     assert command_line.main(["check"]) == 0
     assert f"Warnings\n  {warning}\n\nNo faults." in capsys.readouterr().out
     assert command_line.main(["check", "--json"]) == 0
@@ -65,10 +65,10 @@ def test_a_broken_card_is_named_before_anything_runs(capsys: Captured) -> None:
     """`check` fails, and a conversation does not begin, with one line that names the file and the rule."""
     card_file("abilities", "en").write_text("- help\n- help\n", "utf-8")
     assert command_line.main(["check"]) == 2
-    assert "prompts/en/tools/abilities.md: the example 'help' is there 2 times" in capsys.readouterr().out
+    assert "prompts/en/cards/abilities.md: the example 'help' is there 2 times" in capsys.readouterr().out
     for command in (["ask", "hi"], ["tools", "try", "abilities"]):
         assert command_line.main(command) == 2
-        told = "python -m app: prompts/en/tools/abilities.md: the example 'help' is there 2 times\n"
+        told = "python -m app: prompts/en/cards/abilities.md: the example 'help' is there 2 times\n"
         assert capsys.readouterr() == ("", told)
     run(capsys, "edit", "abilities", "--lang", "en", "--remove-example", "help")
     assert command_line.main(["check"]) == 0

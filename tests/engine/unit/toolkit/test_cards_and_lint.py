@@ -14,10 +14,10 @@ import prompts
 from agents.conversation.prompt import Prompting
 from agents.errors import ContractError
 from agents.language.identifiers import ARGUMENT
-from agents.state.speaker import Speakers
 from agents.toolkit.card import ToolCard, cards
 from agents.toolkit.lint import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, faults
 from agents.toolkit.missing_texts import warnings
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits, with_traits
 from app.composition import check_tools, discover, open_assistant
 from app.composition.report import report
@@ -136,23 +136,23 @@ def test_a_card_that_breaks_a_rule_is_named(write: Write, text: str, rule: str) 
     """A fault names the file and the rule."""
     write("add_reminder", "ru", text)
     [found] = faults(discover()[0], languages())
-    assert found.startswith("prompts/ru/tools/add_reminder.md: ")
+    assert found.startswith("prompts/ru/planner/cards/add_reminder.md: ")
     assert rule in found
 
 
 def test_a_card_nobody_can_read_is_named(write: Write) -> None:
     """A file in another encoding is a fault and no stack trace."""
     _put(card_file("abilities", "ru"), "- помощь\n".encode("cp1251"))
-    assert faults(discover()[0], languages()) == ["prompts/ru/tools/abilities.md is not UTF-8"]
-    assert report(Settings(_env_file=None))["faults"] == ["prompts/ru/tools/abilities.md is not UTF-8"]
+    assert faults(discover()[0], languages()) == ["prompts/ru/cards/abilities.md is not UTF-8"]
+    assert report(Settings(_env_file=None))["faults"] == ["prompts/ru/cards/abilities.md is not UTF-8"]
 
 
 def test_cards_and_tools_belong_together(write: Write) -> None:
     """A card without a tool is a fault, and a tool without a card gives a warning; a misspelt file name is both."""
     card_file("abilities", "ru").rename(card_file("abilitys", "ru"))
-    assert faults(discover()[0], languages()) == ["prompts/ru/tools/abilitys.md describes a tool that no speaker has"]
+    assert faults(discover()[0], languages()) == ["prompts/ru/cards/abilitys.md describes a tool that no speaker has"]
     assert warnings(discover()[0], languages()) == [
-        "prompts/ru/tools/abilities.md is missing: the tool has no examples of requests"
+        "prompts/ru/cards/abilities.md is missing: the tool has no examples of requests"
     ]
 
 
@@ -161,7 +161,8 @@ def test_a_tool_needs_no_card(write: Write) -> None:
     speakers = with_tools(stop_it)
     assert faults(speakers, languages()) == []
     assert warnings(speakers, languages()) == [
-        f"prompts/{lang}/tools/stop_it.md is missing: the tool has no examples of requests" for lang in ("en", "ru")
+        f"prompts/{lang}/planner/cards/stop_it.md is missing: the tool has no examples of requests"
+        for lang in ("en", "ru")
     ]
     assert card_of("stop_it", speakers).descriptions == {"en": "Stop something.", "ru": "Stop something."}
 
@@ -176,26 +177,26 @@ def test_a_card_without_examples_gives_a_warning(write: Write) -> None:
     """A description alone is no fault: a language model needs no examples."""
     write("abilities", "en", "Tell.\n")
     assert faults(discover()[0], languages()) == []
-    assert warnings(discover()[0], languages()) == ["prompts/en/tools/abilities.md: there is no example of a request"]
+    assert warnings(discover()[0], languages()) == ["prompts/en/cards/abilities.md: there is no example of a request"]
 
 
 def test_a_dialog_without_a_translation_gives_a_warning(write: Write) -> None:
     """Its prompt is used in English until somebody translates it."""
-    (prompts.FOLDER / "ru" / "dialogs" / "planner.md").unlink()
+    (prompts.FOLDER / "ru" / "planner" / "prompt.md").unlink()
     assert faults(discover()[0], languages()) == []
-    assert warnings(discover()[0], languages()) == ["prompts/ru/dialogs/planner.md is missing: the en prompt is used"]
+    assert warnings(discover()[0], languages()) == ["prompts/ru/planner/prompt.md is missing: the en prompt is used"]
 
 
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("Plan with $user.", "prompts/en/dialogs/planner.md needs the variable $user, which no dialog's prompt gets"),
-        ("It costs 5$.", "prompts/en/dialogs/planner.md has a $ that begins no variable: write $$"),
+        ("Plan with $user.", "prompts/en/planner/prompt.md needs the variable $user, which no dialog's prompt gets"),
+        ("It costs 5$.", "prompts/en/planner/prompt.md has a $ that begins no variable: write $$"),
     ],
 )
 def test_a_dialogs_prompt_has_no_variables(write: Write, text: str, rule: str) -> None:
     """A variable would be found out in the middle of a conversation, where nothing fills it in."""
-    (prompts.FOLDER / "en" / "dialogs" / "planner.md").write_text(text, "utf-8")
+    (prompts.FOLDER / "en" / "planner" / "prompt.md").write_text(text, "utf-8")
     prompts._template.cache_clear()
     try:
         assert faults(discover()[0], languages()) == [rule]
@@ -205,10 +206,11 @@ def test_a_dialogs_prompt_has_no_variables(write: Write, text: str, rule: str) -
 
 def test_a_language_may_have_no_cards(write: Write) -> None:
     """A translation can begin with the prompts: without a single card its tools are described in English."""
-    shutil.rmtree(card_file("abilities", "ru").parent)
+    for path in (prompts.FOLDER / "ru").rglob("cards/*.md"):
+        path.unlink()
     assert faults(discover()[0], languages()) == []
     assert warnings(discover()[0], languages()) == [
-        "prompts/ru/tools is empty: tools are described in en, and have no examples of requests"
+        "prompts/ru has no cards: tools are described in en, and have no examples of requests"
     ]
     assert card_of("abilities", discover()[0]).descriptions["ru"].startswith("Tell what you can do")
 
@@ -219,7 +221,7 @@ def test_a_dialog_needs_no_card(write: Write) -> None:
         card_file("plan_things", lang).unlink()
     assert faults(discover()[0], languages()) == []
     assert warnings(discover()[0], languages()) == [
-        f"prompts/{lang}/tools/plan_things.md is missing: dialog planner has no examples of requests"
+        f"prompts/{lang}/planner/cards/plan_things.md is missing: dialog planner has no examples of requests"
         for lang in languages()
     ]
 
@@ -314,7 +316,7 @@ async def test_with_a_fault_it_does_not_start(write: Write) -> None:
     write("abilities", "en", "- do {it}\n")
     write("abilities", "ru", "- сделай {это}\n")
     rule = (
-        r"^prompts/en/tools/abilities\.md: the example 'do \{it\}' names \{it\}.*\(and 1 more: python -m app check\)$"
+        r"^prompts/en/cards/abilities\.md: the example 'do \{it\}' names \{it\}.*\(and 1 more: python -m app check\)$"
     )
     with pytest.raises(ContractError, match=rule):
         check_tools(discover()[0])

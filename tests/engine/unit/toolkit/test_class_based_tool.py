@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 
 from agents.errors import ContractError
 from agents.models.script import Call
-from agents.state.speaker import Speakers
 from agents.toolkit import Answer, Notice, Opaque, Refused, Runtime, result, traits
 from agents.toolkit.card import cards
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import STRANGE, traits_of
 from agents.toolkit.wrap import wrapped
 from app.composition import discover

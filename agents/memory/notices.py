@@ -1,0 +1,117 @@
+"""What users are to be told later: the engine's own notices, and what the clock needs of every source of notices."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from agents.language.schedule.wording import worded_instant
+from agents.memory.connection import Connection
+from agents.memory.inbox import clean
+from agents.memory.preferences import machine_zone
+from agents.memory.rare_table import RareTable
+from prompts import phrase
+
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS notices (
+    user TEXT NOT NULL, key TEXT NOT NULL, thread TEXT NOT NULL, text TEXT NOT NULL, lang TEXT NOT NULL,
+    at_ms INTEGER NOT NULL, told_ms INTEGER, PRIMARY KEY (user, key)) WITHOUT ROWID""",
+    "CREATE INDEX IF NOT EXISTS notices_due ON notices (at_ms) WHERE told_ms IS NULL",
+)
+ADD = "INSERT OR IGNORE INTO notices (user, key, thread, text, lang, at_ms) VALUES (?, ?, ?, ?, ?, ?)"
+DUE = """
+SELECT user, key, thread, at_ms FROM notices
+WHERE told_ms IS NULL AND at_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND thread GLOB ?3 AND NOT thread GLOB ?4
+ORDER BY at_ms, key
+"""
+STILL_DUE = "SELECT text, lang FROM notices WHERE user = ? AND key = ? AND told_ms IS NULL"
+TOLD = "UPDATE notices SET told_ms = ?, text = '' WHERE user = ? AND key = ?"
+
+
+@dataclass(frozen=True)
+class Due:
+    """Something that a user is to be told."""
+
+    id: str
+    """The same whenever the same thing is told, so that a repeated delivery is recognised."""
+    key: str
+    """By which its source finds it."""
+    user: str
+    thread: str
+    at_ms: int
+    """When it is to be told, in Unix milliseconds."""
+
+
+class NoticeSource(ABC):
+    """Something that has things to tell; the clock rings each of them once."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
+        """Returns the present time in Unix seconds."""
+        self.changed = asyncio.Event()
+        """Set whenever something else may have become due."""
+
+    @abstractmethod
+    async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
+        """Return what is due until then, the earliest first: of one user or of all, in threads of a GLOB pattern.
+
+        Threads of the pattern `without` are left out.
+        """
+
+    @abstractmethod
+    async def text_of(self, due: Due, *, is_late: bool) -> str | None:
+        """Return what to tell the user; None if it was told, changed or deleted since it was found to be due."""
+
+    @abstractmethod
+    async def rang(self, due: Due) -> None:
+        """Take note that the user was told."""
+
+
+class Notices(NoticeSource):
+    """Keep notices in SQLite; what a method has returned from survives a power cut."""
+
+    def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
+        super().__init__(now)
+        self._table = RareTable(connection, "notices", TABLES)
+
+    async def add(self, user: str, thread: str, key: str, *, text: str, lang: str, at_ms: int | None = None) -> None:
+        """Add a notice, due now or at a time; once for each key of a user, whether or not it was told already."""
+        values = user, clean(key), clean(thread), clean(text), lang, self._now_ms() if at_ms is None else at_ms
+        await self._table.write(lambda connection: connection.execute(ADD, values).rowcount)
+        self.changed.set()
+
+    async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
+        """Return the notices that are due until then and were not told."""
+        rows = await self._table.rows(DUE, (until_ms, user, threads, without))
+        return [Due(f"notice-{owner}-{key}", key, owner, thread, at_ms) for owner, key, thread, at_ms in rows]
+
+    async def text_of(self, due: Due, *, is_late: bool) -> str | None:
+        """Return the text of a notice; None if it was told or deleted meanwhile."""
+        rows = await self._table.rows(STILL_DUE, (due.user, due.key))
+        if not rows:
+            return None
+        text, lang = rows[0]
+        at = datetime.fromtimestamp(due.at_ms / 1000, machine_zone())
+        return rung(text, lang, at, datetime.fromtimestamp(self.now(), UTC), is_late=is_late)
+
+    async def rang(self, due: Due) -> None:
+        """Take note that a notice was told; its text is not kept any longer."""
+        values = self._now_ms(), due.user, due.key
+        await self._table.write(lambda connection: connection.execute(TOLD, values).rowcount)
+
+    async def erase(self, thread: str, users: Collection[str]) -> None:
+        """Delete the notices of a thread, and all those of the users."""
+        await self._table.delete("thread", [clean(thread)])
+        await self._table.delete("user", [*users])
+        self.changed.set()
+
+    def _now_ms(self) -> int:
+        return round(self.now() * 1000)
+
+
+def rung(text: str, lang: str, at: datetime, now: datetime, *, is_late: bool) -> str:
+    """Return a text as it is told; it says so if that comes too late."""
+    if is_late:
+        return phrase("notice_missed", lang, text=text, when=worded_instant(at, lang, now))
+    return phrase("notice", lang, text=text)

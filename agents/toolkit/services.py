@@ -1,0 +1,35 @@
+"""What the parts of an application offer each other, found by its type."""
+
+from typing import TypeVar
+
+Service = TypeVar("Service")
+
+
+class Services:
+    """Objects that live as long as the application: the database, the settings and the services of each dialog."""
+
+    def __init__(self, *services: object) -> None:
+        self._services: list[object] = [*services]
+
+    def add(self, *services: object) -> None:
+        """Add services."""
+        self._services += services
+
+    def find(self, kind: type[Service]) -> Service | None:
+        """Return the service of a type, or of a subclass of it; None if nobody has added one."""
+        return next((service for service in self._services if isinstance(service, kind)), None)
+
+    def get(self, kind: type[Service]) -> Service:
+        """Return the service of a type.
+
+        Raises:
+            LookupError: nobody has added one.
+        """
+        service = self.find(kind)
+        if service is None:
+            raise LookupError(f"there is no service of the type {kind.__name__}; a dialog's `services` must yield it")
+        return service
+
+    def every(self, kind: type[Service]) -> list[Service]:
+        """Return all services of a type, in the order in which they were added."""
+        return [service for service in self._services if isinstance(service, kind)]

@@ -1,0 +1,77 @@
+"""The numbers of a turn's sources: they run on over all its searches, in the order in which the calls were made."""
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Protocol
+
+from agents.state.citations import Source
+from agents.state.person import FoundSources, NumberedSource
+
+
+class Citable(Protocol):
+    """A document that an answer can cite."""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+
+    @property
+    def url(self) -> str:
+        """Where it stands."""
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+
+
+class SourceBook:
+    """Numbers the documents of the calls that run side by side, whichever of them ends first.
+
+    A document that the turn has had already keeps its number.
+    """
+
+    def __init__(self, stored: FoundSources | None, turn: int, calls: Sequence[str]) -> None:
+        """`stored` are the sources of the last turn that searched, `calls` the ids of the calls that run now."""
+        self._turn, self._former = turn, stored
+        self._sources = [*stored["sources"]] if stored and stored["turn"] == turn else []
+        self._numbers = {source["mark"]: number for number, source in enumerate(self._sources)}
+        self._over = {call: asyncio.Event() for call in calls}
+
+    @property
+    def stored(self) -> FoundSources | None:
+        """The sources as they are stored: those of this turn, or if it has none those before."""
+        return {"turn": self._turn, "sources": self._sources} if self._sources else self._former
+
+    async def number(self, call: str, documents: Sequence[Citable]) -> list[int]:
+        """Return the numbers of a call's documents, once the calls before it have theirs."""
+        await self._turn_of(call)
+        numbers = [self._number(document) for document in documents]
+        self.pass_by(call)
+        return numbers
+
+    async def enter(self, call: str, sources: Mapping[int, Source]) -> None:
+        """Enter sources whose numbers are known: those of a call that is played again."""
+        await self._turn_of(call)
+        for number, source in sorted(sources.items()):
+            if number == len(self._sources):
+                self._sources.append(NumberedSource(**source, mark=""))
+        self.pass_by(call)
+
+    def pass_by(self, call: str) -> None:
+        """Note that a call has all its numbers, or wants none."""
+        if call in self._over:
+            self._over[call].set()
+
+    async def _turn_of(self, call: str) -> None:
+        """Wait until the calls before this one have their numbers."""
+        for earlier in takewhile(lambda each: each != call, self._over):
+            await self._over[earlier].wait()
+
+    def _number(self, document: Citable) -> int:
+        mark = hashlib.sha256(f"{document.url}\n{document.title}\n{document.text}".encode()).hexdigest()[:16]
+        if mark not in self._numbers:
+            self._numbers[mark] = len(self._sources)
+            self._sources.append(NumberedSource(title=document.title, url=document.url, mark=mark))
+        return self._numbers[mark]

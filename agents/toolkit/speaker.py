@@ -1,0 +1,123 @@
+"""The supervisor and the dialogs, as plain values from which the nodes are built."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langgraph.store.base import BaseStore
+from pydantic import BaseModel
+
+from agents.state import SUPERVISOR
+from agents.state.message_notes import Forwarding
+from agents.toolkit.context import Context
+
+Resume = Literal["ask", "tell", "silent", "never"]
+History = Literal["drop", "summarise"]
+ContextLines = Callable[[Context, str], Awaitable[Sequence[str]]]
+"""Takes what the turn is given, and the language."""
+UserLines = Callable[[Context, BaseStore, str], Awaitable[Sequence[str]]]
+"""Takes what the turn is given, the long-term memory, and the language."""
+
+
+@dataclass(frozen=True)
+class Silence:
+    """When a user who says nothing is asked whether they are still there."""
+
+    seconds: int = 0
+    """Seconds after the last answer, or after the last time they were asked; 0: never."""
+    times: int = 1
+    """How often in a row."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speaker:
+    """A participant that can hold the conversation: the supervisor or a dialog."""
+
+    name: str
+    tools: Sequence[BaseTool] = ()
+    """What it can do; tools for hand-overs, its form and help are added. An agent graph has its own tools."""
+    form: type[BaseModel] | None = None
+    """What a dialog has to find out; every field needs a default that means "not known yet"."""
+    remember: bool = False
+    """Whether the form is kept in the user's long-term memory."""
+    tool: str = ""
+    """The name of the tool by which the supervisor hands over to a dialog."""
+    description: str = ""
+    """What a dialog is used for: begins with "Used for …"; the supervisor and the observers read it."""
+    observers: Sequence[str] = ()
+    """The observers that watch a dialog, by name."""
+    resume: Resume = "ask"
+    """What happens to a dialog that was interrupted: ask the user, tell and go on, go on silently, or never go on."""
+    history: History = "drop"
+    """What becomes of messages beyond the last ones: dropped, or summed up (one model call each time)."""
+    forwarding: Forwarding | None = None
+    """How messages are given to its model: "standard", or "custom" with time, user and more; None: as is set."""
+    silence: Silence | None = None
+    """When a silent user is asked whether they are there; None: as is set."""
+    version: int = 1
+    """Raise it when the form or the prompt changes so much that running conversations must be revised."""
+    formerly: Sequence[str] = ()
+    """Names that a dialog had before; stored conversations under them go on here."""
+    context_lines: ContextLines | None = None
+    """Returns what a dialog's own model is told with each message: what plays now, which sources there are."""
+    user_lines: UserLines | None = None
+    """Returns what the supervisor is told of the user: what a dialog has learnt of them."""
+    agent: Runnable[Any, Any] | None = None
+    """A compiled graph over `messages` (such as LangChain's `create_agent` makes) that answers in place of a model.
+
+    It hears the dialog's history. Compile it without a checkpointer: the thread keeps what was said.
+    """
+
+    @property
+    def is_supervisor(self) -> bool:
+        """Whether this is the speaker that leads when no dialog does."""
+        return self.name == SUPERVISOR
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether its model is given the metadata of messages."""
+        return self.forwarding == "custom"
+
+
+@dataclass(frozen=True)
+class Speakers:
+    """The supervisor and the dialogs of this application."""
+
+    supervisor: Speaker
+    dialogs: Mapping[str, Speaker] = field(default_factory=dict)
+    help: BaseTool | None = None
+    """A tool that replaces `assistant_help`; None: the tool itself."""
+
+    def __iter__(self) -> Iterator[Speaker]:
+        """Go through the supervisor and every dialog."""
+        return iter((self.supervisor, *self.dialogs.values()))
+
+    def __getitem__(self, name: str) -> Speaker:
+        """Return a speaker by name."""
+        return self.supervisor if name == SUPERVISOR else self.dialogs[name]
+
+    def with_defaults(self, forwarding: Forwarding = "standard", silence: Silence | None = None) -> Self:
+        """Return the speakers with what is set, where they do not say it themselves.
+
+        An agent graph has a prompt of its own, and hears the user as they are unless its dialog says otherwise.
+        """
+
+        def completed(speaker: Speaker) -> Speaker:
+            own = "standard" if speaker.agent else forwarding
+            return replace(speaker, forwarding=speaker.forwarding or own, silence=speaker.silence or silence)
+
+        if forwarding == "standard" and silence is None:
+            return self
+        dialogs = {name: completed(dialog) for name, dialog in self.dialogs.items()}
+        return replace(self, supervisor=completed(self.supervisor), dialogs=dialogs)
+
+    def by_tool(self, tool: str) -> Speaker | None:
+        """Return the dialog that a supervisor's tool hands over to."""
+        return next((dialog for dialog in self.dialogs.values() if dialog.tool == tool), None)
+
+    def successor(self, name: str) -> Speaker | None:
+        """Return the dialog that goes by this name now, or once did; None when it is gone."""
+        heirs = (dialog for dialog in self.dialogs.values() if name in dialog.formerly)
+        return self.dialogs.get(name) or next(heirs, None)

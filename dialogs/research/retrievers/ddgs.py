@@ -1,0 +1,57 @@
+"""Web search without a key, by the package `ddgs`, which reads the pages of public search engines.
+
+They refuse whoever asks often; so it is best placed behind another source.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialogs.research.fields import address, day, number, text
+from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
+from dialogs.research.retrievers.searxng import mime_type
+
+REGIONS = {"en": "us-en", "ru": "ru-ru", "zh": "cn-zh", "de": "de-de", "fr": "fr-fr", "es": "es-es"}
+
+
+@dataclass(frozen=True)
+class Ddgs(Base):
+    """Ask for web pages, news or pictures; the package blocks, so it works in a thread."""
+
+    kind: Kind = "web"
+
+    async def search(self, query: str, *, limit: int, lang: str) -> Results:
+        """Return what the engines found; see `Retriever`."""
+        rows = await asyncio.to_thread(self._ask, query, limit, REGIONS.get(lang, "wt-wt"))
+        documents = [self._document(row) for row in rows]
+        return Results([document for document in documents if document.url][:limit])
+
+    def _ask(self, query: str, limit: int, region: str) -> Sequence[Mapping[str, object]]:
+        from ddgs import DDGS
+        from ddgs.exceptions import DDGSException
+
+        engines = DDGS(timeout=int(self.means.fetcher.timeout))
+        ask = {"web": engines.text, "news": engines.news, "images": engines.images}[self.kind]
+        try:
+            return list(ask(query, region=region, safesearch="moderate", max_results=limit))
+        except DDGSException as fault:
+            # That nothing was found is an exception of this package too.
+            if "no results" in str(fault).lower():
+                return []
+            raise SearchFailed(f"{self.name}: the search engines do not answer ({type(fault).__name__})") from fault
+
+    def _document(self, row: Mapping[str, object]) -> Document:
+        title = text(row, "title")
+        page = address(row, "href", "url")
+        body = text(row, "body") or title
+        return Document(body, title, page, self.name, day(row, "date"), self._image(row, title, page))
+
+    def _image(self, row: Mapping[str, object], title: str, page: str) -> Image | None:
+        url = address(row, "image") if self.kind == "images" else ""
+        if not url:
+            return None
+        size = number(row, "width"), number(row, "height")
+        return Image(url, title, address(row, "thumbnail"), *size, mime_type(url), page)
+
+
+source = Source(make=Ddgs)

@@ -1,0 +1,65 @@
+"""A SearXNG server of one's own: web pages, news or pictures of the search engines that it asks.
+
+The server must allow JSON (`search: formats: [html, json]` in its settings.yml); without it the answer is 403.
+"""
+
+import mimetypes
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agents.sources.web.fetcher import NotFetched
+from dialogs.research.fields import address, day, number, rows, text
+from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
+
+CATEGORIES: dict[Kind, str] = {"web": "general", "news": "news", "images": "images"}
+_SIZE = re.compile(r"(\d{1,6})\s*[x×]\s*(\d{1,6})")
+
+
+@dataclass(frozen=True)
+class SearXNG(Base):
+    """Ask one category of the server."""
+
+    kind: Kind = "web"
+
+    async def search(self, query: str, *, limit: int, lang: str) -> Results:
+        """Return what the server found; see `Retriever`."""
+        params = {
+            "q": query,
+            "format": "json",
+            "language": lang,
+            "categories": CATEGORIES[self.kind],
+            "safesearch": "1",
+        }
+        url = f"{self.means.searxng_url.rstrip('/')}/search"
+        try:
+            answer = await self.means.fetcher.answer(url, params=params)
+        except NotFetched as fault:
+            raise SearchFailed(f"{self.name}: {fault}") from fault
+        documents = [self._document(row) for row in rows(answer, "results") if address(row, "url")]
+        return Results([document for document in documents if self.kind != "images" or document.image][:limit])
+
+    def _document(self, row: Mapping[str, object]) -> Document:
+        title = text(row, "title")
+        body = text(row, "content") or title
+        image = _image(row, title) if self.kind == "images" else None
+        return Document(body, title, address(row, "url"), self.name, day(row, "publishedDate", "pubdate"), image)
+
+
+def _image(row: Mapping[str, object], title: str) -> Image | None:
+    url = address(row, "img_src")
+    if not url:
+        return None
+    size = _SIZE.search(text(row, "resolution", "img_format"))
+    width, height = (int(size[1]), int(size[2])) if size else (number(row, "width"), number(row, "height"))
+    kind = mime_type(url, text(row, "img_format"))
+    return Image(url, title, address(row, "thumbnail_src", "thumbnail"), width, height, kind, address(row, "url"))
+
+
+def mime_type(url: str, name: str = "") -> str:
+    """Return the type of a picture by what a service calls it ("png") or by its address; empty if neither tells."""
+    guesses = (mimetypes.guess_type(f"picture.{name.lower()}"), mimetypes.guess_type(url.partition("?")[0]))
+    return next((kind for kind, _ in guesses if kind and kind.startswith("image/")), "")
+
+
+source = Source(make=SearXNG, needs=("searxng_url",))

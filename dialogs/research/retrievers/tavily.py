@@ -1,0 +1,53 @@
+"""Tavily, a web search for models that needs a key."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agents.sources.web.fetcher import NotFetched
+from dialogs.research.fields import address, day, rows, text
+from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
+from dialogs.research.retrievers.searxng import mime_type
+
+MOST = 20
+"""Results that the service gives at most."""
+
+
+@dataclass(frozen=True)
+class Tavily(Base):
+    """Ask the service for web pages, news or pictures."""
+
+    kind: Kind = "web"
+
+    async def search(self, query: str, *, limit: int, lang: str) -> Results:
+        """Return what the service found; see `Retriever`."""
+        body = {
+            "query": query,
+            "max_results": min(limit, MOST),
+            "topic": "news" if self.kind == "news" else "general",
+            "include_images": self.kind == "images",
+            "include_image_descriptions": self.kind == "images",
+        }
+        key = self.means.tavily_key
+        headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+        url = f"{self.means.tavily_url.rstrip('/')}/search"
+        try:
+            answer = await self.means.fetcher.answer(url, body=body, headers=headers)
+        except NotFetched as fault:
+            raise SearchFailed(f"{self.name}: {fault}") from fault
+        if self.kind == "images":
+            return Results([self._picture(row) for row in rows(answer, "images") if address(row, "url")][:limit])
+        return Results([self._document(row) for row in rows(answer, "results") if address(row, "url")][:limit])
+
+    def _document(self, row: Mapping[str, object]) -> Document:
+        title = text(row, "title")
+        return Document(
+            text(row, "content") or title, title, address(row, "url"), self.name, day(row, "published_date")
+        )
+
+    def _picture(self, row: Mapping[str, object]) -> Document:
+        # The service tells neither the page nor the size.
+        url, title = address(row, "url"), text(row, "description")
+        return Document(title, title, url, self.name, None, Image(url, title, "", None, None, mime_type(url), url))
+
+
+source = Source(make=Tavily, needs=("tavily_api_key",))

@@ -1,0 +1,52 @@
+"""Wikipedia in the user's language: facts, without a key."""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from agents.sources.web.fetcher import NotFetched
+from dialogs.research.fields import number, rows, text
+from dialogs.research.retrievers import Base, Document, Results, SearchFailed, Source
+
+MOST = 20
+"""Articles whose beginnings the server gives at once."""
+LENGTH = 1_200
+"""Characters of an article's beginning."""
+
+
+@dataclass(frozen=True)
+class Wikipedia(Base):
+    """Ask the MediaWiki API for articles and their beginnings."""
+
+    async def search(self, query: str, *, limit: int, lang: str) -> Results:
+        """Return the articles that fit best; see `Retriever`."""
+        root = self.means.wikipedia_url.format(lang=lang).rstrip("/")
+        params = {
+            "action": "query",
+            "format": "json",
+            "formatversion": "2",
+            "generator": "search",
+            "gsrsearch": query,
+            "gsrlimit": str(min(limit, MOST)),
+            "prop": "extracts",
+            "exintro": "1",
+            "explaintext": "1",
+            "exchars": str(LENGTH),
+            "exlimit": str(MOST),
+        }
+        try:
+            answer = await self.means.fetcher.answer(f"{root}/w/api.php", params=params)
+        except NotFetched as fault:
+            raise SearchFailed(f"{self.name}: {fault}") from fault
+        query_part = answer.get("query") if isinstance(answer, dict) else None
+        pages = sorted(rows(query_part, "pages"), key=lambda page: number(page, "index") or MOST)
+        titles = [(text(page, "title"), text(page, "extract")) for page in pages]
+        return Results(
+            [
+                Document(extract, title, f"{root}/wiki/{quote(title.replace(' ', '_'))}", self.name)
+                for title, extract in titles
+                if title and extract
+            ][:limit]
+        )
+
+
+source = Source(make=Wikipedia)

@@ -1,0 +1,55 @@
+"""search: find documents and give them numbers that the answer cites."""
+
+from typing import Annotated
+
+from langchain_core.tools import tool
+from pydantic import Field
+
+from agents.events.search import SearchStep, Step
+from agents.language.text.clean import clean
+from agents.toolkit import Answer, Refused, Runtime, result, traits
+from agents.toolkit.context import Context, emitter
+from dialogs.research.search import NothingFound, SearchRequest
+from dialogs.research.search.answer import SearchPayload, documents_of, images_event, payload, sources_event
+from dialogs.research.search.steps import Stopwatch
+from dialogs.research.search.steps import search as searched
+from dialogs.research.services import Retrievers
+
+MOST_QUERIES, MOST_DOCUMENTS = 10, 10
+Query = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+def _reaches_out(context: Context) -> bool:
+    retrievers = context.services.find(Retrievers)
+    return retrievers is not None and retrievers.reach_out
+
+
+@traits(foreign=True, egress=_reaches_out, volatile=True, cited=True, result=SearchPayload)
+@tool(response_format="content_and_artifact")
+async def search(
+    queries: Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES)],
+    runtime: Runtime,
+    sources: list[str] | None = None,
+    limit: Annotated[int, Field(ge=1, le=MOST_DOCUMENTS)] = 5,
+) -> Answer:
+    """Find documents. queries: one for each thing to look up. sources: by name; leave out to have the fitting
+    one chosen. limit: documents per query. Cite what you use as [source=[0, 1]], by reference_keyword."""
+    call, emit = runtime.tool_call_id or "", emitter(runtime)
+
+    def tell(step: Step, detail: str, ms: int) -> None:
+        emit(SearchStep(speaker=runtime.state["speaker"], id=call, step=step, detail=detail, ms=ms))
+
+    watch = Stopwatch(tell)
+    different = [*dict.fromkeys(" ".join(clean(query).split()) for query in queries)]
+    request = SearchRequest(different, runtime.state["lang"], limit, sources or ())
+    try:
+        results = await searched(request, runtime.context.service(Retrievers).by_name, watch)
+    except NothingFound as nothing:
+        raise Refused(str(nothing)) from None
+    documents = documents_of(results)
+    numbers = await runtime.state["sources"].number(call, documents)
+    emit(sources_event(call, documents, numbers))
+    if images := images_event(call, documents):
+        emit(images)
+    watch.over("answer", f"sources {min(numbers)} to {max(numbers)}")
+    return result(payload(results, numbers))

@@ -1,0 +1,1 @@
+"""The dialog `research` and its searches."""

@@ -9,7 +9,7 @@ from app.doors.visit import Visit
 from app.listing import columns
 from app.sentences import say
 
-CALL = re.compile(r"/([a-z_]+)(?:\s+(.*))?", re.DOTALL)
+CALL = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
 WIDER: Mapping[Scope, Scope] = {"group_admin": "group", "operator": "private"}
 """By the scope of a menu, the one whose commands stand in it, too."""
 PRIVATE: tuple[Scope, ...] = ("private",)
@@ -18,7 +18,7 @@ PRIVATE: tuple[Scope, ...] = ("private",)
 def parse(text: str) -> tuple[str, str] | None:
     """Return the command's name and argument; None for a text that is no command."""
     call = CALL.fullmatch(text.strip())
-    return (call[1], (call[2] or "").strip()) if call else None
+    return (call[1].lower(), (call[2] or "").strip()) if call else None
 
 
 def offered(door: str, scope: Scope | None = None) -> list[Command]:

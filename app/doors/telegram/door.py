@@ -10,7 +10,6 @@ from agents.events.views import Notice
 from agents.memory.feedback import ShownTurn
 from agents.memory.locks import ThreadLocks
 from agents.memory.people import SILENCE
-from agents.memory.preferences import Preferences
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.notice_clock import Ring, Unreachable
@@ -91,7 +90,7 @@ class TelegramDoor:
         lines = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
         text = ring.text
         if name := await self.assistant.name(ring.thread, ring.user):
-            text = sentence("telegram", "reminder_of", self._lang, name=name, text=text)
+            text = sentence("telegram", "notice_of", self._lang, name=name, text=text)
         if not lines and not await self.tell(ring.thread, text):
             raise Unreachable
         await self.assistant.tell(ring.thread, text, ring.id, ring.user)
@@ -108,7 +107,7 @@ class TelegramDoor:
         """
         await self.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)
         if not await self.tell(nudge.thread, nudge.text):
-            await self.assistant.memory.transcript.take_back(nudge.thread, nudge.id)
+            await self.assistant.take_back(nudge.thread, nudge.id)
         return True
 
     def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
@@ -134,8 +133,8 @@ class TelegramDoor:
         if lang := state.get("lang"):
             return str(lang)
         # In a conversation that begins the user's own language is known all the same.
-        settings = await Preferences.of(self.assistant.memory.store, place.owner)
-        return settings.lang or place.lang or self._lang
+        preferences = await self.assistant.preferences(place.owner)
+        return preferences.lang or place.lang or self._lang
 
     async def remark(self, place: Place, key: str, **variables: object) -> None:
         """Say a sentence of `telegram.toml`.
@@ -200,7 +199,7 @@ class TelegramDoor:
                 await answer.screen.show(Notice(message=remark))
         is_changed = reading.turn is not None and reading.turn.entry() != turn.entry()
         if reading.turn is None or (is_changed and not await self.assistant.extend(reading.turn)):
-            await self.assistant.memory.transcript.withdraw(turn.thread, turn.id)
+            await self.assistant.withdraw(turn.thread, turn.id)
         return reading.turn
 
     async def _show(self, answer: AnswerInMaking, turn: Turn) -> Gone | None:

@@ -12,13 +12,13 @@ from agents.state.person import Quoted
 from app.assistant.file_reader import NotFetched
 
 LOG = logging.getLogger(__name__)
-LARGEST = 20_000_000
+LARGEST_FILE = 20_000_000
 """Bytes of a file that Telegram gives to bots."""
-SECONDS = 60
+FETCH_TIMEOUT = 60
 """Seconds in which a file has to be here."""
-WIDEST = 1600
+WIDEST_PICTURE = 1600
 """Pixels of the longer side of a picture; models make larger ones small."""
-LONGEST = 300
+LONGEST_NAME = 300
 """Characters of a name or a place."""
 
 
@@ -29,9 +29,9 @@ async def fetch(bot: Bot, part: Quoted) -> bytes:
         NotFetched: it is too large, or gone, or Telegram does not give it in time.
     """
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(FETCH_TIMEOUT):
             file = await bot.get_file(part.get("file", ""))
-            if (file.file_size or 0) > LARGEST:
+            if (file.file_size or 0) > LARGEST_FILE:
                 raise NotFetched("file_large")
             data = bytes(await file.download_as_bytearray())
     except BadRequest as refused:
@@ -39,7 +39,7 @@ async def fetch(bot: Bot, part: Quoted) -> bytes:
     except (TelegramError, TimeoutError) as failure:
         LOG.warning("a file could not be fetched (%s)", type(failure).__name__)
         raise NotFetched("file_lost") from None
-    if len(data) > LARGEST:
+    if len(data) > LARGEST_FILE:
         raise NotFetched("file_large")
     return data
 
@@ -76,13 +76,12 @@ def shown_in(message: Message) -> list[Quoted]:
 def _best(sizes: Sequence[PhotoSize]) -> PhotoSize:
     """Return the largest size of a picture that a model can use."""
     by_size = sorted(sizes, key=lambda size: size.width * size.height)
-    fitting = [size for size in by_size if max(size.width, size.height) <= WIDEST]
+    fitting = [size for size in by_size if max(size.width, size.height) <= WIDEST_PICTURE]
     light = [size for size in fitting if (size.file_size or 0) <= LARGEST_PICTURE]
     return (light or by_size)[-1 if light else 0]
 
 
 def _place(place: Venue | Location) -> str:
-    """Return latitude and longitude, and what is there."""
     point = place.location if isinstance(place, Venue) else place
     named = f" ({place.title}, {place.address})" if isinstance(place, Venue) else ""
     return _short(f"{point.latitude:.5f}, {point.longitude:.5f}{named}")
@@ -93,4 +92,4 @@ def _named(contact: Contact) -> str:
 
 
 def _short(text: str) -> str:
-    return " ".join(text.split())[:LONGEST]
+    return " ".join(text.split())[:LONGEST_NAME]

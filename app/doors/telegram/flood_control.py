@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Any, Literal
@@ -65,14 +64,19 @@ class Allowance:
         self._paused_until = max(self._paused_until, _now() + seconds)
 
 
-@dataclass
-class ChatQueue:
+class ChatQueue(Allowance):
     """The requests to one chat: one at a time, in their order."""
 
-    allowance: Allowance
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    messages: int = 0
-    """Requests that wait or are being made, without frames."""
+    def __init__(self, chat: int) -> None:
+        super().__init__(*(GROUP if chat < 0 else PRIVATE))
+        self.chat, self.lock = chat, asyncio.Lock()
+        self.messages = 0
+        """Requests that wait or are being made, without frames."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is forgotten with it."""
+        return not self.messages and not self.lock.locked() and self.wait <= 0 and self.left >= self.most
 
 
 class FloodControl(BaseRateLimiter[Rank]):
@@ -112,32 +116,31 @@ class FloodControl(BaseRateLimiter[Rank]):
             if not self._admits_frame(queue):
                 raise NoRoom
             async with queue.lock:
-                return await self._make(chat, queue, request)
+                return await self._make(queue, request)
         queue.messages += 1
         try:
             async with queue.lock:
-                return await self._make_in_time(chat, queue, request)
+                return await self._make_in_time(queue, request)
         finally:
             queue.messages -= 1
 
-    async def _make_in_time(self, chat: int, queue: ChatQueue, request: Request) -> Result:
+    async def _make_in_time(self, queue: ChatQueue, request: Request) -> Result:
         """Make a request of a message as soon as it may be made, and again when Telegram wants it later."""
         while True:
-            if (seconds := max(self._of_bot.wait, queue.allowance.wait)) > 0:
+            if (seconds := max(self._of_bot.wait, queue.wait)) > 0:
                 # The bot's allowance may be used by others meanwhile.
                 await asyncio.sleep(max(seconds, SHORTEST_WAIT))
                 continue
             with suppress(RetryAfter):
-                return await self._make(chat, queue, request)
+                return await self._make(queue, request)
 
-    async def _make(self, chat: int, queue: ChatQueue, request: Request) -> Result:
-        """Make a request now, and note whether Telegram took it."""
+    async def _make(self, queue: ChatQueue, request: Request) -> Result:
         self._of_bot.take()
-        queue.allowance.take()
+        queue.take()
         try:
             result = await request()
         except RetryAfter as limit:
-            self._pause(chat, queue, seconds_of(limit))
+            self._pause(queue, seconds_of(limit))
             raise
         self._refused = None
         return result
@@ -145,21 +148,21 @@ class FloodControl(BaseRateLimiter[Rank]):
     def _admits_frame(self, queue: ChatQueue) -> bool:
         return (
             queue.messages == 0
-            and max(self._of_bot.wait, queue.allowance.wait) <= 0
+            and max(self._of_bot.wait, queue.wait) <= 0
             and self._of_bot.left >= BOT_RESERVE + 1
-            and queue.allowance.left >= CHAT_RESERVE + 1
+            and queue.left >= CHAT_RESERVE + 1
         )
 
-    def _pause(self, chat: int, queue: ChatQueue, seconds: float) -> None:
+    def _pause(self, queue: ChatQueue, seconds: float) -> None:
         """Pause the chat, or the whole bot.
 
         Telegram does not say which it means. When another chat is refused and nothing was accepted in between, it is
         the bot.
         """
-        if self._refused not in (None, chat):
+        if self._refused not in (None, queue.chat):
             self._of_bot.pause(seconds)
-        self._refused = chat
-        queue.allowance.pause(seconds)
+        self._refused = queue.chat
+        queue.pause(seconds)
 
     @property
     def _of_bot(self) -> Allowance:
@@ -168,9 +171,9 @@ class FloodControl(BaseRateLimiter[Rank]):
 
     def _queue(self, chat: int) -> ChatQueue:
         if len(self._chats) > MOST_CHATS:
-            self._chats = {number: queue for number, queue in self._chats.items() if not _is_idle(queue)}
+            self._chats = {number: queue for number, queue in self._chats.items() if not queue.is_idle}
         if chat not in self._chats:
-            self._chats[chat] = ChatQueue(Allowance(*(GROUP if chat < 0 else PRIVATE)))
+            self._chats[chat] = ChatQueue(chat)
         return self._chats[chat]
 
 
@@ -178,11 +181,6 @@ def seconds_of(limit: RetryAfter) -> float:
     """Return how many seconds Telegram asks to be left alone."""
     after = limit.retry_after
     return after.total_seconds() if isinstance(after, timedelta) else after
-
-
-def _is_idle(queue: ChatQueue) -> bool:
-    allowance = queue.allowance
-    return not queue.messages and not queue.lock.locked() and allowance.wait <= 0 and allowance.left >= allowance.most
 
 
 def _now() -> float:

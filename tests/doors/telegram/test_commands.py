@@ -111,7 +111,7 @@ async def test_new_menus_are_set_when_somebody_becomes_administrator(door: Open,
 async def test_only_what_is_offered_can_be_run(door: Open, world: BotApi) -> None:
     """The help names what the menu has; what is for the terminal is unknown here."""
     async with door():
-        world.says(ANN, "/help@SUE_bot")
+        world.says(ANN, "/HELP@SUE_bot")
         world.says(ANN, "/trace")
         texts = await world.until_sent(ANN, 2)
     assert [f"/{name}" for name in world.chats.menus["all_private_chats", ""]] == [

@@ -34,6 +34,8 @@ async def test_what_telegram_refuses_comes_without_formatting(door: Open, world:
         assert await one.tell(f"telegram-{ANN}", "a **b**")
         world.fail("sendMessage", refusal(400, "Bad Request: message is too long"))
         assert await one.tell(f"telegram-{ANN}", "gone")
+        world.fail("sendMessage", refusal(400, "Bad Request: chat not found"))
+        assert not await one.tell(f"telegram-{ANN}", "nobody is there")
         assert await one.tell(f"telegram-{ANN}", "here")
     assert world.texts(ANN) == ["a b", "here"]
     assert "entities" not in world.sent[0]

@@ -125,7 +125,6 @@ class LiveAnswer:
                 self._changed.set()
 
     async def _show(self, page: Page) -> bool:
-        """Show a frame; False if there was no room for it."""
         if self._is_draft:
             return await self._sender.draft(self._to, self.draft, page)
         if _now() < self._grows_from:

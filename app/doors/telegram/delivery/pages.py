@@ -212,7 +212,6 @@ def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
 
 
 def _within(spans: Sequence[_Span], units: Sequence[int], first: int, last: int) -> tuple[MessageEntity, ...]:
-    """Return the entities of a page, those that reach over its edges clipped."""
     clipped = []
     for span in spans:
         begin, end = max(span.begin, first), min(span.end, last)

@@ -21,7 +21,7 @@ class Receipts:
         self._before: list[str] = []
         self._now: list[str] = []
         self._pages: tuple[str, int] = "", 0
-        self.shown: Callable[[int], Awaitable[None]] = _nothing
+        self.shown: Callable[[int], Awaitable[None]] | None = None
         """Is called with each message that shows a part of the turn."""
         self.growing: int | None = None
         """The message that shows the answer so far; the answer takes its place, also after a restart."""
@@ -65,7 +65,7 @@ class Receipts:
         # The message that showed the answer so far is its first page now, and is not to be changed again.
         self._pages, self.growing = (digest, pages), None
         await self._write()
-        if message:
+        if message and self.shown:
             await self.shown(message)
 
     async def clear(self) -> None:
@@ -107,7 +107,3 @@ def _digest(event: Delivered) -> str:
         case Message(text=words) | PrivateMessage(text=words):
             pass
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()
-
-
-async def _nothing(message: int) -> None:
-    """Note nothing of a message."""

@@ -20,7 +20,7 @@ from app.doors.telegram.place import ANONYMOUS, Place, chat_of
 from app.listing import columns
 from prompts import sentence
 
-WIDEST = 36
+WIDEST_TABLE = 36
 """Columns of a table that a phone shows without breaking its lines."""
 LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
 
@@ -140,7 +140,6 @@ class ChatScreen:
         )
 
     async def _so_far(self) -> int | None:
-        """Return the message that shows the answer so far, for the answer itself to take its place."""
         return await self._live.take() if self._live else None
 
 
@@ -150,6 +149,6 @@ def grid(view: Table) -> Page | None:
     lines = columns(numbered)
     title = f"{clean(view.title)}\n" if view.title else ""
     before, text = utf16_length(title), "\n".join(lines)
-    if max(map(len, lines)) > WIDEST or before + utf16_length(text) > LIMIT:
+    if max(map(len, lines)) > WIDEST_TABLE or before + utf16_length(text) > LIMIT:
         return None
     return Page(title + text, (MessageEntity(MessageEntity.PRE, before, utf16_length(text)),))

@@ -72,7 +72,6 @@ class Admission:
         return None
 
     def _once(self, place: Place, who: int, key: str, **variables: object) -> None:
-        """Say a sentence to somebody who is not answered, once in a while."""
         now = time.monotonic()
         self._refused = {id: at for id, at in self._refused.items() if now - at < REFUSE_EVERY}
         if who not in self._refused:

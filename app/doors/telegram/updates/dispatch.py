@@ -60,7 +60,6 @@ class Dispatch:
             await reactions.take(self._door, place, reaction, stored)
 
     async def _enter(self, place: Place, change: ChatMemberUpdated, stored: StoredUpdate) -> None:
-        """Greet a group that the bot has come into."""
         if change.chat.type not in GROUPS or change.old_chat_member.status not in OUT or not _may_write(change):
             await self._close(stored)
         elif self._door.access.admits(change.from_user.id):
@@ -138,7 +137,6 @@ class Dispatch:
         quoted: Sequence[Quoted] = (),
         album: str | None = None,
     ) -> None:
-        """Store a message of the user and play it."""
         if not await self._incoming.take(place, place.turn(text, source=source, quoted=quoted), [stored.id], album):
             await self._close(stored)
 
@@ -163,7 +161,6 @@ class Dispatch:
             door.attend(place, partial(give, door, place, stored, find))
 
     def _tell(self, place: Place, key: str, stored: StoredUpdate, **variables: object) -> None:
-        """Answer an update with a sentence of `telegram.toml`."""
 
         async def find() -> Answer:
             return Answer(sentence("telegram", key, await self._door.lang(place), **variables))

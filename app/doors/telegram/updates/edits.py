@@ -26,10 +26,9 @@ async def take(
 ) -> None:
     """Take in a message that was changed; Telegram also reports changes that nobody made, and places that move on."""
     turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
-    transcript = door.assistant.memory.transcript
-    entry = await transcript.entry(turn.thread, turn.id)
+    entry = await door.assistant.message(turn.thread, turn.id)
     if entry is None and await _was_joined(door, message, text):
-        entry = await transcript.last(turn.thread, turn.owner)
+        entry = await door.assistant.last_message(turn.thread, turn.owner)
     if entry is None or not text.strip() or text in (entry.text or "").split("\n\n") or await incoming.revise(turn):
         await door.assistant.memory.updates.close(stored.id)
         return
@@ -58,7 +57,7 @@ async def answer_anew(door: TelegramDoor, incoming: Incoming, query: CallbackQue
     changed = int(message.edit_date.timestamp()) if message.edit_date else 0
     turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
     turn = replace(turn, id=f"{turn.id}~{changed}")
-    if await door.assistant.memory.transcript.entry(turn.thread, turn.id):
+    if await door.assistant.message(turn.thread, turn.id):
         # It was tapped before.
         await door.assistant.memory.updates.close(stored.id)
     elif not await incoming.take(place, turn, [stored.id]):

@@ -120,10 +120,9 @@ class Inbox(asyncio.Queue[object]):
             await self._updates.close(stored.id)
 
     async def _message_of(self, stored: StoredUpdate) -> InboxEntry | None:
-        """Return the message that an update has become a part of; None if it has become none."""
         if stored.thread is None or stored.message_id is None:
             return None
-        return await self._door.assistant.memory.transcript.entry(stored.thread, stored.message_id)
+        return await self._door.assistant.message(stored.thread, stored.message_id)
 
     def _resume(self, place: Place, update: Update, entry: InboxEntry) -> None:
         """Play a message again: how a stopped or failed turn ended may not have been shown."""

@@ -12,7 +12,7 @@ from telegram import (
 from agents.state.person import Quoted, QuotedKind
 from app.doors.telegram.files import attached_to, is_foreign, shown_in
 
-LONGEST = 1000
+LONGEST_QUOTE = 1000
 """Characters of a text that is referred to."""
 
 
@@ -32,7 +32,7 @@ def quoted_in(message: Message, bot: User) -> list[Quoted]:
     if text:
         kind = _kind_of_answer(message, answered, bot)
         by = _writer(message, answered) if kind == "answer" else ""
-        quoted.append(Quoted(kind=kind, by=by, text=text[:LONGEST], foreign=kind == "answer"))
+        quoted.append(Quoted(kind=kind, by=by, text=text[:LONGEST_QUOTE], foreign=kind == "answer"))
     if answered and not attached:
         quoted += shown_in(answered)
     return quoted
@@ -59,7 +59,6 @@ def _writer(message: Message, answered: Message | None) -> str:
 
 
 def _author(origin: object) -> str:
-    """Return who wrote what is forwarded, as far as Telegram says."""
     match origin:
         case MessageOriginUser(sender_user=user):
             return user.full_name

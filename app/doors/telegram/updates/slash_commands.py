@@ -37,7 +37,7 @@ class CommandDoor:
         self.has_played = True
         # A message that failed is played again under its own id, unless that is being done.
         is_running = any(answer.turn.id == turn.id for answer in self._door.answers.values())
-        failed = None if is_running else await self._door.assistant.memory.transcript.entry(turn.thread, turn.id)
+        failed = None if is_running else await self._door.assistant.message(turn.thread, turn.id)
         is_new = await self._door.assistant.state(turn.thread, turn.owner) is None
         lang = self._place.lang if is_new else None
         id = failed.message_id if failed else ""

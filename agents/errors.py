@@ -2,6 +2,7 @@
 
 DialogSupervisorError
 ├── ConfigError          the operator: one line on stderr, exit 2
+│   └── UnusableDatabase the same, with exit code 74
 ├── ContractError        the developer: a dialog, observer, tool or prompt breaks a rule; raised at start
 ├── UsageError           the caller: this request cannot be carried out as it was put
 ├── BrokenState          the operator: what is stored of a thread cannot be read; it is rebuilt from its transcript
@@ -23,6 +24,10 @@ class DialogSupervisorError(Exception):
 
 class ConfigError(DialogSupervisorError, ValueError):
     """A setting is missing or wrong; the message names it and what to do."""
+
+
+class UnusableDatabase(ConfigError):
+    """The file of `DATABASE_URL` cannot be opened, or is damaged; the message says why and what to do."""
 
 
 class ContractError(DialogSupervisorError, TypeError):

@@ -16,9 +16,9 @@ from agents.state import SUPERVISOR
 from agents.toolkit.card import ToolCard
 from app.cited_text import with_list
 from app.sentences import say
-from prompts import form_texts, language, table
+from prompts import form_texts, language, title_of
 
-FIRST = 40
+LONGEST_FIRST_LINE = 40
 """Characters of a thread's first line."""
 
 
@@ -40,7 +40,7 @@ def state_of_talk(state: Mapping[str, Any], lang: str) -> list[str]:
     """Return where a conversation stands, in words for the person who holds it."""
 
     def titled(name: str | None) -> str:
-        return str(table("texts", lang).get(f"title_{name}", name)) if name else say("nobody_else", lang)
+        return title_of(name, lang) if name else say("nobody_else", lang)
 
     forms = state.get("forms", {})
     values_of_forms = {name: "; ".join(labelled_values(form, name, lang)) for name, form in forms.items()}
@@ -79,7 +79,7 @@ def own_thread_lines(threads: Sequence[ThreadInfo], names: Sequence[str]) -> lis
 def first_line(info: ThreadInfo) -> str:
     """Return the beginning of the first thing that the user said in a thread."""
     text = " ".join(clean(info.first).split())
-    return text if len(text) <= FIRST else f"{text[: FIRST - 1]}…"
+    return text if len(text) <= LONGEST_FIRST_LINE else f"{text[: LONGEST_FIRST_LINE - 1]}…"
 
 
 def note_lines(notes: Sequence[Note]) -> list[str]:

@@ -13,9 +13,9 @@ from agents.events import Event
 from agents.language.text.clean import clean
 
 Failure = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-ENOUGH = 1000
+MOST_HELD_RECORDS = 1000
 """Records held back at most."""
-NEVER = logging.CRITICAL + 1
+ABOVE_EVERY_LEVEL = logging.CRITICAL + 1
 
 
 class _Line(logging.Formatter):
@@ -61,7 +61,7 @@ def log_on_stderr(*, detailed: bool, content: bool = False, held: bool = False, 
     """
     target = logging.StreamHandler(sys.stderr)
     target.setFormatter(_Line(detailed=detailed, content=content, secret=secret))
-    log = HeldLog(ENOUGH, flushLevel=NEVER if held else logging.NOTSET, target=target)
+    log = HeldLog(MOST_HELD_RECORDS, flushLevel=ABOVE_EVERY_LEVEL if held else logging.NOTSET, target=target)
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.WARNING if detailed else logging.ERROR)

@@ -16,7 +16,7 @@ from app.sentences import say
 from app.short_term_memory import contents
 from prompts import language, table
 
-MOST = 10_000
+MOST_ITEMS = 10_000
 """Items that are looked up of a person."""
 OF_DOORS = ("telegram",)
 """Kinds of items that doors keep for themselves while a turn runs."""
@@ -50,7 +50,7 @@ async def personal_data(assistant: Assistant, user: str) -> PersonalData:
     """Look up all that is kept of a person."""
     items: dict[str, dict[str, Mapping[str, Any]]] = {}
     place = namespace_of(user)
-    for item in await assistant.memory.store.asearch(place, limit=MOST):
+    for item in await assistant.memory.store.asearch(place, limit=MOST_ITEMS):
         kind = ".".join(item.namespace[len(place) :])
         if kind not in OF_DOORS:
             items.setdefault(kind, {})[item.key] = item.value

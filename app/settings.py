@@ -21,6 +21,7 @@ from agents.toolkit.shelf import Mode
 from agents.toolkit.speaker import Silence
 from app.env_file import read_env
 from app.permissions import read_permissions
+from prompts import languages
 
 Kind = TypeVar("Kind", bound=BaseSettings)
 HelpLink = Literal["pages", "model", "webhook", "person"]
@@ -82,6 +83,14 @@ class Settings(BaseSettings):
     help_webhook_url: AnyHttpUrl | None = None
     help_webhook_secret: SecretStr | None = None
     help_operator_chat: int | None = None
+
+    @field_validator("app_lang")
+    @classmethod
+    def _language(cls, value: str) -> str:
+        """Take a language that there are texts for."""
+        if value not in (there_are := languages()):
+            raise ValueError(f"there is no language {value!r}; there are: {', '.join(there_are)}")
+        return value
 
     @field_validator("role_models", mode="before")
     @classmethod

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from langchain_core.runnables import RunnableConfig
 
-from agents.errors import BrokenState, ConfigError, UsageError
+from agents.errors import BrokenState, ConfigError, UnusableDatabase, UsageError
 from agents.memory.checkpoint_rows import Keep
 from agents.memory.checkpointer import KEPT, Saver
 from agents.memory.connection import Connection, connect, truncate
@@ -189,7 +189,7 @@ async def open_memory(
                     raise
                 memory = await _opened(_copy(path, copies), stack, now, keep)
         except (OSError, sqlite3.Error) as error:
-            raise ConfigError(f"DATABASE_URL: cannot use {path} ({error}). {_hint(str(error))}") from error
+            raise UnusableDatabase(f"DATABASE_URL: cannot use {path} ({error}). {_hint(str(error))}") from error
         yield memory
 
 

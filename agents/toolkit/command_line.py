@@ -16,6 +16,7 @@ class CommandResult:
 
     object: object
     lines: Sequence[str]
+    exit_code: int = 0
 
 
 class Installation(Protocol):

@@ -9,7 +9,6 @@ from agents.memory.people import lines_of
 from agents.memory.preferences import Preferences
 from agents.state import State
 from agents.toolkit.questions import ask, fits
-from app.assistant.closing import FAILURE
 from app.assistant.stored_state import sound_state
 from app.assistant.turn_player import TurnPlayer
 from app.recording.record import Record, read_record
@@ -78,12 +77,8 @@ class ThreadReader:
 
     async def records(self, thread: str) -> list[Record]:
         """Return the turns of a thread as they can be played again, oldest first."""
-        answers: dict[str, list[tuple[str, str]]] = {}
-        for line in await self.memory.transcript.lines(thread):
-            if line.role == "assistant" and line.metadata.get("source") != FAILURE:
-                answers.setdefault(line.message_id, []).append((line.speaker, line.text))
         rows = await self.memory.transcript.records(thread)
-        return [read_record(text, record or "", answers.get(message_id, [])) for message_id, text, record in rows]
+        return [read_record(text, record or "") for _, text, record in rows]
 
     async def threads(self, user: str | None = None) -> list[ThreadInfo]:
         """List the threads, or those in which a user has written, the latest first."""

@@ -3,16 +3,18 @@
 import asyncio
 import sys
 import tempfile
-from argparse import Namespace
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from agents.events import Event, Message
-from app.cli.talk import RULES, WIDE
+from app.cli.options import Lang, Trace
+from app.cli.talk import RULES, TRACE_WIDTH
 from app.composition import open_assistant
 from app.doors.terminal.door import TerminalDoor
 from app.doors.terminal.screens import LiveMarkdown
@@ -21,32 +23,38 @@ from app.doors.terminal.tty import pressed_keys
 from app.doors.visit import INTERRUPTED, WAITING, Screen, Visit
 from app.logs import log_on_stderr
 from app.sentences import say
-from app.settings import Settings
+from app.settings import Settings, read_settings
 from prompts import table
 
 THREAD = "demo"
-KEY = 0.03
+SECONDS_PER_KEY = 0.03
 """Seconds between two keys."""
-READING = 0.025
+SECONDS_PER_CHARACTER = 0.025
 """Seconds a reader takes for a character."""
-GLANCE = 1.0
+LEAST_SECONDS = 1.0
 """Seconds an answer stands at least before the talk goes on."""
 
 
-async def demo(options: Namespace, settings: Settings) -> int:
-    """Play the conversation of the language; return the code of the turn that went wrong, if one did."""
-    lang = options.lang or settings.app_lang
+Fast = Annotated[bool, typer.Option("--fast", help="Do not wait for a reader.")]
+
+
+async def demo(*, lang: Lang = None, trace: Trace = False, fast: Fast = False) -> int:
+    """Watch a conversation that shows what it can do."""
+    settings = read_settings()
+    lang = lang or settings.app_lang
     console = Console(highlight=False)
     play = table("demo", lang)
     console.print(Text(play["opening"], "dim"), end="\n\n")
     with log_on_stderr(detailed=False, content=False), tempfile.TemporaryDirectory() as folder:
         async with open_assistant(_alone(settings, folder)) as assistant:
-            trace = Console(stderr=True, highlight=False, width=None if console.is_terminal else WIDE)
+            tracer = TraceTree(
+                Console(stderr=True, highlight=False, width=None if console.is_terminal else TRACE_WIDTH)
+            )
             heard = _Heard()
             screens: list[Screen] = [LiveMarkdown(console, lang), heard]
-            door = TerminalDoor(assistant, screens, TraceTree(trace), is_traced=options.trace)
+            door = TerminalDoor(assistant, screens, tracer, is_traced=trace)
             visit = Visit(assistant, door, THREAD, lang=lang)
-            pace = READING if console.is_terminal and not options.fast else 0
+            pace = SECONDS_PER_CHARACTER if console.is_terminal and not fast else 0
             if pace and sys.stdin.isatty():
                 console.print(Text(say("demo_keys", lang), "dim"), end="\n\n")
             async with pressed_keys(sys.stdin) as key:
@@ -99,7 +107,7 @@ async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, hea
         if ended == INTERRUPTED:
             return ended
         code = ended if ended not in (0, WAITING) else code
-        await pause.wait(max(GLANCE, pause.pace * heard.length))
+        await pause.wait(max(LEAST_SECONDS, pause.pace * heard.length))
         pause.go_on()
     return code
 
@@ -112,7 +120,7 @@ async def _type(text: str | None, console: Console, pause: _Pause) -> None:
     for char in text:
         console.file.write(char)
         console.file.flush()
-        await pause.wait(KEY)
+        await pause.wait(SECONDS_PER_KEY)
     console.print("\n")
 
 

@@ -1,14 +1,15 @@
-"""`python -m app index`: one's own documents for searches, added, listed and removed."""
+"""`index`: one's own documents for searches, added, listed and removed."""
 
 import asyncio
 import sys
 import threading
-from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -18,53 +19,62 @@ from agents.memory import database_path
 from agents.sources.documents.index import DocumentIndex, index_file
 from agents.sources.documents.indexing import Tell, index_folder, index_help
 from agents.sources.documents.indexing import remove as remove_folder
-from app.cli.stdout import print_result
+from agents.toolkit.command_line import CommandResult
 from app.sentences import say
-from app.settings import Settings
+from app.settings import Settings, read_settings
 
 UNREADABLE = 1
 """The exit code when some files could not be read; the others are indexed."""
 
+application = typer.Typer(name="index", help="Index your own documents for searches: add, list, remove.")
+Added = Annotated[Path, typer.Argument(metavar="PATH", help="Markdown, HTML, PDF and text files are read.")]
+Removed = Annotated[str, typer.Argument(metavar="PATH", help="As it was added; help: our help pages.")]
+Url = Annotated[str, typer.Option(help="Where readers find the folder, such as https://docs.example/.")]
 
-async def add(options: Namespace, settings: Settings) -> int:
-    """Index what is new or changed in a folder or file, and take out what is gone.
+
+@application.command()
+async def add(path: Added, *, url: Url = "") -> CommandResult:
+    """Index a folder, or a file; again: what has changed.
 
     Raises:
         UsageError: there is no such place, or it overlaps one that is indexed.
     """
-    with _opened(settings) as index, _bar() as tell:
+    settings = read_settings()
+    with _opened(settings) as index, _progress_bar() as tell:
         # In a thread, so that Ctrl-C and SIGTERM are heard: the file at hand is finished, and what was read stays.
-        report = await asyncio.to_thread(index_folder, index, options.path, options.url or "", tell)
+        report = await asyncio.to_thread(index_folder, index, path, url, tell)
     for line in report.unreadable:
         sys.stderr.write(f"python -m app: {clean(line)}\n")
     facts = {**asdict(report), "unreadable": len(report.unreadable)}
-    print_result(options, asdict(report), [say("indexed", settings.app_lang, path=options.path, **facts)])
-    return UNREADABLE if report.unreadable else 0
+    line_of_result = say("indexed", settings.app_lang, path=path, **facts)
+    return CommandResult(asdict(report), [line_of_result], UNREADABLE if report.unreadable else 0)
 
 
-async def list_(options: Namespace, settings: Settings) -> int:
-    """Print what is indexed."""
+@application.command("list")
+async def list_folders() -> CommandResult:
+    """List what is indexed."""
+    settings = read_settings()
     with _opened(settings) as index:
         index_help(index)
-        folders = index.folders()
-    lines = [say("indexed_folder", settings.app_lang, **asdict(folder)) for folder in folders]
-    return print_result(
-        options, [asdict(folder) for folder in folders], lines or [say("not_indexed", settings.app_lang)]
-    )
+        folders = [asdict(folder) for folder in index.folders()]
+    lines = [say("indexed_folder", settings.app_lang, **folder) for folder in folders]
+    return CommandResult(folders, lines or [say("not_indexed", settings.app_lang)])
 
 
-async def remove(options: Namespace, settings: Settings) -> int:
-    """Take a folder or file out of the index; `help` stands for our help pages.
+@application.command()
+async def remove(path: Removed) -> CommandResult:
+    """Take a folder, a file or help out of the index.
 
     Raises:
         UsageError: it is not indexed.
     """
+    settings = read_settings()
     with _opened(settings) as index:
         index_help(index)
-        if not remove_folder(index, options.path):
-            known = ", ".join(folder.path for folder in index.folders())
-            raise UsageError(say("no_folder", settings.app_lang, path=options.path, known=known))
-    return print_result(options, {"removed": options.path}, [say("unindexed", settings.app_lang, path=options.path)])
+        if not remove_folder(index, path):
+            indexed = ", ".join(folder.path for folder in index.folders())
+            raise UsageError(say("no_folder", settings.app_lang, path=path, known=indexed))
+    return CommandResult({"removed": path}, [say("unindexed", settings.app_lang, path=path)])
 
 
 @contextmanager
@@ -77,7 +87,7 @@ def _opened(settings: Settings) -> Iterator[DocumentIndex]:
 
 
 @contextmanager
-def _bar() -> Iterator[Tell]:
+def _progress_bar() -> Iterator[Tell]:
     """Show on a terminal how far indexing has come; elsewhere nothing."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:

@@ -1,58 +1,86 @@
 """`export`: a conversation to read (Markdown), to process (JSON), or to play again (a trace test)."""
 
 import sys
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+import typer
 
 from agents.errors import UsageError
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from agents.memory.people import writers_of
 from app.calendar_file import calendar
+from app.cli.options import AsJson, Thread, User
 from app.cli.replay import rehearse
-from app.cli.stdout import stdout
+from app.cli.stdout import results_alone
 from app.cli.trace_test import trace_test
 from app.composition import open_assistant
 from app.listing import markdown_lines
 from app.recording.record import Record
 from app.sentences import say
-from app.settings import Settings
+from app.settings import Settings, read_settings
 from app.short_term_memory import contents
 
+Ics = Annotated[bool, typer.Option("--ics", help="The reminders of its user, as a calendar (iCalendar).")]
+AsTest = Annotated[bool, typer.Option("--as-test", help="A trace test, the models' replies as its script.")]
+Format = Annotated[Literal["markdown", "json"] | None, typer.Option(help="Default: markdown.")]
 
-async def export(options: Namespace, settings: Settings) -> int:
-    """Print a thread in the form that was asked for, or its user's reminders as a calendar.
+
+async def export(
+    thread: Thread,
+    *,
+    format: Format = None,
+    json: AsJson = False,
+    ics: Ics = False,
+    as_test: AsTest = False,
+    user: User = None,
+) -> None:
+    """Print a thread: to read, as JSON, or as a test.
+
+    Raises:
+        UsageError: two forms are asked for, there is no such thread, or nothing of it can be played again.
+    """
+    settings = read_settings()
+    forms = {format or "", *(["json"] if json else []), *(["ics"] if ics else []), *(["test"] if as_test else [])} - {
+        ""
+    }
+    if len(forms) > 1:
+        raise UsageError("choose one of --format, --json, --ics and --as-test")
+    # What it prints is a file, in any form.
+    with results_alone() as results:
+        if ics:
+            results.write(await _calendar(settings, user or thread))
+        else:
+            results.write(await exported(settings, thread, *forms))
+
+
+async def exported(settings: Settings, thread: str, form: str = "markdown") -> str:
+    """Return a thread in the form that was asked for: "markdown", "json" or "test".
 
     Raises:
         UsageError: there is no such thread, or nothing of it can be played again.
     """
-    if options.format == "ics":
-        return await _calendar(options, settings)
     async with open_assistant(settings, remote=False, reads=True) as assistant:
-        state = await assistant.state(options.thread)
-        lines = await assistant.history(options.thread)
-        records = await assistant.records(options.thread)
+        state = await assistant.state(thread)
+        lines = await assistant.history(thread)
+        records = await assistant.records(thread)
     if state is None and not lines:
-        raise UsageError(say("no_thread", settings.app_lang, thread=repr(options.thread)))
-    forms = (state or {}).get("forms", {})
-    if options.as_test:
-        stdout().write(await _test(records, lines, settings.app_lang))
-    elif options.format == "json":
-        document = {"thread": options.thread, "contents": contents(lines), "forms": forms}
-        stdout().write(safe_json(document, indent=2) + "\n")
-    else:
-        stdout().write(markdown(options.thread, lines, forms, settings.app_lang))
-    return 0
+        raise UsageError(say("no_thread", settings.app_lang, thread=repr(thread)))
+    filled_in = (state or {}).get("forms", {})
+    if form == "test":
+        return await _test(records, lines, settings.app_lang)
+    if form == "json":
+        return safe_json({"thread": thread, "contents": contents(lines), "forms": filled_in}, indent=2) + "\n"
+    return markdown(thread, lines, filled_in, settings.app_lang)
 
 
-async def _calendar(options: Namespace, settings: Settings) -> int:
-    user = options.user or options.thread
+async def _calendar(settings: Settings, user: str) -> str:
     async with open_assistant(settings, remote=False, reads=True) as assistant:
         live = await assistant.memory.reminders.live(user)
     # Its lines end as the standard wants them, so they are not written as text.
-    stdout().write(calendar(live, user, datetime.now(UTC)).decode("utf-8"))
-    return 0
+    return calendar(live, user, datetime.now(UTC)).decode("utf-8")
 
 
 def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, Mapping[str, object]], lang: str) -> str:

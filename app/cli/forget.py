@@ -2,26 +2,33 @@
 
 import asyncio
 import sys
-from argparse import Namespace
+from typing import Annotated
+
+import typer
 
 from agents.errors import UsageError
+from agents.toolkit.command_line import CommandResult
 from app.assistant import Assistant
-from app.cli.stdout import print_result
+from app.cli.options import OptionalThread, name_given
 from app.composition import open_assistant
 from app.sentences import say
-from app.settings import Settings
+from app.settings import read_settings
 
-LEFT = 1
+NOT_AGREED = 1
 """The exit code when the question was not answered with yes."""
 
+Whose = Annotated[
+    str | None,
+    typer.Option(callback=name_given, help="Whose part of it; without a thread all that is kept of this user."),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; without a terminal nobody is asked.")]
 
-async def forget(options: Namespace, settings: Settings) -> int:
-    """Say what is deleted and what is kept, ask, delete; return the exit code.
 
-    Raises:
-        UsageError: nothing was named, or there is nothing of it.
-    """
-    lang, thread, user = settings.app_lang, options.thread, options.user
+async def forget(
+    context: typer.Context, *, thread: OptionalThread = None, user: Whose = None, yes: Yes = False
+) -> CommandResult:
+    """Delete a thread, a person's part of it, or all about a person."""
+    lang = (settings := read_settings()).app_lang
     if thread is None and user is None:
         raise UsageError(say("forget.name_one", lang))
     async with open_assistant(settings, remote=False) as assistant:
@@ -29,19 +36,25 @@ async def forget(options: Namespace, settings: Settings) -> int:
         about = {"thread": thread, "user": user}
         if scope is None:
             raise UsageError(say("forget.nothing", lang, user=user))
-        if sys.stdin.isatty() and not options.yes and not options.json:
+        if sys.stdin.isatty() and not yes and not context.obj.as_json:
             question = f"{say(f'forget.{scope}', lang, **about)} {say('forget.sure', lang)} "
-            typed = await asyncio.to_thread(input, question)
-            if typed.strip().lower() not in ("y", "yes", say("setup.yes", lang)):
-                print_result(options, {}, [say("forget.left", lang)])
-                return LEFT
-        await _delete(assistant, scope, options, lang)
+            if not await _agreed(question, lang):
+                return CommandResult({}, [say("forget.left", lang)], NOT_AGREED)
+        await _delete(assistant, scope, thread or "", user or "", lang)
     result = {**{name: value for name, value in about.items() if value}, "forgotten": True}
-    return print_result(options, result, [say(f"forget.done_{scope}", lang, **about)])
+    return CommandResult(result, [say(f"forget.done_{scope}", lang, **about)])
+
+
+async def _agreed(question: str, lang: str) -> bool:
+    try:
+        typed = await asyncio.to_thread(input, question)
+    except EOFError:
+        return False
+    return typed.strip().lower() in ("y", "yes", say("setup.yes", lang))
 
 
 async def _scope(assistant: Assistant, thread: str | None, user: str | None) -> str | None:
-    """Return what is to be deleted: "own" or "shared" thread, "part" of one, "person"; None if there is none of it."""
+    """Return what is to be deleted: "own" or "shared" thread, "part" of one, "person"; None if nothing is there."""
     writers = await assistant.forgetting.writers(thread) if thread else set()
     if user is None:
         return "shared" if len(writers) > 1 else "own"
@@ -50,10 +63,10 @@ async def _scope(assistant: Assistant, thread: str | None, user: str | None) -> 
     return "part" if user in writers else None
 
 
-async def _delete(assistant: Assistant, scope: str, options: Namespace, lang: str) -> None:
+async def _delete(assistant: Assistant, scope: str, thread: str, user: str, lang: str) -> None:
     if scope == "person":
-        await assistant.forgetting.person(options.user)
+        await assistant.forgetting.person(user)
     elif scope == "part":
-        await assistant.forgetting.part(options.thread, options.user)
-    elif not await assistant.forget(options.thread):
-        raise UsageError(say("no_thread", lang, thread=repr(options.thread)))
+        await assistant.forgetting.part(thread, user)
+    elif not await assistant.forget(thread):
+        raise UsageError(say("no_thread", lang, thread=repr(thread)))

@@ -2,11 +2,13 @@
 
 import asyncio
 import hashlib
-from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from agents.errors import UsageError
 from agents.language.schedule.wording import worded
@@ -14,13 +16,14 @@ from agents.memory import Memory
 from agents.memory.preferences import zone_of_user
 from agents.memory.reminder_row import Reminder
 from agents.memory.undo_log import ToolWrite
+from agents.toolkit.command_line import CommandResult
 from agents.tools.kept_reminders import REMINDERS
 from agents.tools.reminders import add_reminder
 from app.calendar_file import OURS, Found, entries, uid_of
-from app.cli.stdout import print_result
+from app.cli.options import DEFAULT_THREAD, Lang, Thread, User
 from app.composition import open_assistant
 from app.sentences import say
-from app.settings import Settings
+from app.settings import read_settings
 
 SPEAKER = "planner"
 """Whose reminders these are, so that "undo" in the conversation takes them back."""
@@ -38,29 +41,36 @@ class Imported:
     why: str = ""
 
 
-async def import_(options: Namespace, settings: Settings) -> int:
-    """Set a reminder for each entry that asks for one; print them, and what was left out and why.
+async def import_calendar(
+    file: Annotated[str, typer.Argument(metavar="FILE.ics")],
+    *,
+    thread: Thread = DEFAULT_THREAD,
+    user: User = None,
+    lang: Lang = None,
+) -> CommandResult:
+    """Set a reminder for each event of an iCalendar file.
 
     Raises:
         UsageError: the file cannot be read, or is no calendar.
     """
-    lang, user = options.lang or settings.app_lang, options.user or options.thread
-    source = _read(Path(options.file), lang)
+    settings = read_settings()
+    lang, user = lang or settings.app_lang, user or thread
+    source = _read(Path(file), lang)
     async with open_assistant(settings, remote=False) as assistant:
         memory = assistant.memory
         now, zone = datetime.fromtimestamp(memory.reminders.now(), UTC), await zone_of_user(memory.store, user)
         try:
             calendar_entries = await asyncio.to_thread(entries, source, zone, now)
         except ValueError as fault:
-            raise UsageError(say("calendar.unreadable", lang, path=options.file, why=fault)) from None
+            raise UsageError(say("calendar.unreadable", lang, path=file, why=fault)) from None
         message = f"import-{hashlib.sha256(source).hexdigest()[:24]}-{now.timestamp():.0f}"
-        async with memory.locks.hold(options.thread):
-            outcome = [await _take(memory, options.thread, user, message, entry, lang) for entry in calendar_entries]
+        async with memory.locks.hold(thread):
+            outcome = [await _take(memory, thread, user, message, entry, lang) for entry in calendar_entries]
     plain = [
         {"text": it.found.text, "number": it.reminder.number if it.reminder else None, "why": it.why or None}
         for it in outcome
     ]
-    return print_result(options, plain, _lines(outcome, lang))
+    return CommandResult(plain, _lines(outcome, lang))
 
 
 def _read(path: Path, lang: str) -> bytes:

@@ -1,22 +1,36 @@
 """`library`: what the media library holds, and who has which profile in it."""
 
-from argparse import Namespace
+from collections.abc import Awaitable
+from typing import Annotated
+
+import typer
 
 from agents.errors import UsageError
 from agents.media.library import Holding
 from agents.memory import open_memory
-from app.cli.stdout import print_result
+from agents.toolkit.command_line import CommandResult
+from app.cli.options import Device, Name
 from app.composition.media_players import all_holdings
 from app.sentences import say
-from app.settings import Settings
+from app.settings import read_settings
+
+application = typer.Typer(name="library")
 
 
-async def list_(options: Namespace, settings: Settings) -> int:
-    """Show the titles of the library; return the exit code.
+@application.callback(invoke_without_command=True)
+def library(context: typer.Context) -> Awaitable[CommandResult] | None:
+    """The media library: its titles; who has which profile."""
+    return None if context.invoked_subcommand else list_titles()
+
+
+@application.command("list")
+async def list_titles() -> CommandResult:
+    """List all titles, with their files.
 
     Raises:
         ConfigError: the media folder is none, or Kodi does not answer.
     """
+    settings = read_settings()
     async with open_memory(settings.database_url) as memory:
         holdings = await all_holdings(settings, memory)
     holdings = sorted(holdings, key=_order)
@@ -38,7 +52,7 @@ async def list_(options: Namespace, settings: Settings) -> int:
         + ("" if row["playable"] or row["kind"] == "series" else f" · {say('library.missing', settings.app_lang)}")
         for row in rows
     ]
-    return print_result(options, rows, lines or [say("library.empty", settings.app_lang)])
+    return CommandResult(rows, lines or [say("library.empty", settings.app_lang)])
 
 
 def _order(holding: Holding) -> tuple[str, int, int]:
@@ -46,8 +60,10 @@ def _order(holding: Holding) -> tuple[str, int, int]:
     return title.series_name or title.name, title.season or 0, title.episode or 0
 
 
-async def viewers(options: Namespace, settings: Settings) -> int:
-    """Show who has which profile; return the exit code."""
+@application.command()
+async def viewers() -> CommandResult:
+    """List who has which profile."""
+    settings = read_settings()
     async with open_memory(settings.database_url) as memory:
         rows = await memory.media.viewers()
     result = [{"user": user, "device": device, "profile": profile, "age": age} for user, device, profile, age in rows]
@@ -55,27 +71,33 @@ async def viewers(options: Namespace, settings: Settings) -> int:
         f"{user}{f' ({device})' if device else ''} = {profile}{f', {age}' if age is not None else ''}"
         for user, device, profile, age in rows
     ]
-    return print_result(options, result, lines or [say("library.nobody", settings.app_lang)])
+    return CommandResult(result, lines or [say("library.nobody", settings.app_lang)])
 
 
-async def viewer(options: Namespace, settings: Settings) -> int:
-    """Give a user a profile, with an age limit if there is to be one; return the exit code."""
-    user, profile, age = options.user_id, options.profile, options.age
+Age = Annotated[int | None, typer.Option(metavar="YEARS", help="Play nothing for people who are older than this.")]
+
+
+@application.command()
+async def viewer(user_id: Name, profile: Name, *, age: Age = None, device: Device = None) -> CommandResult:
+    """Give a user a profile, which several may share."""
+    user, settings = user_id, read_settings()
     async with open_memory(settings.database_url) as memory:
-        await memory.media.set_viewer(user, options.device or "", profile, age)
+        await memory.media.set_viewer(user, device or "", profile, age)
     key = "library.viewer" if age is None else "library.viewer_limited"
     line = say(key, settings.app_lang, user=user, profile=profile, age=age)
-    return print_result(options, {"user": user, "device": options.device, "profile": profile, "age": age}, [line])
+    return CommandResult({"user": user, "device": device, "profile": profile, "age": age}, [line])
 
 
-async def no_viewer(options: Namespace, settings: Settings) -> int:
-    """Take a user's profile away; return the exit code.
+@application.command("no-viewer")
+async def no_viewer(user_id: Name) -> CommandResult:
+    """Take a user's profile away.
 
     Raises:
         UsageError: they had none.
     """
+    settings = read_settings()
     async with open_memory(settings.database_url) as memory:
-        if not await memory.media.remove_viewer(options.user_id):
-            raise UsageError(say("library.no_viewer", settings.app_lang, user=repr(options.user_id)))
-    line = say("library.removed", settings.app_lang, user=options.user_id)
-    return print_result(options, {"user": options.user_id}, [line])
+        if not await memory.media.remove_viewer(user_id):
+            raise UsageError(say("library.no_viewer", settings.app_lang, user=repr(user_id)))
+    line = say("library.removed", settings.app_lang, user=user_id)
+    return CommandResult({"user": user_id}, [line])

@@ -2,11 +2,9 @@
 
 import asyncio
 import json
-import urllib.request
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPException
 
 import httpx
 from langchain_core.messages import HumanMessage
@@ -25,9 +23,8 @@ PATIENCE = 1.5
 """Seconds that a server on this machine may take to list its models."""
 PATIENCE_ELSEWHERE = 5.0
 """Seconds that another server may take to list its models."""
-LONGEST = 1_000_000
-# A proxy that serves for the way out would not lead to this machine.
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+LARGEST_LIST = 1_000_000
+"""Bytes of a list of models that are read."""
 
 
 @dataclass(frozen=True)
@@ -41,24 +38,31 @@ class Server:
 
 async def servers_here() -> list[Server]:
     """Ask the known places on this machine at once and return those that answer."""
-    servers = await asyncio.gather(*(_server(name, f"http://127.0.0.1:{port}/v1") for name, port in PLACES))
-    return [server for server in servers if server]
+    addresses = {name: f"http://127.0.0.1:{port}/v1" for name, port in PLACES}
+    # A proxy that serves for the way out would not lead to this machine.
+    asked = [_models(url, None, httpx.AsyncClient(timeout=PATIENCE, trust_env=False)) for url in addresses.values()]
+    answers = zip(addresses.items(), await asyncio.gather(*asked), strict=True)
+    return [Server(name, url, models) for (name, url), models in answers if models is not None]
 
 
 async def models_of(base_url: str, key: str | None) -> list[str]:
     """Ask an endpoint for its models; empty if it lists none."""
+    return sorted(await _models(base_url, key, httpx.AsyncClient(timeout=PATIENCE_ELSEWHERE)) or [])
+
+
+async def _models(base_url: str, key: str | None, client: httpx.AsyncClient) -> list[str] | None:
+    """Return the models that an endpoint lists; None if it does not answer with a list."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     with suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError):
-        async with httpx.AsyncClient(timeout=PATIENCE_ELSEWHERE) as client:
-            # No redirect is followed, since it could lead the key elsewhere.
-            async with client.stream("GET", f"{base_url.rstrip('/')}/models", headers=headers) as answer:
-                body = b""
-                async for part in answer.aiter_bytes():
-                    body += part
-                    if len(body) > LONGEST:
-                        return []
-            return sorted(str(model["id"]) for model in json.loads(body)["data"])
-    return []
+        # No redirect is followed, since it could lead the key elsewhere.
+        async with client, client.stream("GET", f"{base_url.rstrip('/')}/models", headers=headers) as answer:
+            body = b""
+            async for part in answer.aiter_bytes():
+                body += part
+                if len(body) > LARGEST_LIST:
+                    return None
+            return [str(model["id"]) for model in json.loads(body)["data"]]
+    return None
 
 
 async def verdict(name: str, base_url: str | None, key: str | None, timeout: float = 60) -> str:
@@ -85,16 +89,3 @@ async def verdict(name: str, base_url: str | None, key: str | None, timeout: flo
             # A package or a key is missing; the message names it.
             raise wrong from None
     return "good" if any(call["name"] == current_time.name for call in answer.tool_calls) else "no_tools"
-
-
-async def _server(name: str, base_url: str) -> Server | None:
-    with suppress(OSError, ValueError, KeyError, TypeError, HTTPException):
-        listed = json.loads(await asyncio.to_thread(_get, f"{base_url}/models"))
-        return Server(name, base_url, [str(model["id"]) for model in listed["data"]])
-    return None
-
-
-def _get(url: str) -> bytes:
-    with _OPENER.open(url, timeout=PATIENCE) as answer:
-        body: bytes = answer.read(LONGEST)
-        return body

@@ -5,26 +5,21 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from agents.errors import ModelUnavailable, Trouble
 from agents.events.views import Notice
-from agents.graph import build_graph
-from agents.memory import open_memory
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
-from agents.state.talk import Json
 from agents.toolkit.bound_tools import bound_tools
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
-from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
-from app.assistant.turn_player import TurnPlayer
-from app.composition import discover
+from app.assistant import Turn
+from app.composition import discover, open_assistant
 from app.logs import silence
-from app.recording.record import Record
+from app.recording.record import Answered, Failed, Lost, Record, Replied, Step, Viewed
 from app.recording.recorded_tools import Answer, with_answers, with_strangers
-from app.recording.steps import Answered, Failed, Lost, Replied, Step, Viewed
-from prompts import FALLBACK, languages
+from app.settings import Settings
 
 THREAD = "rehearsal"
 THROWN_AWAY = "(a draft that was thrown away)"
@@ -48,8 +43,8 @@ class Play:
         for step in (step for turn in self.turns for step in turn.steps):
             match step:
                 case Replied(role, calls, text):
-                    words = [text] if text and text.strip() else []
-                    parts: list[str | Call] = [*words, *(Call(tool, args) for tool, args in calls)]
+                    parts: list[str | Call] = [text] if text.strip() else []
+                    parts += [Call(tool, args) for tool, args in calls]
                     lines[role].append(parts[0] if len(parts) == 1 else parts)
                 case Lost(role):
                     lines[role].append(THROWN_AWAY)
@@ -63,6 +58,10 @@ class Unavailable(ModelUnavailable):
 
     def __init__(self, trouble: Trouble) -> None:
         super().__init__(trouble, "script")
+
+    def __repr__(self) -> str:
+        """Return it as Python source."""
+        return f"ModelUnavailable({self.trouble!r}, 'script')"
 
 
 async def rehearse(turns: Sequence[Record]) -> Play:
@@ -96,17 +95,15 @@ async def _rehearse(playable: Sequence[Record], *, direct_switch: bool) -> Play:
 
 async def _perform(play: Play) -> list[Record]:
     """Return the turns as they went this time."""
-    speakers, watching = discover()
+    speakers, _ = discover()
     speakers = with_answers(with_strangers(speakers, play.strangers), play.answers)
-    script = Script(play.replies)
+    models = Script(play.replies).models([SUPERVISOR, "observer", *speakers.dialogs])
     with tempfile.TemporaryDirectory() as folder, silence():
-        async with open_memory(f"sqlite:///{Path(folder) / 'rehearsal.db'}") as memory:
-            graph = build_graph(
-                speakers, watching, saver=memory.saver, store=memory.store, direct_switch=play.direct_switch
-            )
-            models = script.models([SUPERVISOR, "observer", *speakers.dialogs])
-            langs = Languages(FALLBACK, tuple(languages()))
-            assistant = Assistant(TurnPlayer(graph, memory, models, langs), speakers)
+        # A test knows nothing of the settings of this installation.
+        settings = Settings.model_construct(
+            database_url=f"sqlite:///{Path(folder) / 'rehearsal.db'}", direct_switch=play.direct_switch
+        )
+        async with open_assistant(settings, models=models, remote=False, speakers=speakers) as assistant:
             for turn in play.turns:
                 async for _ in assistant.play(Turn(thread=THREAD, text=turn.text, lang=turn.lang)):
                     pass
@@ -138,19 +135,19 @@ def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[Answer]
     return dict(answers)
 
 
-def _views(steps: Sequence[Step]) -> dict[int, Json]:
+def _views(steps: Sequence[Step]) -> dict[int, dict[str, Any]]:
     """Return the views by the place of the step in which a tool gave each.
 
     A notice is shown at once; what stands for the answer was given by the last call of a reply.
     """
-    views: dict[int, Json] = {}
+    views: dict[int, dict[str, Any]] = {}
     last: dict[str, int] = {}
     giver = ""
     for place, step in enumerate(steps):
         match step:
             case Replied(_, [*_, (tool, _)], _):
                 giver = tool
-            case Answered(_, tool, _, _, _):
+            case Answered(tool=tool):
                 last[tool] = last[""] = place
             case Viewed(body):
                 by = last.get("" if body["kind"] == Notice.kind else giver)

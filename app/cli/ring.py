@@ -4,12 +4,14 @@ import asyncio
 import logging
 import signal
 import sys
-from argparse import Namespace
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
@@ -18,6 +20,7 @@ from agents.memory.reminder_row import Reminder
 from app.assistant import Assistant
 from app.assistant.notice_clock import Deliver, Ring, Unreachable, ringing
 from app.calendar_file import calendar
+from app.cli.options import Lang, name_given
 from app.cli.talk import RULES
 from app.composition import open_assistant
 from app.desktop_notifications import Desktop, NoDesktop
@@ -25,7 +28,7 @@ from app.doors.visit import TROUBLE
 from app.files import replace_file
 from app.logs import log_on_stderr
 from app.sentences import say
-from app.settings import Settings
+from app.settings import Settings, read_settings
 from app.signals import cancelled_by
 from app.tasks import running
 
@@ -39,7 +42,21 @@ DESKTOP_AGAIN = 30.0
 """Seconds until a desktop that shows nothing, such as one that is just starting, is tried again."""
 
 
-async def ring(options: Namespace, settings: Settings) -> int:
+Whose = Annotated[
+    str | None, typer.Option(callback=name_given, help="Only this user's reminders (default: those of everybody).")
+]
+Ics = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Keep the user's reminders there as a calendar to subscribe to.")
+]
+
+
+async def ring(*, user: Whose = None, lang: Lang = None, ics: Ics = None) -> int:
+    """Ring reminders while no conversation is open, until stopped."""
+    settings = read_settings()
+    return await ring_for(settings, lang or settings.app_lang, user, ics)
+
+
+async def ring_for(settings: Settings, lang: str, user: str | None = None, ics: Path | None = None) -> int:
     """Ring until SIGTERM or SIGINT; return the exit code, that of "unavailable" where nothing can ring now.
 
     Raises:
@@ -47,7 +64,7 @@ async def ring(options: Namespace, settings: Settings) -> int:
         UsageError: a calendar is asked for, and nobody is named whose it is.
     """
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
-    if options.ics and not options.user:
+    if ics and not user:
         raise UsageError(say("calendar.one_user", settings.app_lang))
     if settings.ring_telegram_chat is not None and not token:
         raise ConfigError(say("ring.no_token", settings.app_lang))
@@ -55,20 +72,22 @@ async def ring(options: Namespace, settings: Settings) -> int:
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             # No model is asked, so none has to be reachable.
-            async with open_assistant(settings, model=RULES, remote=False) as assistant:
-                return await _ring(assistant, options, settings, token)
+            async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
+                return await _ring(assistant, settings, token, lang, user, ics)
         except asyncio.CancelledError:
             if not signalled:
                 raise
     return 0
 
 
-async def _ring(assistant: Assistant, options: Namespace, settings: Settings, token: str) -> int:
+async def _ring(
+    assistant: Assistant, settings: Settings, token: str, lang: str, user: str | None, ics: Path | None
+) -> int:
     """Ring as the settings say until cancelled."""
-    lang, chat, ways = options.lang or settings.app_lang, settings.ring_telegram_chat, []
+    chat, ways = settings.ring_telegram_chat, []
     deliver: Deliver | None = None
     async with AsyncExitStack() as stack:
-        begin = partial(ringing, assistant.memory, assistant.sources, user=options.user)
+        begin = partial(ringing, assistant.memory, assistant.sources, user=user)
         if token:
             # Its library takes half a second to import, which other commands should not wait for.
             telegram = import_module("app.doors.telegram.notices")
@@ -88,9 +107,9 @@ async def _ring(assistant: Assistant, options: Namespace, settings: Settings, to
                 return TROUBLE["unavailable"]
             deliver = partial(_notify, assistant, desktop, say("ring.title", lang))
         await stack.enter_async_context(begin(deliver, without=CHATS, away=DESKTOP_AGAIN))
-        if options.ics:
-            await stack.enter_async_context(running(_keep_calendar(assistant.memory, options.user, Path(options.ics))))
-        whose = say("ring.of_user", lang, user=options.user) if options.user else ""
+        if ics and user:
+            await stack.enter_async_context(running(_keep_calendar(assistant.memory, user, ics)))
+        whose = say("ring.of_user", lang, user=user) if user else ""
         sys.stderr.write(clean(say("ring.ringing", lang, user=whose, ways=", ".join(ways))) + "\n")
         await asyncio.Event().wait()
     return 0

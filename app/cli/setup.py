@@ -2,13 +2,15 @@
 
 import os
 import sys
-from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from prompt_toolkit import PromptSession
 
 from agents.errors import ConfigError, UsageError
@@ -19,7 +21,7 @@ from app.cli.ring_unit import can_ring, set_up_ring
 from app.doors.visit import FAILED, TROUBLE
 from app.env_file import read_env, write_env
 from app.sentences import say
-from app.settings import Settings
+from app.settings import Settings, read_settings
 
 FILE = Path(".env")
 OPENAI = "openai"
@@ -53,45 +55,75 @@ class Choice:
         return {"LLM_MODEL": self.name, **place, **key}
 
 
-async def setup(options: Namespace, settings: Settings, ask: Ask | None = None) -> int:
-    """Set up a model, or only a service for reminders; return 0, else the code for what is in the way.
+BaseUrl = Annotated[str, typer.Option(help="An OpenAI-compatible endpoint (default: look for servers here).")]
+ModelName = Annotated[str, typer.Option(help="The model's name there, or <provider>:<name> as LLM_MODEL takes it.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Ask nothing; the key is taken from OPENAI_API_KEY.")]
+OnlyRing = Annotated[bool, typer.Option("--ring", help="Only write a service of yours that rings reminders.")]
+
+
+async def setup(*, base_url: BaseUrl = "", model: ModelName = "", yes: Yes = False, ring: OnlyRing = False) -> int:
+    """Connect a language model and write .env."""
+    settings = read_settings()
+    ask = _typed if sys.stdin.isatty() else None
+    if ring:
+        return await set_up_ring_alone(settings, ask)
+    return await set_up_model(settings, model, base_url, ask, asks_nothing=yes)
+
+
+async def set_up_model(
+    settings: Settings, model: str, base_url: str, ask: Ask | None, *, asks_nothing: bool = False
+) -> int:
+    """Set up a model, and what goes with it; return 0, else the code for what is in the way.
 
     Raises:
         ConfigError: `.env` cannot be written.
         UsageError: an answer is needed and there is nobody to give it.
     """
     words = partial(_say, settings.app_lang)
-    if options.ring:
-        return await _only_ring(settings, ask, words)
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    preset = _preset(options.model or "", options.base_url or "", key)
-    if options.yes or ask or sys.stdin.isatty():
-        ask = ask or _typed
-    else:
-        raise UsageError(words("cannot_ask"))
-    if options.yes and not options.model:
+    preset = _preset(model, base_url, key)
+    if asks_nothing and not model:
         raise UsageError(words("need_model"))
-    choice = preset if options.yes else await _choose(preset, ask, words)
+    if asks_nothing:
+        return await _try_and_write(preset, settings, None, words)
+    if ask is None:
+        raise UsageError(words("cannot_ask"))
+    try:
+        code = await _try_and_write(await _choose(preset, ask, words), settings, ask, words)
+    except EOFError:
+        _tell(words("unchanged"))
+        return FAILED
+    if code == 0:
+        with suppress(EOFError):
+            await _offer_more(settings, ask, words)
+    return code
+
+
+async def _try_and_write(choice: Choice, settings: Settings, ask: Ask | None, words: Say) -> int:
+    """Ask the model once, and write the choice if the model works or the person insists."""
     _tell(words("trying", model=choice.name if choice.provider != OPENAI else choice.model))
     if choice.provider != OPENAI and choice.key:
         # Other providers' clients read the key where the application will find it later.
         os.environ[KEY_OF[choice.provider]] = choice.key
     outcome = await verdict(choice.name, choice.base_url or None, choice.key, settings.model_timeout)
     _tell(words(outcome))
-    works = outcome in ("good", "no_tools")
-    if not works and (options.yes or not await _agreed("keep_anyway", ask, words)):
+    if outcome not in ("good", "no_tools") and not (ask and await _agreed("keep_anyway", ask, words)):
         _tell(words("unchanged"))
         return TROUBLE.get(outcome, FAILED)
     changed = _changed(choice.values)
-    if changed and not options.yes and not await _agreed("overwrite", ask, words, path=FILE, names=", ".join(changed)):
+    if changed and ask and not await _agreed("overwrite", ask, words, path=FILE, names=", ".join(changed)):
         _tell(words("unchanged"))
         return FAILED
     _write(choice.values, words)
-    if not options.yes and settings.telegram_bot_token is None:
-        await _set_up_telegram(settings, ask, words)
-    if not options.yes and can_ring() and await _agreed("ring_offer", ask, words):
-        await set_up_ring(settings, FILE, ask, words, _tell)
     return 0
+
+
+async def _offer_more(settings: Settings, ask: Ask, words: Say) -> None:
+    """Offer a bot and a service for reminders, once a model is written."""
+    if settings.telegram_bot_token is None:
+        await _set_up_telegram(settings, ask, words)
+    if can_ring() and await _agreed("ring_offer", ask, words):
+        await set_up_ring(settings, FILE, ask, words, _tell)
 
 
 async def _set_up_telegram(settings: Settings, ask: Ask, words: Say) -> None:
@@ -112,13 +144,24 @@ async def _set_up_telegram(settings: Settings, ask: Ask, words: Say) -> None:
         return
 
 
-async def _only_ring(settings: Settings, ask: Ask | None, words: Say) -> int:
+async def set_up_ring_alone(settings: Settings, ask: Ask | None) -> int:
+    """Write a service that rings reminders; return 0, or 1 where there is no systemd.
+
+    Raises:
+        ConfigError: a file cannot be written.
+        UsageError: a chat has to be named and there is nobody to ask.
+    """
+    words = partial(_say, settings.app_lang)
     if not can_ring():
         _tell(words("ring_none"))
         return FAILED
-    if settings.telegram_bot_token is not None and not (ask or sys.stdin.isatty()):
+    if settings.telegram_bot_token is not None and ask is None:
         raise UsageError(words("cannot_ask"))
-    await set_up_ring(settings, FILE, ask or _typed, words, _tell)
+    try:
+        await set_up_ring(settings, FILE, ask or _typed, words, _tell)
+    except EOFError:
+        _tell(words("unchanged"))
+        return FAILED
     return 0
 
 

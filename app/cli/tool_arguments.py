@@ -34,11 +34,14 @@ def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, Any]:
 
 
 def _value(name: str, raw: str, field: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    branches = [resolved(branch, root) for branch in _branches(resolved(field, root))]
-    for branch in branches:
-        for allowed in (*branch.get("enum", ()), *([branch["const"]] if "const" in branch else [])):
-            if raw == str(allowed):
-                return allowed
+    resolved_field = resolved(field, root)
+    branches = [
+        resolved(branch, root)
+        for branch in resolved_field.get("anyOf") or resolved_field.get("oneOf") or [resolved_field]
+    ]
+    allowed = [value for branch in branches for value in (*branch.get("enum", ()), branch.get("const"))]
+    if raw in (by_text := {str(value): value for value in allowed if value is not None}):
+        return by_text[raw]
     if any(branch.get("type") == "string" or MARK in branch for branch in branches):
         return raw
     try:
@@ -46,10 +49,6 @@ def _value(name: str, raw: str, field: Mapping[str, Any], root: Mapping[str, Any
     except ValueError:
         kinds = " or ".join(str(branch.get("type", "any")) for branch in branches if branch.get("type") != "null")
         raise UsageError(f'{name} is {kinds}, written as JSON (2, true, [1, 2], ["a"]); found {raw!r}') from None
-
-
-def _branches(schema: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return schema.get("anyOf") or schema.get("oneOf") or [schema]
 
 
 def _check(tool: BaseTool, args: Mapping[str, Any], schema: Mapping[str, Any]) -> None:

@@ -14,22 +14,19 @@ from langgraph.graph import START, StateGraph
 from agents.events import Event, Interrupt, ToolEnd
 from agents.events.views import Notice, View, read_view
 from agents.language.identifiers import Aliases, NumberedIds
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
 from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of
 from agents.nodes.tools import ToolCalls
 from agents.state import State
 from agents.state.person import Heard
 from agents.state.talk import Json, Pending
-from agents.toolkit.context import Context, make_context
+from agents.toolkit.context import Context
 from agents.toolkit.guard import parameters
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant.closing import TERMINAL
-from app.composition.help_chain import make_help
-from app.composition.media_players import make_players
-from app.composition.services import dialogs_of, open_services
-from app.permissions import Permissions
+from app.composition import open_parts
 from app.settings import Settings
 
 COMMAND = "command"
@@ -80,29 +77,17 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
         ConfigError: a setting is wrong.
     """
     async with (
-        open_memory(settings.database_url) as memory,
-        open_services(dialogs_of(), memory) as services,
-        memory.locks.hold(trial.user),
+        open_parts(settings, remote=False, speakers=speakers) as parts,
+        parts.memory.locks.hold(trial.user),
     ):
         graph = StateGraph(State, context_schema=Context)
         graph.add_node("tools", ToolCalls(trial.speaker, speakers, shelves(speakers).get(trial.speaker.name)))
         graph.add_edge(START, "tools")
-        context = make_context(
-            memory,
-            trial.user,
-            trial.user,
-            settings.models(),
-            zone=(await Preferences.of(memory.store, trial.user)).zone,
-            permissions=Permissions(settings.permissions).of(trial.user),
-            help=await make_help(settings, memory.store, memory.notes),
-            players=make_players(settings, memory),
-            device=TERMINAL,
-            services=services,
-        )
-        state = await _state(trial, memory)
         events: list[Event] = []
-        listening = replace(context, sink=events.append)
-        values = await graph.compile(store=memory.store).ainvoke(state, context=listening)
+        zone = (await Preferences.of(parts.memory.store, trial.user)).zone
+        context = replace(parts.context(trial.user, trial.user, zone, device=TERMINAL), sink=events.append)
+        state = await _state(trial, parts.memory)
+        values = await graph.compile(store=parts.memory.store).ainvoke(state, context=context)
     return _finding(events, cast(State, values))
 
 

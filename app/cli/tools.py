@@ -1,19 +1,21 @@
 """`tools`: list the tools, show one, try one, edit its card."""
 
 import sys
-from argparse import Namespace
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Annotated
 
+import typer
 from langchain_core.tools import BaseTool
 
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.card import HAND_OVER, ToolCard, cards, owned_tools, slots
+from agents.toolkit.command_line import CommandResult
 from agents.toolkit.questions import worded
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli.card_file import CardFile, changed, edited
-from app.cli.stdout import print_result
+from app.cli.options import DEFAULT_THREAD, Lang, language_given, name_given
 from app.cli.tool_arguments import typed
 from app.cli.tool_trial import Finding, Trial, tried
 from app.composition import check_tools, discover
@@ -22,70 +24,112 @@ from app.doors.visit import FAILED
 from app.listing import card_lines, tool_lines
 from app.logs import log_on_stderr
 from app.sentences import say
-from app.settings import Settings
+from app.settings import Settings, read_settings
 from prompts import card_file, languages
 
 Owned = Mapping[str, Sequence[tuple[Speaker, BaseTool]]]
 """By name, the tools and whose they are."""
 
 
-async def list_(options: Namespace, settings: Settings) -> int:
-    """Print the tools there are."""
-    async with _everyone(settings) as (speakers, _):
+application = typer.Typer(name="tools")
+ToolName = Annotated[str, typer.Argument(metavar="NAME", help="The tool's.")]
+Pairs = Annotated[
+    list[str], typer.Argument(metavar="ARGUMENT=VALUE", help="A text as it is, anything else as JSON.")
+]  # fmt: skip
+InNameOf = Annotated[str, typer.Option("--user", callback=name_given, help="In whose name.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Let it write.")]
+CardLang = Annotated[str, typer.Option(callback=language_given, help="The card's language.")]
+Description = Annotated[str | None, typer.Option(metavar="TEXT", help="What a model is told.")]
+Example = Annotated[list[str], typer.Option(metavar="TEXT", help="What people say.")]
+
+
+@application.callback(invoke_without_command=True)
+def tools(context: typer.Context) -> Awaitable[CommandResult] | None:
+    """List the tools; show one, try one, edit its card."""
+    return None if context.invoked_subcommand else list_tools()
+
+
+async def list_tools() -> CommandResult:
+    """List the tools."""
+    async with _everyone(read_settings()) as (speakers, _):
         all_cards = cards(speakers, languages())
-    return print_result(options, [_short(card) for card in all_cards], tool_lines(all_cards))
+    return CommandResult([_short(card) for card in all_cards], tool_lines(all_cards))
 
 
-async def show(options: Namespace, settings: Settings) -> int:
-    """Print all there is to review of a tool."""
-    async with _everyone(settings, options.name) as (speakers, _):
-        _known(options.name, owned_tools(speakers), settings.app_lang)
-        card = next(card for card in cards(speakers, languages()) if card.name == options.name)
-    return print_result(options, card.plain(), card_lines(card))
+@application.command()
+async def show(name: ToolName) -> CommandResult:
+    """Show all there is to review of a tool."""
+    settings = read_settings()
+    async with _everyone(settings, name) as (speakers, _):
+        _owners(name, owned_tools(speakers), settings.app_lang)
+        card = next(card for card in cards(speakers, languages()) if card.name == name)
+    return CommandResult(card.plain(), card_lines(card))
 
 
-async def try_(options: Namespace, settings: Settings) -> int:
-    """Run a tool for real and print what came of it; return 1 if it failed."""
-    async with _everyone(settings, options.name) as (speakers, complete):
+@application.command("try")
+async def try_tool(
+    context: typer.Context,
+    name: ToolName,
+    pairs: Pairs = [],  # noqa: B006  # typer makes a list of its own
+    *,
+    user: InNameOf = DEFAULT_THREAD,
+    lang: Lang = None,
+    yes: Yes = False,
+) -> CommandResult:
+    """Run a tool for real; exit 1 if it fails."""
+    settings = read_settings()
+    async with _everyone(settings, name) as (speakers, complete):
         check_tools(speakers, complete=complete)
-        return await _try(options, settings, speakers)
-
-
-async def _try(options: Namespace, settings: Settings, speakers: Speakers) -> int:
-    lang = options.lang or settings.app_lang
-    card = next((card for card in cards(speakers, [lang]) if card.name == options.name), None)
-    speaker, tool = _known(options.name, owned_tools(speakers), settings.app_lang)[0]
-    assert card is not None  # there is one for every known tool
-    if card.kind == HAND_OVER:
-        raise UsageError(say("tools.hands_over", settings.app_lang, tool=tool.name))
-    args = typed(options.pairs, tool)
-    if card.traits.effect == "write" and not options.yes:
-        raise UsageError(say("tools.writes", settings.app_lang, tool=tool.name))
-    trial = Trial(tool=tool, speaker=speaker, args=args, user=options.user, lang=lang)
-    with log_on_stderr(detailed=True, content=settings.log_content):
-        finding = await tried(trial, speakers, settings)
-    if not options.json:
+        trial = _trial(name, pairs, speakers, user, lang or settings.app_lang, settings.app_lang, may_write=yes)
+        with log_on_stderr(detailed=True, content=settings.log_content):
+            finding = await tried(trial, speakers, settings)
+    if not context.obj.as_json:
         for notice in finding.notices:
             sys.stderr.write(f"{clean(notice.message)}\n")
-    print_result(options, {"tool": tool.name, "args": args, **finding.plain()}, _finding_lines(finding, lang))
-    return 0 if finding.ok else FAILED
+    facts = {"tool": name, "args": trial.args, **finding.plain()}
+    return CommandResult(facts, _finding_lines(finding, trial.lang), 0 if finding.ok else FAILED)
 
 
-async def edit(options: Namespace, settings: Settings) -> int:
-    """Change the texts of a tool's card, by options or in an editor; a card that breaks a rule is not written."""
-    lang = settings.app_lang
-    async with _everyone(settings, options.name) as (speakers, _):
-        tools = _known(options.name, owned_tools(speakers), lang)
-    file = CardFile(card_file(options.name, options.lang), slots([tool for _, tool in tools]))
-    if options.description is not None or options.add_example or options.remove_example:
-        text = changed(file.text, options.description, options.add_example, options.remove_example)
-        written = file.replace(text)
+def _trial(
+    name: str, pairs: Sequence[str], speakers: Speakers, user: str, lang: str, own_lang: str, *, may_write: bool
+) -> Trial:
+    """Return what is to be tried.
+
+    Raises:
+        UsageError: there is no such tool, it hands over, an argument does not fit, or it writes and may not.
+    """
+    speaker, tool = _owners(name, owned_tools(speakers), own_lang)[0]
+    card = next(card for card in cards(speakers, [lang]) if card.name == name)
+    if card.kind == HAND_OVER:
+        raise UsageError(say("tools.hands_over", own_lang, tool=name))
+    args = typed(pairs, tool)
+    if card.traits.effect == "write" and not may_write:
+        raise UsageError(say("tools.writes", own_lang, tool=name))
+    return Trial(tool=tool, speaker=speaker, args=args, user=user, lang=lang)
+
+
+@application.command()
+async def edit(
+    name: ToolName,
+    *,
+    lang: CardLang,
+    description: Description = None,
+    add_example: Example = [],  # noqa: B006
+    remove_example: Example = [],  # noqa: B006
+) -> None:
+    """Change a card's texts; without options in your editor."""
+    settings = read_settings()
+    async with _everyone(settings, name) as (speakers, _):
+        owners = _owners(name, owned_tools(speakers), settings.app_lang)
+    file = CardFile(card_file(name, lang), slots([tool for _, tool in owners]))
+    if description is not None or add_example or remove_example:
+        written = file.replace(changed(file.text, description, add_example, remove_example))
     elif sys.stdin.isatty() and sys.stdout.isatty():
         written = await edited(file)
     else:
-        raise UsageError(say("tools.no_change", lang))
-    sys.stdout.write(say("tools.written" if written else "tools.unchanged", lang, path=file.path) + "\n")
-    return 0
+        raise UsageError(say("tools.no_change", settings.app_lang))
+    key = "tools.written" if written else "tools.unchanged"
+    sys.stdout.write(say(key, settings.app_lang, path=file.path) + "\n")
 
 
 @asynccontextmanager
@@ -105,7 +149,7 @@ async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[S
         yield everyone, not absent
 
 
-def _known(name: str, owned: Owned, lang: str) -> Sequence[tuple[Speaker, BaseTool]]:
+def _owners(name: str, owned: Owned, lang: str) -> Sequence[tuple[Speaker, BaseTool]]:
     if name not in owned:
         raise UsageError(say("tools.none", lang, tool=repr(name)))
     return owned[name]

@@ -1,17 +1,24 @@
 """The composition root: put the application together from settings, files and a database."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 import dialogs
 import observers
 from agents.conversation.gate.trained import trained_gate
 from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
-from agents.memory import open_memory
+from agents.media import Players
+from agents.memory import Memory, open_memory
+from agents.models import Models
 from agents.state import SUPERVISOR
+from agents.toolkit.context import Context, make_context
+from agents.toolkit.help.chain import HelpChain
 from agents.toolkit.lint import faults
+from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.supervisor.abilities import abilities
 from agents.toolkit.supervisor.clock import current_time
@@ -33,64 +40,141 @@ LOG = logging.getLogger(__name__)
 SUPERVISOR_TOOLS = (current_time, abilities, change_language)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What an installation is made of while its database is open."""
+
+    settings: Settings
+    speakers: Speakers
+    watching: Mapping[str, observers.Observer]
+    memory: Memory
+    models: Models
+    help: HelpChain
+    players: Players
+    services: Services
+
+    @property
+    def permissions(self) -> Permissions:
+        """What each user may do."""
+        return Permissions(self.settings.permissions)
+
+    def context(
+        self, thread: str, user: str, zone: ZoneInfo | None, *, device: str = "", rings: bool = True
+    ) -> Context:
+        """Return the context of a turn that no `TurnPlayer` plays. Without `rings` no reminder can be set."""
+        return make_context(
+            self.memory,
+            thread,
+            user,
+            self.models,
+            zone=zone,
+            permissions=self.permissions.of(user),
+            help=self.help,
+            device=device,
+            rings=rings,
+            limits=self.settings.limits,
+            players=self.players,
+            services=self.services,
+        )
+
+
 @asynccontextmanager
 async def open_assistant(
-    settings: Settings, *, model: str | None = None, remote: bool = True, reads: bool = False
+    settings: Settings,
+    *,
+    models: Models | None = None,
+    remote: bool = True,
+    reads: bool = False,
+    speakers: Speakers | None = None,
 ) -> AsyncIterator[Assistant]:
-    """Open the database and build the graph; `model` takes the place of every configured one.
+    """Open the parts of an installation, as `open_parts` does, and build its graph.
 
-    Without `remote` no remote tool is opened: enough for commands that only look at the database. One that only `reads`
-    works on a database that cannot be written to.
+    Raises:
+        ConfigError: a setting is wrong.
+        ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
+    """
+    async with open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers) as parts:
+        memory = parts.memory
+        for changed in await note_changes(memory.store, parts.speakers) if remote else ():
+            LOG.warning("%s", changed)
+        graph = build_graph(
+            parts.speakers,
+            parts.watching,
+            saver=memory.saver,
+            store=memory.store,
+            gate=trained_gate(await load_thresholds(memory.store)),
+            tool_mode=settings.tool_mode,
+            direct_switch=settings.direct_switch,
+        )
+        player = TurnPlayer(
+            graph,
+            memory,
+            parts.models,
+            Languages(settings.app_lang, tuple(languages())),
+            parts.help,
+            parts.permissions,
+            settings.limits,
+            players=parts.players,
+            services=parts.services,
+        )
+        yield Assistant(player, parts.speakers)
+
+
+@asynccontextmanager
+async def open_parts(
+    settings: Settings,
+    *,
+    models: Models | None = None,
+    remote: bool = True,
+    reads: bool = False,
+    speakers: Speakers | None = None,
+) -> AsyncIterator[Parts]:
+    """Open the database and what needs it.
+
+    Without `remote` no remote tool is opened: enough for commands that only look at the database. A command that only
+    `reads` works on a database that cannot be written to. `models` and `speakers` are given where others than those of
+    the settings and files are meant.
+
+    Raises:
+        ConfigError: a setting is wrong.
+        ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
+    """
+    everyone, watching = discover_checked(settings) if speakers is None else (speakers, observers.discover(languages()))
+    models = models or settings.models()
+    unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *everyone.dialogs})
+    if unknown_roles:
+        raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown_roles)}")
+    async with AsyncExitStack() as stack:
+        memory = await stack.enter_async_context(
+            open_memory(settings.database_url, keep=settings.keep_turns, reads=reads)
+        )
+        if remote and speakers is None:
+            everyone = await stack.enter_async_context(with_remote_tools(settings, everyone))
+            check_tools(everyone)
+        yield Parts(
+            settings=settings,
+            speakers=everyone,
+            watching=watching,
+            memory=memory,
+            models=models,
+            help=await make_help(settings, memory.store, memory.notes),
+            players=make_players(settings, memory),
+            services=await stack.enter_async_context(open_services(dialogs_of(), memory)),
+        )
+
+
+def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.Observer]]:
+    """Find every dialog and observer, and check them and the settings of the features that they use.
 
     Raises:
         ConfigError: a setting is wrong.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
-    speakers = speakers.with_defaults(settings.memory_forwarding, settings.silence)
     check_tools(speakers, complete=not settings.has_remote_tools)
-    models = settings.models(model)
     check_help(settings)
     check_media(settings)
-    unknown = sorted(set(models.roles) - {SUPERVISOR, "observer", *speakers.dialogs})
-    if unknown:
-        raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown)}")
-    async with AsyncExitStack() as stack:
-        memory = await stack.enter_async_context(
-            open_memory(settings.database_url, keep=settings.keep_turns, reads=reads)
-        )
-        if remote:
-            speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
-            check_tools(speakers)
-            for changed in await note_changes(memory.store, speakers):
-                LOG.warning("%s", changed)
-        gate = trained_gate(await load_thresholds(memory.store))
-        graph = build_graph(
-            speakers,
-            watching,
-            saver=memory.saver,
-            store=memory.store,
-            gate=gate,
-            tool_mode=settings.tool_mode,
-            direct_switch=settings.direct_switch,
-        )
-        langs = Languages(settings.app_lang, tuple(languages()))
-        help = await make_help(settings, memory.store, memory.notes)
-        permissions = Permissions(settings.permissions)
-        players = make_players(settings, memory)
-        services = await stack.enter_async_context(open_services(dialogs_of(), memory))
-        player = TurnPlayer(
-            graph,
-            memory,
-            models,
-            langs,
-            help,
-            permissions,
-            settings.limits,
-            players=players,
-            services=services,
-        )
-        yield Assistant(player, speakers)
+    return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
 
 
 def discover() -> tuple[Speakers, dict[str, observers.Observer]]:

@@ -7,13 +7,13 @@ from langgraph.store.base import BaseStore
 from agents.conversation.gate.calibration import Calibration
 from agents.conversation.gate.trained import Thresholds, weights
 
-KEY = ("application", "gate"), "thresholds"
+ITEM = ("application", "gate"), "thresholds"
 LOG = logging.getLogger(__name__)
 
 
 async def load_thresholds(store: BaseStore) -> Thresholds | None:
     """Return the thresholds of this installation; None if it has none, or they belong to other weights."""
-    item = await store.aget(*KEY)
+    item = await store.aget(*ITEM)
     if item is None:
         return None
     if item.value["model"] != weights().name:
@@ -26,9 +26,9 @@ async def store_thresholds(store: BaseStore, chosen: Calibration) -> None:
     """Write thresholds down; they are used from the next start on."""
     limits = chosen.thresholds
     value = {"model": weights().name, "low": limits.low, "high": limits.high, "turns": chosen.turns}
-    await store.aput(*KEY, {**value, "switches": chosen.switches})
+    await store.aput(*ITEM, {**value, "switches": chosen.switches})
 
 
 async def drop_thresholds(store: BaseStore) -> None:
     """Go back to the thresholds that come with the application."""
-    await store.adelete(*KEY)
+    await store.adelete(*ITEM)

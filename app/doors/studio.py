@@ -19,23 +19,16 @@ from langgraph_sdk.runtime import ServerRuntime
 
 from agents.errors import UsageError
 from agents.graph import Graph, build_graph
-from agents.memory import Memory, open_memory
+from agents.memory import open_memory
 from agents.memory.checkpointer import Saver
 from agents.memory.inbox import InboxEntry, now_ms
 from agents.memory.preferences import Preferences
 from agents.state.person import Heard
-from agents.toolkit.context import make_context
-from agents.toolkit.services import Services
 from app.assistant.language import Languages
 from app.assistant.message_metadata import metadata_of
 from app.assistant.run import STEPS
-from app.composition import check_tools, discover
-from app.composition.help_chain import check_help, make_help
-from app.composition.media_players import check_media, make_players
-from app.composition.remote_tools import with_remote_tools
-from app.composition.services import dialogs_of, open_services
-from app.permissions import Permissions
-from app.settings import Settings, read_settings
+from app.composition import Parts, discover_checked, open_parts
+from app.settings import read_settings
 from prompts import languages
 
 
@@ -59,24 +52,18 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
         ContractError: a tool or a card breaks a rule.
     """
     settings = read_settings()
-    check_help(settings)
-    check_media(settings)
-    speakers, watching = discover()
-    speakers = speakers.with_defaults(settings.memory_forwarding)
-    check_tools(speakers, complete=not settings.has_remote_tools)
     async with AsyncExitStack() as stack:
-        memory: Memory | None = None
-        services = Services()
+        # A wrong model is told now, and not by the first run.
+        settings.models()
+        parts: Parts | None = None
         if runtime.execution_runtime:
-            memory = await stack.enter_async_context(open_memory(settings.database_url))
-            services = await stack.enter_async_context(open_services(dialogs_of(), memory))
-            speakers = await stack.enter_async_context(with_remote_tools(settings, speakers))
-            check_tools(speakers)
+            parts = await stack.enter_async_context(open_parts(settings))
+        speakers, watching = (parts.speakers, parts.watching) if parts else discover_checked(settings)
         # With True its checkpoints live in the thread of the graph around it, and last from turn to turn.
         mode, direct = settings.tool_mode, settings.direct_switch
         conversation = build_graph(speakers, watching, saver=True, store=None, tool_mode=mode, direct_switch=direct)
         graph = StateGraph(ChatState)
-        graph.add_node("conversation", _turn(conversation, settings, memory, services))
+        graph.add_node("conversation", _turn(conversation, parts))
         graph.add_edge(START, "conversation")
         graph.add_edge("conversation", END)
         yield graph.compile(name="dialog-supervisor")
@@ -93,32 +80,18 @@ async def make_checkpointer() -> AsyncIterator[Saver]:
         yield memory.saver
 
 
-def _turn(
-    conversation: Graph, settings: Settings, memory: Memory | None, services: Services
-) -> Callable[..., Awaitable[dict[str, Any]]]:
+def _turn(conversation: Graph, parts: Parts | None) -> Callable[..., Awaitable[dict[str, Any]]]:
     """Return the node; a function, since that is where Studio looks for the graph within."""
-    models, default, permissions = settings.models(), settings.app_lang, Permissions(settings.permissions)
 
     async def turn(state: ChatState, runtime: Runtime[None]) -> dict[str, Any]:
         """Take the last message through the conversation; without one the assistant speaks first."""
-        store = runtime.store
-        if store is None or memory is None:
+        if runtime.store is None or parts is None:
             raise UsageError("The conversation keeps what it knows of a person in a store, and there is none.")
         entry = _entry(state, get_config()["configurable"])
-        preferences = await Preferences.of(store, entry.user)
-        lang = Languages(default, tuple(languages())).choose(entry, preferences.lang, state.get("lang"))
-        context = make_context(
-            memory,
-            entry.thread,
-            entry.user,
-            models,
-            zone=preferences.zone,
-            permissions=permissions.of(entry.user),
-            help=await make_help(settings, store, memory.notes),
-            players=make_players(settings, memory),
-            rings=False,
-            services=services,
-        )
+        preferences = await Preferences.of(runtime.store, entry.user)
+        spoken = Languages(parts.settings.app_lang, tuple(languages()))
+        lang = spoken.choose(entry, preferences.lang, state.get("lang"))
+        context = parts.context(entry.thread, entry.user, preferences.zone, rings=False)
         heard: Heard = {"id": entry.message_id, "text": entry.text, "source": entry.source}
         heard["metadata"] = metadata_of(entry, (), context, "")
         outcome = await conversation.ainvoke(

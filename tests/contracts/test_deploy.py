@@ -5,7 +5,6 @@ import re
 import tomllib
 from collections.abc import Iterator
 from configparser import ConfigParser
-from typing import Any, cast
 
 from app.cli import command_line
 from app.cli.inspect import USAGE
@@ -38,8 +37,7 @@ def stages() -> list[list[tuple[str, str]]]:
 
 def commands() -> set[str]:
     """Return the commands of the command line."""
-    (actions,) = (action for action in command_line._parser()._actions if action.choices)
-    return set(cast(Any, actions.choices))
+    return set(command_line.application().commands)
 
 
 def test_the_image_copies_what_exists() -> None:

@@ -1,11 +1,11 @@
 """Exporting a thread, and what is recorded of it."""
 
-from argparse import Namespace
+import sys
 
 import pytest
 
 from agents.models.script import Call
-from app.cli.export import export
+from app.cli.export import exported as text_of
 from app.recording.record import Record
 from app.settings import Settings
 from tests.conftest import Chat
@@ -14,10 +14,9 @@ Captured = pytest.CaptureFixture[str]
 MEET = Call("get_acquainted", {"brief": "wants to get acquainted"})
 
 
-async def exported(chat: Chat, **options: object) -> None:
-    """Export the thread from the conversation's database."""
-    arguments = Namespace(**{"thread": "ann", "format": "markdown", "as_test": False, **options})
-    assert await export(arguments, Settings(database_url=f"sqlite:///{chat.path}")) == 0
+async def exported(chat: Chat, *, thread: str = "ann", form: str = "markdown") -> None:
+    """Print the export of the thread from the conversation's database."""
+    sys.stdout.write(await text_of(Settings(database_url=f"sqlite:///{chat.path}"), thread, form))
 
 
 async def turns(chat: Chat, thread: str = "ann") -> list[Record]:

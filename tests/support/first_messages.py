@@ -6,7 +6,6 @@ Prints as JSON, for each message, which modules were imported and which files of
 import asyncio
 import json
 import sys
-from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,7 +30,7 @@ async def talk(folder: Path) -> list[list[str]]:
     settings = Settings(_env_file=None, telegram_bot_token=TOKEN, telegram_allowed_users="*", database_url=database)
     steps: list[list[str]] = []
     async with world.serving():
-        bot = asyncio.create_task(serve(Namespace(), settings.model_copy(update={"telegram_api_url": world.url})))
+        bot = asyncio.create_task(serve(settings.model_copy(update={"telegram_api_url": world.url})))
         await world.until(lambda: "getUpdates" in world.methods())
         sys.addaudithook(note)
         for number, text in enumerate(TEXTS, 1):

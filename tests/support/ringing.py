@@ -1,7 +1,6 @@
 """The service that rings, in this process: set reminders, run it, look at what was told."""
 
 import asyncio
-from argparse import Namespace
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
@@ -10,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment
 from agents.memory import open_memory
-from app.cli.ring import ring
+from app.cli.ring import ring_for
 from app.settings import Settings
 
 
@@ -27,7 +26,7 @@ async def ring_service(
 ) -> AsyncIterator[None]:
     """Let `python -m app ring` run in this process."""
     own = Settings(_env_file=None, database_url=f"sqlite:///{path}", **settings)  # type: ignore[arg-type]
-    running = asyncio.create_task(ring(Namespace(user=user, lang=None, ics=ics), own))
+    running = asyncio.create_task(ring_for(own, "en", user, Path(ics) if ics else None))
     try:
         yield
     finally:

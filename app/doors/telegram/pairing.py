@@ -1,7 +1,6 @@
 """`telegram pair`: print a link that lets somebody talk to the bot."""
 
 import sys
-from argparse import Namespace
 
 from agents.memory import open_memory
 from app.doors.telegram.access import Access
@@ -12,7 +11,7 @@ from app.settings import Settings
 from prompts import sentence
 
 
-async def pair(options: Namespace, settings: Settings) -> int:
+async def pair(settings: Settings) -> int:
     """Print a link with a code that lets its opener in, within an hour and once; the first one becomes administrator.
 
     Raises:

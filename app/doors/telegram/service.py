@@ -6,7 +6,6 @@ A message is acknowledged when it is in the inbox; what is left unanswered at th
 import asyncio
 import logging
 import signal
-from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -46,7 +45,7 @@ PATIENCE = 10.0
 """Seconds that answers in the making have at the end."""
 
 
-async def serve(options: Namespace, settings: Settings) -> int:
+async def serve(settings: Settings) -> int:
     """Answer messages until SIGTERM or SIGINT; return the exit code.
 
     The first signal lets running answers end, a second one does not.

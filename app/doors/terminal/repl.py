@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable
 
-from prompt_toolkit.completion import merge_completers
 from prompt_toolkit.history import History
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyPressEvent
@@ -22,8 +21,8 @@ from app.assistant.notice_clock import Ring
 from app.assistant.silence_clock import Nudge
 from app.doors import slash_commands
 from app.doors.terminal.attached_files import with_files
-from app.doors.terminal.completion import Answers
-from app.doors.terminal.prompt_line import CommandCompleter, input_line
+from app.doors.terminal.completion import Completions
+from app.doors.terminal.prompt_line import input_line
 from app.doors.terminal.screens import LiveMarkdown
 from app.doors.terminal.tty import plain_line, silent_keys
 from app.doors.visit import Visit
@@ -50,7 +49,7 @@ class Repl:
         self._screen, self._default_lang = screen, screen.lang
         self._console = console
         self._interrupted_at = -TWICE_WITHIN
-        completer = merge_completers([Answers(visit, lambda: self.lang), CommandCompleter(visit, lambda: self.lang)])
+        completer = Completions(visit, lambda: self.lang)
         # The line editor sends escape sequences as soon as it is made.
         plain = console.is_dumb_terminal
         self._line = None if plain else input_line(completer, history, self._interrupt, terminal or (None, None))

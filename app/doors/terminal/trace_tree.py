@@ -15,7 +15,7 @@ from agents.events.views import View
 from agents.language.text.clean import clean
 from app.doors.visit import FREE
 
-LONGEST = 160
+LONGEST_LINE = 160
 
 
 class TraceTree:
@@ -160,4 +160,4 @@ def _tokens(**counts: int) -> str:
 
 def _short(text: str) -> str:
     line = " ".join(clean(text).split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"

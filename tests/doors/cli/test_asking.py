@@ -104,6 +104,26 @@ def test_a_fault_of_the_caller_is_one_line(stage: Stage, capsys: Captured, argum
     assert word in err
 
 
+def test_a_name_with_escapes_is_told_as_it_is_written(stage: Stage, capsys: Captured) -> None:
+    """What would steer a terminal stands in the line as an escape."""
+    stage()
+    assert command_line.main(["ask", "hi", "--file", "a\x1b[31m\nb"]) == 2
+    assert capsys.readouterr().err == "python -m app: no such file: a\\x1b[31m b\n"
+
+
+def test_the_language_of_the_installation_must_exist(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """A wrong APP_LANG is refused as a wrong --lang is."""
+    stage()
+    monkeypatch.setenv("APP_LANG", "xx")
+    assert command_line.main(["ask", "hi"]) == 2
+    _, err = capsys.readouterr()
+    assert err.startswith("python -m app: APP_LANG: ")
+    assert "there is no language 'xx'" in err
+    assert len(err.splitlines()) == 1
+
+
 @pytest.mark.parametrize("fault", [ConfigError("OPENAI_API_KEY is missing"), UsageError("id was used")])
 def test_errors_with_a_reader_are_one_line(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: Captured, fault: Exception
@@ -169,6 +189,7 @@ def test_the_log_is_short_unless_asked_for(
     assert told or err == "ERROR thread me: turn failed (KeyError; --trace tells where)\n"
 
 
+@pytest.mark.slow
 def test_a_model_out_of_reach_is_told_with_address_and_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

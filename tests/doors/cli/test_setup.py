@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sys
-from argparse import Namespace
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
 
 from agents.errors import ConfigError, UsageError
-from app.cli.setup import setup
+from app.cli.setup import set_up_model, set_up_ring_alone
 from app.env_file import read_env, write_env
 from app.settings import Settings
 from tests.support.loopback import listening
@@ -93,15 +92,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def run(
-    person: Person | None = None, places: Sequence[Server] = (), *, can_ring: bool = False, **options: str | bool
+    person: Person | None = None,
+    places: Sequence[Server] = (),
+    *,
+    can_ring: bool = False,
+    model: str = "",
+    base_url: str = "",
+    yes: bool = False,
 ) -> int:
     """Run the command, with these servers on this machine."""
     with pytest.MonkeyPatch.context() as patch:
         known = [(f"Server {number}", server.port) for number, server in enumerate(places, 1)]
         patch.setattr("app.cli.model_servers.PLACES", known)
         patch.setattr("app.cli.setup.can_ring", lambda: can_ring)
-        wanted = Namespace(**{"model": None, "base_url": None, "yes": False, "ring": False, **options})
-        return await setup(wanted, Settings(), person)
+        return await set_up_model(Settings(), model, base_url, person, asks_nothing=yes)
 
 
 async def test_a_server_of_this_machine_is_found_and_written(home: Path, capsys: Captured) -> None:
@@ -154,9 +158,11 @@ async def test_reminders_may_ring_in_a_chat(home: Path, monkeypatch: pytest.Monk
     """With a bot the chat is asked for; a model is not needed for that."""
     monkeypatch.setenv("HOME", str(home / "ann"))
     monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "1:a")
-    assert await run(Person("mine", "12"), can_ring=True, ring=True) == 0
+    monkeypatch.setattr("app.cli.setup.can_ring", lambda: True)
+    assert await set_up_ring_alone(Settings(), Person("mine", "12")) == 0
     assert dotenv_values(home / ".env") == {"RING_TELEGRAM_CHAT": "12"}
-    assert await run(ring=True) == 1
+    monkeypatch.setattr("app.cli.setup.can_ring", lambda: False)
+    assert await set_up_ring_alone(Settings(), None) == 1
 
 
 async def test_another_provider_is_asked_for(home: Path, capsys: Captured) -> None:
@@ -228,13 +234,42 @@ async def test_the_environment_counts_more(monkeypatch: pytest.MonkeyPatch, caps
     assert "Mind: LLM_MODEL in the environment" in capsys.readouterr().out
 
 
-async def test_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nobody_to_ask() -> None:
     """In a pipe without --yes, or with --yes and no model, it says what is needed."""
-    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     with pytest.raises(UsageError, match="nobody to ask"):
         await run()
     with pytest.raises(UsageError, match="--model NAME"):
         await run(yes=True)
+
+
+@pytest.mark.parametrize("answers", [(), ("sk-secret",), ("sk-secret", "tiny")])
+async def test_ctrl_d_ends_it(home: Path, capsys: Captured, answers: Sequence[str]) -> None:
+    """Whatever is asked, the end of the input leaves `.env` as it is."""
+    left = [*answers]
+
+    async def ask(question: str, secret: bool) -> str:
+        if not left:
+            raise EOFError
+        return left.pop(0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.cli.model_servers.PLACES", [])
+        assert await set_up_model(Settings(), "", "http://127.0.0.1:9/v1" if answers[:1] else "", ask) == 1
+    assert "Nothing was written." in capsys.readouterr().out
+    assert not (home / ".env").exists()
+
+
+async def test_ctrl_d_behind_the_model_keeps_it(home: Path) -> None:
+    """What is only offered can be left out so."""
+
+    async def ask(question: str, secret: bool) -> str:
+        if "@BotFather" in question:
+            raise EOFError
+        return "sk-secret" if secret else "tiny"
+
+    async with Server().open() as server:
+        assert await set_up_model(Settings(), "tiny", server.url, ask) == 0
+    assert dotenv_values(home / ".env")["LLM_MODEL"] == "openai:tiny"
 
 
 async def test_a_folder_that_cannot_be_written_to(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

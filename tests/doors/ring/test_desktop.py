@@ -1,14 +1,13 @@
 """`ring`: reminders become notifications of the desktop, each once, and say so if they are late."""
 
 import asyncio
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from agents.memory import open_memory
 from app.assistant.notice_clock import Ring, ringing
-from app.cli.ring import ring
+from app.cli.ring import ring_for
 from app.desktop_notifications import Desktop
 from app.settings import Settings
 from tests.support.notification_server import notification_server
@@ -68,7 +67,7 @@ async def test_without_a_desktop_it_says_so(tmp_path: Path, monkeypatch: pytest.
     """Where nothing shows notifications one line names what to do, and the code tells a service to try again."""
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path}/dialogs.db")
-    assert await ring(Namespace(user=None, lang=None, ics=None), settings) == 77
+    assert await ring_for(settings, "en") == 77
     said = capsys.readouterr().err
     assert "DBUS_SESSION_BUS_ADDRESS" in said
     assert len(said.splitlines()) == 1
@@ -77,7 +76,7 @@ async def test_without_a_desktop_it_says_so(tmp_path: Path, monkeypatch: pytest.
 async def test_a_bus_without_a_server(bus: str, tmp_path: Path, capsys: Captured) -> None:
     """A session without a notification server is told as such."""
     settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path}/dialogs.db")
-    assert await ring(Namespace(user=None, lang="ru", ics=None), settings) == 77
+    assert await ring_for(settings, "ru") == 77
     assert "ServiceUnknown" in capsys.readouterr().err
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from argparse import Namespace
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from unittest.mock import AsyncMock
@@ -60,7 +59,7 @@ async def test_a_revoked_token_ends_the_command(world: BotApi, tmp_path: Path, m
     monkeypatch.setattr(service, "open_assistant", opened)
     monkeypatch.setattr(service, "warm_up", AsyncMock())
     settings = Settings(_env_file=None, telegram_bot_token=TOKEN, telegram_api_url=world.url)
-    command = asyncio.create_task(service.serve(Namespace(), settings))
+    command = asyncio.create_task(service.serve(settings))
     await world.until(lambda: "getUpdates" in world.methods())
     world.token = "another"
     # The request that waits ends with it.

@@ -1,6 +1,5 @@
 """How people get in: a link with a code lets its opener in, once and for an hour."""
 
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -72,7 +71,7 @@ async def test_the_command_prints_a_link(
         _env_file=None, telegram_bot_token=SecretStr(TOKEN), telegram_api_url=world.url, database_url=url
     )
     async with door(Echo().models(ROLES), allowed=[]) as one:
-        assert await pair(Namespace(), settings) == 0
+        assert await pair(settings) == 0
         code = code_of(capsys.readouterr().out.strip())
         assert code.encode() not in (tmp_path / "telegram.db").read_bytes()
         world.says(ANN, f"/start {code}")
@@ -86,9 +85,9 @@ async def test_a_wrong_token_prints_none(world: BotApi, tmp_path: Path) -> None:
     token = SecretStr("1:wrong")
     settings = Settings(_env_file=None, telegram_bot_token=token, telegram_api_url=world.url, database_url=url)
     with pytest.raises(ConfigError, match="does not accept"):
-        await pair(Namespace(), settings)
+        await pair(settings)
     settings = Settings(
         _env_file=None, telegram_bot_token=token, telegram_api_url="http://127.0.0.1:9", database_url=url
     )
     with pytest.raises(ConfigError, match="cannot be reached"):
-        await pair(Namespace(), settings)
+        await pair(settings)

@@ -18,8 +18,7 @@ from rich.console import Console
 from agents.events import Interrupt, Message
 from agents.memory.typed_file import TypedFile
 from agents.models.script import Call
-from app.doors.terminal.completion import Answers
-from app.doors.terminal.prompt_line import CommandCompleter
+from app.doors.terminal.completion import Completions
 from app.doors.terminal.typed_history import Typed
 from app.doors.visit import Visit
 from tests.conftest import Chat
@@ -157,7 +156,7 @@ async def test_commands_and_what_may_follow_are_completed(monkeypatch: pytest.Mo
     stand_in = StandIn(lines=SAID)
     stand_in.dialogs = {"planner": "your day", "profile": "you"}
     visit = visit_to(stand_in.assistant, "me")
-    completer = CommandCompleter(visit, lambda: "en")
+    completer = Completions(visit, lambda: "en")
 
     async def found(typed: str) -> list[str]:
         asked = completer.get_completions_async(Document(typed), CompleteEvent())
@@ -179,7 +178,7 @@ async def test_a_question_is_open_until_it_is_answered(keys: PipeInput) -> None:
     )
     shown, visit = await talk(stand_in, keys, "back" + ENTER, CTRL_D)
     assert "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat\n" in re.sub(r" +\n", "\n", shown)
-    completer = Answers(visit, lambda: "en")
+    completer = Completions(visit, lambda: "en")
 
     def found(typed: str) -> list[str]:
         return [one.text for one in completer.get_completions(Document(typed), CompleteEvent())]

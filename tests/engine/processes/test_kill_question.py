@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-from argparse import Namespace
 from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path
@@ -145,10 +144,8 @@ async def test_resume_knows_a_question_that_was_not_stored(
 ) -> None:
     """Killed at any step of the turn that asks, `resume --choose` takes that turn up and then the answer."""
     monkeypatch.setattr("app.cli.talk.open_assistant", lambda *_, **__: chat.assistant())
-    unset = dict.fromkeys(("user", "lang", "model", "trace", "json"))
     async for _ in killed(chat, driver, text=ASK):
-        options = Namespace(**unset, thread="ann", choose=list(ORDERS)[1])
-        assert await talk.resume(options, chat.settings) == 0
+        assert await talk.resume("ann", [*ORDERS][1]) == 0
         assert Desk(chat.path).noted == [HAT]
 
 

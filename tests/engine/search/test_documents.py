@@ -5,7 +5,6 @@ import json
 import os
 import random
 import stat
-from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from agents.sources.documents.index import DocumentIndex
 from agents.sources.documents.indexing import HELP, index_folder, index_help, remove
 from agents.sources.documents.markdown import markdown_sections, passages
 from app.cli import command_line, document_index
-from app.settings import Settings
 from tests.support.pdf_file import pdf
 
 GUIDE = "# Shop\n\nWelcome.\n\n## Returns\n\nGoods come back within 30 days.\n\n```\n# no heading\n```\n"
@@ -228,16 +226,17 @@ def test_the_command_adds_lists_and_removes(
     assert not (tmp_path / "dialogs.db").exists()
 
 
-async def test_stopped_it_keeps_what_was_read_and_goes_on_from_there(tmp_path: Path, index: DocumentIndex) -> None:
+async def test_stopped_it_keeps_what_was_read_and_goes_on_from_there(
+    tmp_path: Path, index: DocumentIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ctrl-C ends with the file at hand; the same command again reads the rest."""
     folder = tmp_path / "notes"
     folder.mkdir()
     for number in range(300):
         (folder / f"{number:03}.md").write_text(f"# Note {number}\n\nA text about number {number}.", "utf-8")
-    settings = Settings(_env_file=None, database_url=f"sqlite:///{index.path.with_name('try.db')}")
-    options = Namespace(path=folder, url=None, json=True)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{index.path.with_name('try.db')}")
 
-    adding = asyncio.create_task(document_index.add(options, settings))
+    adding = asyncio.create_task(document_index.add(folder))
     while not (index.folders() and index.folders()[0].files):  # noqa: ASYNC110  # what it does is in a thread
         await asyncio.sleep(0.01)
     adding.cancel()

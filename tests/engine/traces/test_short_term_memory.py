@@ -1,12 +1,12 @@
 """The short-term memory of a conversation: each message with its turn, its time and where it comes from."""
 
 import json
-from argparse import Namespace
 from typing import Any
+
+import pytest
 
 from agents.state.person import ASR
 from app.cli import inspect
-from app.settings import Settings
 from app.short_term_memory import contents
 from tests.conftest import Chat
 from tests.support.exports import Captured, exported
@@ -39,14 +39,16 @@ async def test_every_message_says_where_it_comes_from(chat: Chat) -> None:
     assert times[0] > 1_700_000_000_000
 
 
-async def test_history_and_export_are_of_one_form(chat: Chat, capsys: Captured) -> None:
+async def test_history_and_export_are_of_one_form(
+    chat: Chat, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What one command prints of a talk the other one prints as well."""
     chat.expects(supervisor=["Hello."])
     await chat.says("Hi", source=ASR)
-    options = Namespace(thread="ann", json=True)
-    assert await inspect.history(options, Settings(database_url=f"sqlite:///{chat.path}")) == 0
-    printed = json.loads(capsys.readouterr().out)
-    await exported(chat, format="json")
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{chat.path}")
+    printed = (await inspect.history("ann")).object
+    assert isinstance(printed, dict)
+    await exported(chat, form="json")
     assert json.loads(capsys.readouterr().out) == {**printed, "forms": {}}
     assert printed["contents"] == await remembered(chat)
 

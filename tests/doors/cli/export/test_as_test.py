@@ -32,10 +32,12 @@ async def test_an_export_is_written_like_a_test_by_hand(chat: Chat) -> None:
 
     source = trace_test(await rehearse(await turns(chat)), "2026-11-20")
 
-    assert 'Call("get_acquainted", {"brief": "wants to get acquainted"})],' in source
-    assert '            \'So "what" do you do?\',\n            ["Thanks.", Call("hand_back")],\n' in source
+    assert "Call(tool='get_acquainted', args={'brief': 'wants to get acquainted'})]," in source
+    assert (
+        "            'So \"what\" do you do?',\n            ['Thanks.', Call(tool='hand_back', args={})],\n" in source
+    )
     assert "        user: It's \\\\ nothing\n        profile: Thanks.\n        profile (dialog): finished\n" in source
-    assert source.endswith('await chat.says(\n        "Привет",\n        lang="ru",\n    )\n')
+    assert source.endswith("await chat.says(\n        'Привет',\n        lang='ru',\n    )\n")
     compile(source, "exported", "exec")
 
 
@@ -63,7 +65,7 @@ async def test_a_failure_is_played_again(chat: Chat) -> None:
     play = await rehearse(await turns(chat))
 
     assert play.turns[0].trace.startswith("error busy: ")
-    assert '            ModelUnavailable("busy", "script"),\n' in trace_test(play)
+    assert "            ModelUnavailable('busy', 'script'),\n" in trace_test(play)
 
 
 async def test_a_message_tried_again_is_one_turn(chat: Chat) -> None:
@@ -122,7 +124,7 @@ async def test_a_test_ends_before_what_no_script_repeats(chat: Chat, capsys: Cap
             if isinstance(event, Token):
                 await assistant.stop("ann")
 
-    await exported(chat, as_test=True)
+    await exported(chat, form="test")
 
     out, err = capsys.readouterr()
     assert "Tell me a story" not in out
@@ -141,7 +143,7 @@ async def test_what_was_not_recorded_is_no_test(chat: Chat) -> None:
     database.close()
 
     with pytest.raises(UsageError, match="not recorded from its beginning"):
-        await exported(chat, as_test=True)
+        await exported(chat, form="test")
 
 
 async def test_what_goes_otherwise_is_no_test(chat: Chat) -> None:
@@ -185,11 +187,11 @@ async def test_what_a_service_answered_is_recorded(chat: Chat) -> None:
 
     source = trace_test(await rehearse(await turns(chat)))
 
-    assert '    chat.borrows(supervisor={"find_books": ["title"]})\n' in source
+    assert "    chat.borrows(supervisor={'find_books': ['title']})\n" in source
     assert (
         """        find_books=[
             '[{"id":1,"title":"Emma"}]',
-            "[]",
+            '[]',
         ],
 """
         in source

@@ -60,7 +60,7 @@ async def plays(source: str, folder: Path) -> None:
 async def test_it_passes_as_a_test(chat: Chat, tmp_path: Path, capsys: Captured) -> None:
     """The test holds the whole conversation, asks what was asked, and passes where it is played."""
     await hold(chat)
-    await exported(chat, as_test=True)
+    await exported(chat, form="test")
     source, remark = capsys.readouterr()
 
     assert remark == ""
@@ -84,7 +84,7 @@ async def test_it_can_be_read(chat: Chat, capsys: Captured) -> None:
 async def test_it_keeps_what_the_model_said(chat: Chat, capsys: Captured) -> None:
     """Where a view stood for the answer the model's own words are beside it; a choice is marked as one."""
     await hold(chat)
-    await exported(chat, format="json")
+    await exported(chat, form="json")
     contents = json.loads(capsys.readouterr().out)["contents"]
 
     assert contents[1]["content"] == "Orders\n1. Red hat — 15 EUR"
@@ -103,9 +103,9 @@ async def test_what_has_changed_since_is_found_again(
     )
     await chat.says("Did I order a hat?")
     monkeypatch.setattr("tests.support.shop_tools.ORDERS", {HAT: ("Old hat", 1.0)})
-    await exported(chat, as_test=True)
+    await exported(chat, form="test")
     source, remark = capsys.readouterr()
 
     assert remark == ""
-    assert '"kind": "cards"' in source
+    assert "'kind': 'cards'" in source
     await plays(source, tmp_path)

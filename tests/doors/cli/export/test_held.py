@@ -106,7 +106,7 @@ def test_a_real_conversation_becomes_a_test(copy: Path, tmp_path_factory: pytest
         assert said in source.replace("\\", "")
     assert "supervisor -> profile\n" in source
     assert "planner.add_todos(" in source
-    for command in (["check"], ["format", "--check"]):
+    for command in (["format"], ["check"]):
         subprocess.run([sys.executable, "-m", "ruff", *command, "-q", "tests/engine/traces"], cwd=copy, check=True)
     assert passes(copy)
 

@@ -7,7 +7,7 @@ import pytest
 
 from agents.errors import UsageError
 from agents.models.script import Call
-from app.recording.record import LARGEST
+from app.recording.record import LARGEST_RECORD
 from tests.conftest import Chat
 from tests.support.exports import MEET, Captured, exported, turns
 
@@ -15,7 +15,7 @@ from tests.support.exports import MEET, Captured, exported, turns
 async def test_the_record_has_an_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the first turns of a thread are recorded, and none that is very long: the file stays small."""
     monkeypatch.setattr("agents.memory.transcript.RECORDED", 2)
-    chat.expects(supervisor=["x " * LARGEST, Call("abilities", {"x": "y" * LARGEST}), "Well.", "Hm."])
+    chat.expects(supervisor=["Well.", Call("abilities", {"x": "y" * LARGEST_RECORD}), "Well.", "Hm."])
     await chat.says("Tell me a lot", "And do a lot", "Once more")
 
     assert [turn.status for turn in await turns(chat)] == ["done", "large", ""]
@@ -59,7 +59,7 @@ async def test_a_conversation_can_be_processed(chat: Chat, capsys: Captured) -> 
     chat.expects(supervisor=["Hello.", "I see."])
     await chat.says(None, "A nurse")
 
-    await exported(chat, format="json")
+    await exported(chat, form="json")
 
     found = json.loads(capsys.readouterr().out)
     contents = found["contents"]

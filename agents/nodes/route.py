@@ -26,6 +26,7 @@ from agents.language.text.phrases import says
 from agents.nodes import ask
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
+from agents.state.person import FORWARDED
 from agents.state.talk import merge_talks, shortened
 from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS, is_meant
@@ -67,7 +68,8 @@ class Routing:
     async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
         """Begin the turn."""
         text = state["heard"]["text"]
-        shortcut = await self.recognise(text) if text else None
+        is_own = state["heard"]["source"] != FORWARDED
+        shortcut = await self.recognise(text) if text and is_own else None
         turn = state.get("turn", 0) + 1
         own = turn_to(state, runtime.context.user)
         begun = cast(State, {**state, **own, **FRESH, "votes": [], "said": [], "turn": turn, "shortcut": shortcut})
@@ -88,6 +90,7 @@ class Routing:
             # The user said nothing, so the question stays; it is put on the screen again.
             return ask.announce(state)
         meant = is_meant(state["pending"][0], state["heard"]) and has_words(state["heard"], state["lang"])
+        meant = meant and state["heard"]["source"] != FORWARDED
         meant = meant and (chosen or not self._leaves_question(state))
         if meant and (change := ask.answered(state, state["heard"], self.speakers)):
             decided = decision("answer", "stay", None, "answers what a tool asked", "free")
@@ -116,7 +119,15 @@ class Routing:
             return _heard_by(holder_of(state))
         # A message that somebody else wrote is no word of the user's.
         spoken: Update = {"foreign": is_foreign(state["heard"]), "declined": []}
+        if state["heard"]["source"] == FORWARDED:
+            # It is no order, no undo and no answer: a model reads it, and nothing else does.
+            return sequence(state, put(spoken), self._by_model)
         return sequence(state, put(spoken), self._by_words)
+
+    def _by_model(self, state: State) -> Change:
+        """Leave a message to the model of whoever holds the conversation."""
+        holder = state.get("dialog")
+        return self._watch(self.speakers[holder], state) if holder else _heard_by(SUPERVISOR)
 
     def _by_words(self, state: State) -> Change:
         """Find who hears a message that answers no tool's question."""
@@ -150,7 +161,7 @@ class Routing:
         if entry is None and (tool := state.get("shortcut")):
             decided = decision("shortcut", "stay", None, f"asks for {tool}", "free")
             return sequence(state, decided, put({"shortcut": tool, "listener": None}))
-        return self._watch(self.speakers[holder], state) if holder else _heard_by(SUPERVISOR)
+        return self._by_model(state)
 
     def _watch(self, dialog: Speaker, state: State) -> Change:
         """Leave the message to the dialog when it surely stays; otherwise call the observers."""

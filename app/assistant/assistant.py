@@ -141,7 +141,7 @@ class Assistant(ThreadReader):
             sqlite3.Error: it could not be stored.
         """
         stored = await self.memory.transcript.entry(turn.thread, turn.id)
-        if stored and stored.status != "open":
+        if stored and stored.status not in ("open", "failed"):
             return False
         if stored or self._refusal(turn) is None:
             await self.memory.transcript.accept(turn.entry(), updates)
@@ -158,6 +158,10 @@ class Assistant(ThreadReader):
         if self._refusal(turn) is not None:
             return False
         return await self.memory.transcript.extend(turn.entry(), updates)
+
+    async def withdraw(self, thread: str, id: str) -> None:
+        """Drop a message that was received and will not be played."""
+        await self.memory.transcript.withdraw(thread, id)
 
     async def unanswered(self, thread: str, device: str, *, is_group: bool = False) -> list[Turn]:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
@@ -184,6 +188,10 @@ class Assistant(ThreadReader):
         line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": source, **to})
         stored = await self.memory.transcript.tell(thread, line)
         return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
+
+    async def take_back(self, thread: str, id: str) -> None:
+        """Drop a message that was told and did not arrive."""
+        await self.memory.transcript.take_back(thread, id)
 
     async def speak(self, user: str, lang: str) -> None:
         """Speak a language with a user from now on, as if they had asked for it in words."""

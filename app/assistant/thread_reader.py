@@ -6,6 +6,7 @@ from agents.conversation.persons import name_of, seen_by
 from agents.events import Interrupt
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine
 from agents.memory.people import lines_of
+from agents.memory.preferences import Preferences
 from agents.state import State
 from agents.toolkit.questions import ask, fits
 from app.assistant.stored_state import sound_state
@@ -56,6 +57,14 @@ class ThreadReader:
         values = seen_by(await self._values(thread), user)
         pending = values.get("pending")
         return fits(pending[0], text, values["lang"]) if pending else False
+
+    async def message(self, thread: str, id: str) -> InboxEntry | None:
+        """Return a message of a thread as it was received, and what came of it."""
+        return await self.memory.transcript.entry(thread, id)
+
+    async def preferences(self, user: str) -> Preferences:
+        """Return what a user has set."""
+        return await Preferences.of(self.memory.store, user)
 
     async def last_message(self, thread: str, user: str) -> InboxEntry | None:
         """Return what a user has said last in a thread, and what came of it; None if nothing was said."""

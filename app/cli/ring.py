@@ -72,7 +72,7 @@ async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str,
         begin = partial(ringing, assistant.memory, assistant.sources, user=user)
         if token:
             # Its library takes half a second to import, which other commands should not wait for.
-            telegram = import_module("app.doors.telegram.reminders")
+            telegram = import_module("app.doors.telegram.notices")
             opened = telegram.open_sender(assistant, token, settings.telegram_api_url, lang)
             sender = await stack.enter_async_context(opened)
             await stack.enter_async_context(begin(sender.in_its_chat, threads=sender.threads))

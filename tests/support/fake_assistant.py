@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from agents.events import Event, Interrupt, Message, Token, TurnEnd, TurnStart
 from agents.memory.inbox import ThreadInfo, TranscriptLine
+from agents.memory.preferences import Preferences
 from agents.memory.typed_file import TypedFile
 from app.assistant import Assistant, Turn
 
@@ -99,6 +100,13 @@ class StandIn:
         if not self.lines:
             return None
         return {"thread": thread, "is_active": True, "dialog": None, "paused": ["profile"], "turn": 2}
+
+    async def preferences(self, user: str) -> Preferences:
+        """Return that nothing is set."""
+        return Preferences()
+
+    async def last_message(self, thread: str, user: str) -> None:
+        """Return nothing: no message is stored."""
 
     async def history(self, thread: str, user: str | None = None) -> list[TranscriptLine]:
         """Return the transcript that the test laid out."""

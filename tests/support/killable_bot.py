@@ -24,9 +24,9 @@ from agents.memory.store import namespace_of
 from agents.models import Models
 from agents.models.script import Line
 from app.assistant import Turn
-from app.doors.telegram import service
+from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
-from app.doors.telegram.delivery import draft, flood_control
+from app.doors.telegram.delivery import draft
 from app.doors.telegram.updates import incoming
 from app.logs import log_on_stderr
 from app.settings import Settings

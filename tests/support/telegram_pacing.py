@@ -1,30 +1,37 @@
 """Telegram in simulated time: what a bot sends is noted with its time, and refused when it is too much."""
 
 import asyncio
+import json
 import os
 from collections import Counter, deque
 from typing import Any, cast
 from unittest.mock import AsyncMock
 
 from langgraph.store.memory import InMemoryStore
-from telegram import Bot, Message
-from telegram.error import RetryAfter
+from telegram.request import BaseRequest, RequestData
 
 from agents.events import Event, Token
 from app.assistant import Assistant
+from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.door import TelegramDoor
 from tests.support.fake_assistant import StandIn
 from tests.support.simulated_time import now
 from tests.support.telegram_flood import Flood
+from tests.support.telegram_server import TOKEN
 
 FRAMES = ("draft", "typing", "edit")
+KINDS = {
+    "sendMessage": "message",
+    "sendMessageDraft": "draft",
+    "editMessageText": "edit",
+    "sendChatAction": "typing",
+    "deleteMessage": "deletion",
+}
 
 
-class PacedBot:
-    """A bot whose requests succeed at once, unless more than `most` were made in the last `window` seconds."""
-
-    username = "sue_bot"
+class PacedTelegram(BaseRequest):
+    """Telegram as a bot reaches it: it takes all requests, unless more than `most` come in `window` seconds."""
 
     def __init__(self, most: int = 1000, window: float = 1.0) -> None:
         self.made: list[tuple[float, str, int, str]] = []
@@ -37,13 +44,18 @@ class PacedBot:
         """Seconds that a message takes."""
         self.labels: list[str] = []
         """What stands on the buttons of the message that had any."""
-        os.environ.setdefault("PTB_TIMEDELTA", "true")
         self._limit, self._window, self._times = most, window, deque[float]()
 
     @property
-    def bot(self) -> Bot:
-        """Return it as what the sender takes it for."""
-        return cast(Bot, self)
+    def read_timeout(self) -> float:
+        """Return what nothing waits for."""
+        return 1.0
+
+    async def initialize(self) -> None:
+        """Need nothing."""
+
+    async def shutdown(self) -> None:
+        """Leave nothing."""
 
     def kinds(self, chat: int) -> list[str]:
         """Return the kinds of what was sent to a chat."""
@@ -57,44 +69,44 @@ class PacedBot:
         """Return when something of a kind was sent."""
         return [at for at, made, _, _ in self.made if made == kind]
 
-    async def send_message(self, chat_id: int, text: str, **options: Any) -> Message:
-        """Take a message."""
-        await asyncio.sleep(self.takes)
-        self._take("message", chat_id, text)
-        if markup := options.get("reply_markup"):
-            self.labels = [button.text for row in markup.inline_keyboard for button in row]
-        return cast(Message, type("Sent", (), {"message_id": len(self.made)}))
-
-    async def send_message_draft(self, chat: int, draft: int, text: str | None, **options: Any) -> bool:
-        """Take a draft."""
-        return self._take("draft", chat, text or "")
-
-    async def edit_message_text(self, text: str, chat_id: int, message_id: int, **options: Any) -> bool:
-        """Take an edit."""
-        return self._take("edit" if options.get("reply_markup") else "message", chat_id, text)
-
-    async def send_chat_action(self, chat: int, action: str, **options: Any) -> bool:
-        """Take a sign of typing."""
-        return self._take("typing", chat, "")
-
-    async def delete_message(self, chat: int, message: int) -> bool:
-        """Take a deletion."""
-        return self._take("deletion", chat, "")
-
-    def _take(self, kind: str, chat: int, text: str) -> bool:
-        waiting = self._refuse.get(kind)
-        wait = waiting.popleft() if waiting else self.flood and self.flood.retry_after(f"send {kind}", chat)
-        if wait:
+    async def do_request(
+        self, url: str, method: str, request_data: RequestData | None = None, *_: Any, **__: Any
+    ) -> tuple[int, bytes]:
+        """Take a request or refuse it."""
+        sent: dict[str, Any] = request_data.parameters if request_data else {}
+        kind, chat, markup = KINDS[url.rpartition("/")[2]], sent["chat_id"], sent.get("reply_markup")
+        if kind == "message":
+            await asyncio.sleep(self.takes)
+            if markup:
+                self.labels = [button["text"] for row in markup["inline_keyboard"] for button in row]
+        if kind == "edit" and not markup:
+            kind = "message"
+        if wait := self._wait(kind, chat):
             self.refused[kind] += 1
-            raise RetryAfter(int(wait))
+            more = {"error_code": 429, "description": "Too Many Requests", "parameters": {"retry_after": int(wait)}}
+            return 429, json.dumps({"ok": False, **more}).encode()
+        self.made.append((now(), kind, chat, sent.get("text", "")))
+        place = {"message_id": len(self.made), "date": 0, "chat": {"id": chat, "type": "private"}}
+        return 200, json.dumps({"ok": True, "result": place if kind in ("message", "edit") else True}).encode()
+
+    def _wait(self, kind: str, chat: int) -> float:
+        """Return for how many seconds a request is refused; 0 if it is taken."""
+        if waiting := self._refuse.get(kind):
+            return waiting.popleft()
+        if self.flood and (wait := self.flood.retry_after(f"send {kind}", chat)):
+            return wait
         while self._times and self._times[0] <= now() - self._window:
             self._times.popleft()
         if len(self._times) >= self._limit:
-            self.refused[kind] += 1
-            raise RetryAfter(5)
+            return 5
         self._times.append(now())
-        self.made.append((now(), kind, chat, text))
-        return True
+        return 0
+
+
+def paced_sender(telegram: PacedTelegram) -> Sender:
+    """Return a sender whose bot reaches this Telegram."""
+    os.environ.setdefault("PTB_TIMEDELTA", "true")
+    return Sender(ServiceBot(TOKEN, "http://telegram.test", telegram))
 
 
 class Paced(StandIn):
@@ -102,7 +114,7 @@ class Paced(StandIn):
 
     def __init__(self, *turns: list[tuple[float, Event]]) -> None:
         super().__init__()
-        self.memory = type("Memory", (), {"store": InMemoryStore(), "updates": AsyncMock()})
+        self.memory = type("Memory", (), {"store": InMemoryStore(), "updates": AsyncMock(), "feedback": AsyncMock()})
         self._paced = list(turns)
         self.first_token = 0.0
 
@@ -115,7 +127,7 @@ class Paced(StandIn):
             yield event
 
 
-def paced_door(bot: PacedBot, *turns: list[tuple[float, Event]]) -> tuple[TelegramDoor, Paced]:
+def paced_door(bot: PacedTelegram, *turns: list[tuple[float, Event]]) -> tuple[TelegramDoor, Paced]:
     """Return a door whose assistant plays these turns."""
     assistant = Paced(*turns)
-    return TelegramDoor(cast(Assistant, assistant), Sender(bot.bot), lang="en"), assistant
+    return TelegramDoor(cast(Assistant, assistant), paced_sender(bot), lang="en"), assistant

@@ -13,7 +13,7 @@ from app.listing import columns
 from app.sentences import say
 from prompts import languages
 
-CALL = re.compile(r"/([a-z_]+)(?:\s+(.*))?", re.DOTALL)
+CALL = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
 WIDER: Mapping[Scope, Scope] = {"group_admin": "group", "operator": "private"}
 """By the scope of a menu, the one whose commands stand in it, too."""
 
@@ -21,7 +21,7 @@ WIDER: Mapping[Scope, Scope] = {"group_admin": "group", "operator": "private"}
 def parse(text: str) -> tuple[str, str] | None:
     """Return the command's name and argument; None for a text that is no command."""
     call = CALL.fullmatch(text.strip())
-    return (call[1], (call[2] or "").strip()) if call else None
+    return (call[1].lower(), (call[2] or "").strip()) if call else None
 
 
 def offered(door: str, scope: Scope | None = None) -> list[Command]:
@@ -76,19 +76,20 @@ async def _quit(visit: Visit, argument: str, lang: str) -> str:
 
 
 FIRST = (
-    Command("start", talk.start, doors=("telegram",), scopes=PRIVATE),
+    Command("start", talk.start, begins_turn=True, doors=("telegram",), scopes=PRIVATE),
     Command("help", _help, is_at_once=True),
     Command(
         "new",
         talk.new,
+        begins_turn=True,
         scopes=("private", "group_admin"),
         concerns_all=lambda argument: True,
         choices=talk.any_thread,
     ),
     Command("stop", talk.stop, doors=("telegram",), is_at_once=True),
-    Command("retry", talk.retry),
-    Command("undo", talk.undo),
-    Command("go", talk.go, choices=talk.any_dialog),
+    Command("retry", talk.retry, begins_turn=True),
+    Command("undo", talk.undo, begins_turn=True),
+    Command("go", talk.go, begins_turn=True, choices=talk.any_dialog),
 )
 
 LAST = (

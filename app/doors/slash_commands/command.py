@@ -46,6 +46,8 @@ class Command:
     """Where it is offered."""
     scopes: tuple[Scope, ...] = ("private", "group")
     """In which menus it stands, where a door has several."""
+    begins_turn: bool = False
+    """Whether it may begin a turn, which has its place before what is written next."""
     is_at_once: bool = False
     """Whether it is answered while a turn runs, which it neither changes nor waits for."""
     concerns_all: Callable[[str], bool] = concerns_one

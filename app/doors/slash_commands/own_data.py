@@ -16,8 +16,8 @@ YES = "yes"
 OF_PLACE = ("thread", "part", "all")
 """What `/forget` deletes of a place, whoever wrote there."""
 JSON = "json"
-LINES, CHARACTERS, LINE = 20, 3000, 700
-"""The most lines and characters of a page of the history, and of a line on it."""
+MOST_LINES, LONGEST_PAGE, LONGEST_LINE = 20, 3000, 700
+"""Lines and characters of a page of the history, and characters of a line on it."""
 
 
 async def state(visit: Visit, argument: str, lang: str) -> str:
@@ -123,10 +123,10 @@ async def _forgotten(visit: Visit, scope: str) -> bool:
 def _pages(lines: Sequence[str]) -> list[list[str]]:
     """Return a talk in pages, the newest first; long lines are cut."""
     pages: list[list[str]] = []
-    page = [line if len(line) <= LINE else f"{line[: LINE - 1]}…" for line in lines]
+    page = [line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…" for line in lines]
     while page:
-        lengths = accumulate(len(line) for line in reversed(page[-LINES:]))
-        count = max(1, sum(length <= CHARACTERS for length in lengths))
+        lengths = accumulate(len(line) for line in reversed(page[-MOST_LINES:]))
+        count = max(1, sum(length <= LONGEST_PAGE for length in lengths))
         pages.append(page[-count:])
         page = page[:-count]
     return pages

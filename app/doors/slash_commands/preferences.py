@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import get_args
 
-from agents.memory.preferences import Busy, Preferences
+from agents.memory.preferences import Busy
 from agents.memory.store import namespace_of
 from app.doors.visit import Visit
 from app.sentences import say
@@ -42,7 +42,7 @@ async def busy(visit: Visit, argument: str, lang: str) -> str:
         await store.aput(namespace_of(visit.owner, "settings"), "busy", {"mode": argument})
     elif argument:
         return say("reply.busy_unknown", lang, mode=argument, known=", ".join(MODES))
-    mode = (await Preferences.of(store, visit.owner)).busy
+    mode = (await visit.assistant.preferences(visit.owner)).busy
     return say("reply.busy_is", lang, what=say(f"busy.{mode}", lang))
 
 

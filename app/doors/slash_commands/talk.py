@@ -17,7 +17,7 @@ MOST_PICKS = 10
 
 async def start(visit: Visit, argument: str, lang: str) -> str:
     """Speak first, or greet in a conversation that goes on."""
-    if await visit.state():
+    if await _has_begun(visit):
         greeting = "" if visit.is_shared else await visit.assistant.greeting(visit.owner, lang)
         return "\n\n".join(filter(None, [greeting, say("reply.started_before", lang)]))
     await visit.play(visit.turn(None))
@@ -82,7 +82,7 @@ async def new(visit: Visit, argument: str, lang: str) -> str:
     # The person stays who they are: what is known of them goes with them into the other thread.
     visit.user = visit.owner
     visit.thread = await visit.door.begin(visit, argument)
-    if not await visit.state():
+    if not await _has_begun(visit):
         await visit.play(visit.turn(None))
     return visit.door.here(visit.thread, lang)
 
@@ -108,3 +108,10 @@ async def any_thread(visit: Visit) -> Mapping[str, str]:
     """Return one's conversations, with their first lines."""
     infos = await visit.assistant.threads(visit.owner)
     return {info.thread: f"{moment(info.active_ms)}  {first_line(info)}" for info in infos}
+
+
+async def _has_begun(visit: Visit) -> bool:
+    """Tell whether anything was said in a conversation, also if it is not answered yet."""
+    if await visit.state():
+        return True
+    return await visit.assistant.last_message(visit.thread, visit.owner) is not None

@@ -11,7 +11,7 @@ from app.doors.telegram.place import DOOR
 
 PEOPLE = (DOOR, "people")
 CODES = (DOOR, "codes")
-LASTS = 3600
+LINK_LASTS = 3600
 """Seconds for which a link lets somebody in."""
 
 Welcome = Literal["let_in", "let_in_admin"]
@@ -56,7 +56,7 @@ class Access:
     async def link(self, bot: str) -> str:
         """Return a new link to a bot that lets one person in, within an hour."""
         code = secrets.token_urlsafe(24)
-        await self._store.aput(CODES, _digest(code), {"until": time.time() + LASTS})
+        await self._store.aput(CODES, _digest(code), {"until": time.time() + LINK_LASTS})
         return f"https://t.me/{bot}?start={code}"
 
     async def enter(self, user: int, code: str) -> Welcome | None:

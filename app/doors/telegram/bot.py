@@ -1,43 +1,48 @@
-"""A Telegram bot for a service: it skips updates that it cannot read, and the library's logs are off."""
+"""A Telegram bot for a service: it keeps the pace, skips updates it cannot read, and logs nothing of the library."""
 
 import asyncio
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
-from functools import cache
-from ssl import SSLContext
-from typing import Any, cast
+from math import inf
+from typing import Any
 
-import httpx
-from telegram import Bot, LinkPreviewOptions, Update
-from telegram.error import InvalidToken
-from telegram.request import HTTPXRequest
+from telegram import LinkPreviewOptions, Update
+from telegram.error import BadRequest, InvalidToken, NetworkError, RetryAfter
+from telegram.ext import Defaults, ExtBot
+from telegram.request import BaseRequest, HTTPXRequest
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_delay, wait_exponential
+
+from app.doors.telegram.flood_control import FloodControl, Rank
 
 LOG = logging.getLogger(__name__)
 LIBRARIES = ("telegram", "httpx", "httpcore")
 SILENT = logging.CRITICAL + 1
-NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
-"""Shows no picture of the page behind a link."""
 POOL = 64
 READ_TIMEOUT = 20.0
+FIRST_WAIT = 1.0
+"""Seconds until a failed request is made again for the first time."""
+LONGEST_WAIT = 30.0
+"""Seconds until it is made again at most."""
 
 
-class ServiceBot(Bot):
-    """A bot that leaves out updates it cannot read and tells when its token is no longer valid."""
+class ServiceBot(ExtBot[Rank]):
+    """A bot that tells when its token is no longer valid; `request` stands in for the connections to Telegram."""
 
-    def __init__(self, token: str, api_url: str) -> None:
+    def __init__(self, token: str, api_url: str, request: BaseRequest | None = None) -> None:
         # The library warns at every delay it reports unless the delay may be a timedelta.
         os.environ.setdefault("PTB_TIMEDELTA", "true")
         with silent_libraries():
-            options: dict[str, Any] = {"read_timeout": READ_TIMEOUT, "httpx_kwargs": {"verify": _certificates()}}
             super().__init__(
                 token,
                 base_url=f"{api_url}/bot",
                 base_file_url=f"{api_url}/file/bot",
-                request=HTTPXRequest(connection_pool_size=POOL, pool_timeout=READ_TIMEOUT, **options),
-                get_updates_request=HTTPXRequest(connection_pool_size=2, **options),
+                request=request
+                or HTTPXRequest(connection_pool_size=POOL, pool_timeout=READ_TIMEOUT, read_timeout=READ_TIMEOUT),
+                get_updates_request=UpdatesRequest(connection_pool_size=2, read_timeout=READ_TIMEOUT),
+                defaults=Defaults(link_preview_options=LinkPreviewOptions(is_disabled=True)),
+                rate_limiter=FloodControl(),
             )
         self._refused = asyncio.Event()
 
@@ -45,35 +50,62 @@ class ServiceBot(Bot):
         """Wait until Telegram no longer accepts the token."""
         await self._refused.wait()
 
-    async def get_updates(  # type: ignore[override]  # what the library's own poller asks for
-        self,
-        offset: int | None = None,
-        timeout: float | timedelta = 0,
-        allowed_updates: Sequence[str] | None = None,
-        **options: object,
-    ) -> tuple[Update, ...]:
-        """Return the updates that can be read; the library's method fails on the whole batch if one cannot."""
-        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
-        asked = {"offset": offset, "timeout": int(seconds), "allowed_updates": allowed_updates}
+    async def get_updates(self, *args: Any, **options: Any) -> tuple[Update, ...]:
+        """Return the next updates."""
         try:
-            batch = await self._post("getUpdates", asked, read_timeout=READ_TIMEOUT + seconds)
+            return await super().get_updates(*args, **options)
         except InvalidToken:
             self._refused.set()
             raise
-        return tuple(self._read(update) for update in cast(list[dict[str, Any]], batch))
-
-    def _read(self, plain: dict[str, Any]) -> Update:
-        try:
-            return Update.de_json(plain, self)
-        except Exception as failure:
-            LOG.warning("update %s cannot be read (%s)", plain.get("update_id"), type(failure).__name__)
-            return Update(plain["update_id"])
 
 
-@cache
-def _certificates() -> SSLContext:
-    """Return what checks the certificates of all connections; each client would read them anew, for 40 ms."""
-    return httpx.create_ssl_context()
+class UpdatesRequest(HTTPXRequest):
+    """Asks for updates; one that cannot be read would make the library fail on all that come with it."""
+
+    @staticmethod
+    def parse_json_payload(payload: bytes) -> dict[str, Any]:
+        """Return Telegram's answer, with nothing but their numbers of updates that cannot be read."""
+        answer = HTTPXRequest.parse_json_payload(payload)
+        updates = answer.get("result")
+        if isinstance(updates, list):
+            answer["result"] = [
+                update if _is_readable(update) else {"update_id": update["update_id"]} for update in updates
+            ]
+        return answer
+
+
+def _is_readable(update: dict[str, Any]) -> bool:
+    try:
+        Update.de_json(update)
+    except Exception as failure:
+        LOG.warning("update %s cannot be read (%s)", update.get("update_id"), type(failure).__name__)
+        return False
+    return True
+
+
+def retrying(note: Callable[[BaseException], None], patience: float = inf) -> AsyncRetrying:
+    """Return what makes a request until it succeeds, or Telegram was out of reach for `patience` seconds.
+
+    `note` is given each failure. The last one is raised, and at once any that another try cannot mend.
+    """
+    return AsyncRetrying(
+        retry=retry_if_exception(_passes),
+        wait=wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT),
+        stop=stop_after_delay(patience),
+        before_sleep=lambda state: note(_failure(state)),
+        reraise=True,
+    )
+
+
+def _passes(failure: BaseException) -> bool:
+    # The library makes a refused request a kind of network error.
+    return isinstance(failure, RetryAfter | NetworkError) and not isinstance(failure, BadRequest)
+
+
+def _failure(state: RetryCallState) -> BaseException:
+    failure = state.outcome.exception() if state.outcome else None
+    assert failure is not None  # only failures are waited for
+    return failure
 
 
 @contextmanager

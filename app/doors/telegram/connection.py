@@ -1,12 +1,12 @@
 """Reaching Telegram for the first time, with the token of the settings."""
 
 import logging
+from math import inf
 
 from telegram.error import Conflict, InvalidToken, TelegramError
 
 from agents.errors import ConfigError
-from app.doors.telegram.bot import ServiceBot
-from app.doors.telegram.delivery.retries import retrying
+from app.doors.telegram.bot import ServiceBot, retrying
 from app.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -24,28 +24,16 @@ def token_of(settings: Settings) -> str:
     return settings.telegram_bot_token.get_secret_value()
 
 
-async def connect(bot: ServiceBot) -> None:
-    """Reach Telegram, however long that takes.
-
-    Raises:
-        ConfigError: Telegram does not accept the token.
-    """
-    try:
-        await retrying(note)(bot.initialize)
-    except InvalidToken:
-        # Not "from": the library's own words contain the token.
-        raise ConfigError(REFUSED) from None
-
-
-async def connect_once(bot: ServiceBot) -> None:
-    """Reach Telegram now.
+async def connect(bot: ServiceBot, patience: float = inf) -> None:
+    """Reach Telegram within so many seconds.
 
     Raises:
         ConfigError: Telegram does not accept the token, or cannot be reached.
     """
     try:
-        await bot.initialize()
+        await retrying(note, patience)(bot.initialize)
     except InvalidToken:
+        # Not "from": the library's own words contain the token.
         raise ConfigError(REFUSED) from None
     except TelegramError as failure:
         raise ConfigError(f"TELEGRAM_API_URL: Telegram cannot be reached ({type(failure).__name__})") from None

@@ -3,7 +3,7 @@
 from agents.memory.store import Store
 from app.doors.telegram.place import DOOR, Place, ThreadNames
 
-MOST = 100_000
+MOST_CHATS = 100_000
 """Chats with more than one conversation that are recalled at the start."""
 
 
@@ -15,7 +15,7 @@ class Conversations:
 
     async def read(self) -> None:
         """Recall which conversation each chat holds."""
-        for item in await self._store.asearch(self._place, limit=MOST):
+        for item in await self._store.asearch(self._place, limit=MOST_CHATS):
             self._names.held[item.key] = int(item.value["now"])
 
     async def begin(self, place: Place, number: str, row: int) -> Place:

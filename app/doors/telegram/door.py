@@ -1,32 +1,29 @@
 """The door of the Telegram chats: it plays turns and shows them, and sends messages that answer nothing."""
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from agents.events.views import Notice
 from agents.memory.feedback import ShownTurn
 from agents.memory.locks import ThreadLocks
 from agents.memory.people import SILENCE
-from agents.memory.preferences import Preferences
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.notice_clock import Ring, Unreachable
 from app.assistant.silence_clock import Nudge
 from app.doors.telegram.access import Access
 from app.doors.telegram.conversations import Conversations
-from app.doors.telegram.delivery.buttons import go_on_buttons
+from app.doors.telegram.delivery.buttons import command_buttons
 from app.doors.telegram.delivery.draft import LiveAnswer
 from app.doors.telegram.delivery.receipts import Receipts
-from app.doors.telegram.delivery.requests import Gone
 from app.doors.telegram.delivery.screen import ChatScreen
-from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.delivery.sender import Gone, Sender
 from app.doors.telegram.files import fetch
 from app.doors.telegram.menus import offer_menus
-from app.doors.telegram.place import DOOR, Place, ThreadNames
-from app.doors.telegram.presence import Presence
+from app.doors.telegram.place import Place, ThreadNames
 from app.doors.telegram.queues import Chats
 from app.doors.telegram.rights import Rights
 from app.doors.telegram.thread_names import door_of
@@ -58,21 +55,19 @@ class TelegramDoor:
         names: ThreadNames | None = None,
         access: Access | None = None,
         bot: int = 0,
-        presence: Presence | None = None,
         files: FileReader | None = None,
     ) -> None:
         self.assistant, self.sender, self.name = assistant, sender, door_of(bot)
         self.names = names or ThreadNames()
         self.access = access or Access(assistant.memory.store, ThreadLocks(None), frozenset())
-        self.presence = presence or Presence(assistant.memory.store, bot)
         self.files = files or FileReader(assistant, None, 0)
         self.conversations = Conversations(assistant.memory.store, bot, self.names)
         self.rights = Rights(sender.bot, self.names)
         self.chats = Chats()
         self.answers: dict[int | str, AnswerInMaking] = {}
         """The answers that are being made, by the queue of their place."""
-        self.reached: Callable[[str], None] = lambda thread: None
-        """Is called with each thread whose user writes."""
+        self.reached: Callable[[Place], None] = lambda place: None
+        """Is called with each place from which something comes: it can be written to again."""
         self._lang = lang
 
     async def tell(self, thread: str, text: str) -> bool:
@@ -86,8 +81,8 @@ class TelegramDoor:
             LOG.warning("chat %s cannot be written to", place.chat)
             return False
 
-    async def remind(self, ring: Ring) -> None:
-        """Send a reminder and store that it was sent; a reminder that is stored is not sent again.
+    async def deliver(self, ring: Ring) -> None:
+        """Send a notice and store that it was sent; one that is stored is not sent again.
 
         Raises:
             Unreachable: it did not reach the chat.
@@ -95,7 +90,7 @@ class TelegramDoor:
         lines = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
         text = ring.text
         if name := await self.assistant.name(ring.thread, ring.user):
-            text = sentence("telegram", "reminder_of", self._lang, name=name, text=text)
+            text = sentence("telegram", "notice_of", self._lang, name=name, text=text)
         if not lines and not await self.tell(ring.thread, text):
             raise Unreachable
         await self.assistant.tell(ring.thread, text, ring.id, ring.user)
@@ -112,20 +107,8 @@ class TelegramDoor:
         """
         await self.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)
         if not await self.tell(nudge.thread, nudge.text):
-            await self.assistant.memory.transcript.take_back(nudge.thread, nudge.id)
+            await self.assistant.take_back(nudge.thread, nudge.id)
         return True
-
-    async def recover(self, besides: Collection[str | None]) -> None:
-        """Take up the messages without an update, of older versions, that were not answered before the process ended.
-
-        `besides` are the ids of messages that have updates.
-        """
-        for info in await self.assistant.threads():
-            if (place := self.names.place(info.thread)) is None:
-                continue
-            for turn in await self.assistant.unanswered(info.thread, DOOR, is_group=place.is_group):
-                if turn.id not in besides:
-                    self.attend(place, partial(self.play, replace(place, user=turn.user), turn))
 
     def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
         """Do something for a chat after what is queued before it; send an apology if it fails."""
@@ -142,8 +125,7 @@ class TelegramDoor:
 
     async def offer_menus(self) -> None:
         """Show the commands in the menus of the chats."""
-        store, administrators = self.assistant.memory.store, self.access.administrators
-        await offer_menus(self.sender.bot, store, self._lang, administrators)
+        await offer_menus(self.sender.bot, self._lang, self.access.administrators)
 
     async def lang(self, place: Place) -> str:
         """Return the language of this door's own sentences in a chat."""
@@ -151,8 +133,8 @@ class TelegramDoor:
         if lang := state.get("lang"):
             return str(lang)
         # In a conversation that begins the user's own language is known all the same.
-        settings = await Preferences.of(self.assistant.memory.store, place.owner)
-        return settings.lang or place.lang or self._lang
+        preferences = await self.assistant.preferences(place.owner)
+        return preferences.lang or place.lang or self._lang
 
     async def remark(self, place: Place, key: str, **variables: object) -> None:
         """Say a sentence of `telegram.toml`.
@@ -162,6 +144,23 @@ class TelegramDoor:
         """
         text = sentence("telegram", key, await self.lang(place), **variables)
         await self.sender.say(place, text, is_markdown=False)
+
+    async def receive(self, place: Place, turn: Turn, update: int) -> None:
+        """Store a message and play it in the order of its chat, unless it was answered; `update` is its row.
+
+        Raises:
+            sqlite3.Error: it could not be stored.
+        """
+
+        async def play() -> None:
+            await self.play(place, turn)
+            # A message that was refused has not been stored, and its update is not closed with it.
+            await self.assistant.memory.updates.close(update)
+
+        if await self.assistant.receive(turn, [update]):
+            self.attend(place, play)
+        else:
+            await self.assistant.memory.updates.close(update)
 
     async def play(self, place: Place, turn: Turn, whole: Callable[[], Awaitable[Turn]] | None = None) -> None:
         """Play a turn to its end and show it, also when the chat is gone before the end.
@@ -200,7 +199,7 @@ class TelegramDoor:
                 await answer.screen.show(Notice(message=remark))
         is_changed = reading.turn is not None and reading.turn.entry() != turn.entry()
         if reading.turn is None or (is_changed and not await self.assistant.extend(reading.turn)):
-            await self.assistant.memory.transcript.withdraw(turn.thread, turn.id)
+            await self.assistant.withdraw(turn.thread, turn.id)
         return reading.turn
 
     async def _show(self, answer: AnswerInMaking, turn: Turn) -> Gone | None:
@@ -221,11 +220,18 @@ class TelegramDoor:
         """Stop the answer of which this draft is shown; a draft of an earlier answer stops nothing."""
         answer = next((answer for answer in self.answers.values() if answer.live.draft == draft), None)
         if answer:
-            self.chats.start(self._stop(answer))
+            self.chats.start(self.stop(answer))
 
-    async def _stop(self, answer: AnswerInMaking) -> None:
+    async def stop(self, answer: AnswerInMaking, *, after_tools: bool = False) -> None:
+        """Stop an answer; with `after_tools` when the tools that run have ended."""
         turn = answer.turn
-        await stop_when_begun(self.assistant, turn.thread, lambda: answer not in self.answers.values(), turn.owner)
+        await stop_when_begun(
+            self.assistant,
+            turn.thread,
+            lambda: answer not in self.answers.values(),
+            turn.owner,
+            after_tools=after_tools,
+        )
 
     async def _attempt(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -235,5 +241,5 @@ class TelegramDoor:
         except Exception:
             LOG.exception("chat %s: something went wrong", place.chat)
             lang = await self.lang(place)
-            buttons = go_on_buttons(place.owner, lang, "retry")
+            buttons = command_buttons(place.owner, lang, "retry")
             await self.sender.say(place, sentence("telegram", "sorry", lang), is_markdown=False, keyboard=buttons)

@@ -5,7 +5,7 @@ import sys
 from agents.memory import open_memory
 from app.doors.telegram.access import Access
 from app.doors.telegram.bot import ServiceBot, silent_libraries
-from app.doors.telegram.connection import connect_once, token_of
+from app.doors.telegram.connection import connect, token_of
 from app.logs import log_on_stderr
 from app.settings import Settings
 from prompts import sentence
@@ -34,7 +34,7 @@ async def new_link(settings: Settings, token: str) -> str:
     bot = ServiceBot(token, settings.telegram_api_url.rstrip("/"))
     with silent_libraries():
         try:
-            await connect_once(bot)
+            await connect(bot, patience=0)
             async with open_memory(settings.database_url) as memory:
                 return await Access(memory.store, memory.locks, settings.telegram_allowed_users).link(bot.username)
         finally:

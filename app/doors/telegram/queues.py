@@ -5,7 +5,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from app.doors.telegram.delivery.requests import Gone
+from app.doors.telegram.delivery.sender import Gone
 from app.tasks import cancel
 
 LOG = logging.getLogger(__name__)

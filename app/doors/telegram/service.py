@@ -25,15 +25,13 @@ from app.assistant.warm_up import warm_up
 from app.composition import open_assistant
 from app.composition.file_reader import make_file_reader
 from app.doors.telegram.access import Access
-from app.doors.telegram.bot import ServiceBot, silent_libraries
+from app.doors.telegram.bot import ServiceBot, retrying, silent_libraries
 from app.doors.telegram.connection import REFUSED, connect, note, token_of
 from app.doors.telegram.delivery.pages import pages
-from app.doors.telegram.delivery.retries import retrying
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.operator_notes import delivering
-from app.doors.telegram.place import ThreadNames
-from app.doors.telegram.presence import Presence
+from app.doors.telegram.place import Place, ThreadNames
 from app.doors.telegram.thread_names import read_names
 from app.doors.telegram.updates.inbox import WANTED, Inbox
 from app.doors.telegram.updates.statistics import Faults
@@ -91,9 +89,7 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             await connect(bot)
             names = await read_names(assistant.memory, bot.id)
             access = Access(assistant.memory.store, assistant.memory.locks, settings.telegram_allowed_users)
-            presence = Presence(assistant.memory.store, bot.id)
-            await presence.read()
-            sender, lang = Sender(bot, names, presence.away), settings.app_lang
+            sender, lang = Sender(bot, names), settings.app_lang
             door = TelegramDoor(
                 assistant,
                 sender,
@@ -101,44 +97,36 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
                 names=names,
                 access=access,
                 bot=bot.id,
-                presence=presence,
                 files=make_file_reader(settings, assistant),
             )
             await door.access.read()
             faults = Faults()
             stack.enter_context(faults.counting())
-            inbox = Inbox(door, bot, faults)
+            inbox = Inbox(door, faults)
             updater = Updater(bot, inbox)
             await stack.enter_async_context(updater)
             stack.push_async_callback(door.chats.close, PATIENCE)
             await door.conversations.read()
-            await door.offer_menus()
             await inbox.recover()
             clock = await stack.enter_async_context(
-                ringing(assistant.memory, assistant.sources, door.remind, threads=f"{names.prefix}*")
+                ringing(assistant.memory, assistant.sources, door.deliver, threads=f"{names.prefix}*")
             )
             silence = await stack.enter_async_context(asking_after(assistant, door.nudge, door.is_held_in_private))
-            door.reached = partial(_note_user, clock, silence)
-            presence.came_back = partial(_ring_waiting, clock, names)
+            door.reached = partial(_note_reached, clock, silence, names)
             if (chat := settings.help_operator_chat) is not None:
-                notes = assistant.memory.notes
-                await stack.enter_async_context(delivering(notes, bot, chat, settings.app_lang))
+                await stack.enter_async_context(delivering(assistant.memory.notes, sender, chat, lang))
             await _warn_of_webhook(bot)
             stack.push_async_callback(_stop_polling, updater)
+            door.chats.start(door.offer_menus())
             await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=note)
             yield door
 
 
-def _note_user(clock: Clock, silence: SilenceClock, thread: str) -> None:
-    """Note that the user of a thread has written: what waited for them rings, and nobody asks if they are there."""
-    clock.reached(thread)
-    silence.heard(thread)
-
-
-def _ring_waiting(clock: Clock, names: ThreadNames, chat: int) -> None:
-    """Ring what waits for a chat that can be written to again."""
+def _note_reached(clock: Clock, silence: SilenceClock, names: ThreadNames, place: Place) -> None:
+    """Note that something has come from a chat: what waits for it rings, and nobody asks if its user is there."""
+    silence.heard(place.thread)
     for thread in clock.unreachable:
-        if (place := names.place(thread)) and place.chat == names.now(chat):
+        if (waiting := names.place(thread)) and waiting.chat == names.now(place.chat):
             clock.reached(thread)
 
 

@@ -12,7 +12,7 @@ from agents.memory.preferences import Preferences
 from agents.models import Models
 from agents.models.script import Script
 from agents.toolkit.speaker import Speakers
-from app.doors.telegram import service
+from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.updates import incoming
@@ -42,8 +42,10 @@ def door(tmp_path: Path, world: BotApi, script: Script, monkeypatch: pytest.Monk
     """Open the door on a database file that stays; `allowed` are the ids of those who may talk, None: everybody.
 
     `api` is the server of another bot, `more` are other settings.
-    Messages are not put together, and wait for the answer before them.
+    Messages are not put together, and wait for the answer before them. Telegram takes all that is sent.
     """
+    for paced in ("BOT", "PRIVATE", "GROUP"):
+        monkeypatch.setattr(flood_control, paced, (1000.0, 1000.0))
     monkeypatch.setattr(incoming, "WINDOW", 0)
     monkeypatch.setattr(Preferences, "busy", "queue")
 

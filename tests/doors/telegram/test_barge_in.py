@@ -50,7 +50,6 @@ def default(door: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a new message end the answer, and a draft show its first words alone."""
     monkeypatch.setattr(Preferences, "busy", Preferences().busy)
     monkeypatch.setattr(draft, "DRAFT_EVERY", 60.0)
-    monkeypatch.setattr(draft.Draft, "every", 60.0)
 
 
 async def settled(one: TelegramDoor, world: BotApi) -> None:

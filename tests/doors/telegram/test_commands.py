@@ -1,6 +1,8 @@
 """Slash commands in Telegram: their menu, their buttons, and /stop, which overtakes."""
 
-from agents.models.script import Script
+import pytest
+
+from agents.models.script import Line, Script
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, Echo, Holding, Open, labels
 from tests.support.telegram_server import BotApi
@@ -30,6 +32,34 @@ async def test_stop_ends_the_answer_and_nothing_else(door: Open, world: BotApi, 
         assert "Nothing is being answered" in (await world.until_sent(ANN, 4))[3]
 
 
+@pytest.mark.parametrize(
+    ("command", "heard"), [("/go planner", "planner"), ("/go", None), ("/undo", "undo"), ("/retry", "count")]
+)
+async def test_a_text_is_answered_behind_the_command_before_it(
+    door: Open, world: BotApi, script: Script, command: str, heard: str | None
+) -> None:
+    """While an answer runs, a command and then a text are done in this order, and each is shown once."""
+    script.gates["supervisor"] = gate = Holding(1)
+    answers: list[Line] = ["Now then." if command != "/undo" else "Hello.", "Hello."]
+    script.add(supervisor=["One two", *answers], planner=answers, observer=["stay"])
+    async with door() as one:
+        world.says(ANN, "count")
+        await world.until(lambda: gate.holds)
+        world.says(ANN, command)
+        last = world.says(ANN, "say hello")
+        await world.until(lambda: world.offset > last["message_id"])
+        script.gates.clear()
+        gate.set()
+        texts = await world.until_sent(ANN, 3)
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        lines = await one.assistant.history(f"telegram-{ANN}")
+        assert await one.assistant.memory.updates.open(one.name) == []
+    assert (texts[0], texts[2:]) == ("One two", ["Hello."])
+    assert world.texts(ANN) == texts
+    said = [line.text for line in lines if line.role == "user"]
+    assert said == ["count", *([heard] if heard else []), "say hello"]
+
+
 async def test_forgetting_is_confirmed_by_a_button(door: Open, world: BotApi) -> None:
     """/forget asks; "no" keeps everything, "yes" leaves nothing, and the buttons go."""
     async with door(Echo().models(ROLES)) as one:
@@ -50,14 +80,11 @@ async def test_forgetting_is_confirmed_by_a_button(door: Open, world: BotApi) ->
 
 
 async def test_commands_have_a_menu_for_each_kind_of_chat(door: Open, world: BotApi) -> None:
-    """Private chats, groups, their administrators and the bot's have menus, in the languages there are; set once."""
+    """Private chats, groups, their administrators and the bot's have menus, in the languages there are."""
     async with door() as one:
         code = (await one.access.link("sue_bot")).partition("=")[2]
         assert await one.access.enter(ANN, code) == "let_in_admin"
     assert world.methods().count("setMyCommands") == 6
-    async with door():
-        pass
-    assert world.methods().count("setMyCommands") == 6 + 8
     async with door():
         pass
     assert world.methods().count("setMyCommands") == 6 + 8
@@ -84,7 +111,7 @@ async def test_new_menus_are_set_when_somebody_becomes_administrator(door: Open,
 async def test_only_what_is_offered_can_be_run(door: Open, world: BotApi) -> None:
     """The help names what the menu has; what is for the terminal is unknown here."""
     async with door():
-        world.says(ANN, "/help@SUE_bot")
+        world.says(ANN, "/HELP@SUE_bot")
         world.says(ANN, "/trace")
         texts = await world.until_sent(ANN, 2)
     assert [f"/{name}" for name in world.chats.menus["all_private_chats", ""]] == [

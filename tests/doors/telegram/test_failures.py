@@ -7,7 +7,7 @@ import pytest
 
 from agents.errors import ConfigError, ModelUnavailable
 from agents.models.script import Script
-from app.doors.telegram.delivery import retries
+from app.doors.telegram import bot
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, Echo, Open
 from tests.support.telegram_server import TOKEN, BotApi, refusal
@@ -17,7 +17,7 @@ async def test_flood_control_and_failures_are_waited_out(
     door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A message that Telegram delays or fails on is sent again, later, and in order."""
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(bot, "FIRST_WAIT", 0.01)
     async with door() as one:
         world.fail("sendMessage", refusal(429, "Too Many Requests: retry after 1", retry_after=1))
         world.fail("sendMessage", refusal(502, "Bad Gateway"))
@@ -34,6 +34,8 @@ async def test_what_telegram_refuses_comes_without_formatting(door: Open, world:
         assert await one.tell(f"telegram-{ANN}", "a **b**")
         world.fail("sendMessage", refusal(400, "Bad Request: message is too long"))
         assert await one.tell(f"telegram-{ANN}", "gone")
+        world.fail("sendMessage", refusal(400, "Bad Request: chat not found"))
+        assert not await one.tell(f"telegram-{ANN}", "nobody is there")
         assert await one.tell(f"telegram-{ANN}", "here")
     assert world.texts(ANN) == ["a b", "here"]
     assert "entities" not in world.sent[0]

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from app.doors.telegram.delivery.flood_control import BOT, BOT_RESERVE
 from app.doors.telegram.delivery.pages import Page
 from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.flood_control import BOT, BOT_RESERVE
 from app.doors.telegram.place import Place
 from tests.support.simulated_time import now, simulated
 from tests.support.telegram_flood import Flood
-from tests.support.telegram_pacing import PacedBot
+from tests.support.telegram_pacing import PacedTelegram, paced_sender
 
 CHATS = range(1, 41)
 FRAME = Page("so far")
@@ -26,12 +26,12 @@ async def frames(sender: Sender, chat: int, seconds: float) -> None:
         await asyncio.sleep(0.05)
 
 
-def run(bot: PacedBot, talk: Callable[[Sender], Awaitable[None]]) -> list[tuple[float, str, int]]:
+def run(bot: PacedTelegram, talk: Callable[[Sender], Awaitable[None]]) -> list[tuple[float, str, int]]:
     """Let something be sent; return when what was sent to which chat, from the beginning."""
 
     async def begin() -> float:
         begun = now()
-        await talk(Sender(bot.bot))
+        await talk(paced_sender(bot))
         return begun
 
     begun = simulated(begin())
@@ -47,7 +47,7 @@ def test_frames_leave_room_for_messages() -> None:
         await asyncio.gather(*(sender.say(Place(100 + number), "done") for number in range(int(BOT_RESERVE))))
         await asyncio.gather(*pressure)
 
-    made = run(PacedBot(), talk)
+    made = run(PacedTelegram(), talk)
     assert {at for at, kind, _ in made if kind == "message"} == {9.0}
     # Nothing that there is room for is left unused.
     assert sum(kind == "draft" for _, kind, _ in made) == pytest.approx(10 * BOT[1], rel=0.1)
@@ -55,7 +55,7 @@ def test_frames_leave_room_for_messages() -> None:
 
 def test_frames_leave_room_in_their_chat() -> None:
     """With frames at every chance a chat still takes its messages: Telegram's limits for a chat refuse nothing."""
-    bot = PacedBot()
+    bot = PacedTelegram()
 
     async def talk(sender: Sender) -> None:
         bot.flood = Flood(clock=now)
@@ -73,29 +73,41 @@ def test_frames_leave_room_in_their_chat() -> None:
 
 def test_a_pause_is_of_one_chat_unless_two_are_refused() -> None:
     """Two chats that are refused one after the other, with others accepted in between, are two pauses."""
+    bot = PacedTelegram()
 
     async def talk(sender: Sender) -> None:
-        flood = sender.requests.flood
-        flood.refused(1, 30)
-        await sender.say(Place(2), "goes on")
-        flood.refused(3, 30)
-        assert not await sender.draft(Place(1), 1, FRAME)
-        assert await sender.draft(Place(2), 1, FRAME)
-        await asyncio.gather(*(sender.say(Place(chat), "text") for chat in (1, 2, 3, 4)))
+        paused = []
+        for chat in (1, 3):
+            bot.refuse_next("message", 30)
+            paused.append(asyncio.create_task(sender.say(Place(chat), "waits")))
+            await asyncio.sleep(0.5)
+            await sender.say(Place(2), "goes on")
+            assert not await sender.draft(Place(chat), 1, FRAME)
+            assert await sender.draft(Place(4), 1, FRAME)
+        await asyncio.gather(*paused)
 
-    assert sorted(run(PacedBot(), talk)) == [
-        (0, "draft", 2),
-        (0, "message", 2),
-        (0, "message", 2),
-        (0, "message", 4),
-        (30, "message", 1),
-        (30, "message", 3),
-    ]
+    made = run(bot, talk)
+    assert [(at, chat) for at, kind, chat in made if kind == "message"] == [(0.5, 2), (1, 2), (30, 1), (30.5, 3)]
+
+
+def test_messages_to_a_chat_keep_its_pace() -> None:
+    """Many messages at once go out at the pace that Telegram takes, in their order, and none is refused."""
+    bot = PacedTelegram()
+
+    async def talk(sender: Sender) -> None:
+        bot.flood = Flood(clock=now)
+        chats = (Place(1), Place(-1))
+        await asyncio.gather(*(sender.say(chat, f"{number:02}") for number in range(25) for chat in chats))
+
+    made = run(bot, talk)
+    assert bot.refused == {}
+    assert [text for _, _, chat, text in bot.made if chat == 1] == [f"{number:02}" for number in range(25)]
+    assert [max(at for at, _, chat in made if chat == to) for to in (1, -1)] == [21, 80]
 
 
 def test_a_refused_frame_is_left_out_and_the_message_waits() -> None:
     """After the refusal of a frame none is tried until the pause is over; the message is sent then, and first."""
-    bot = PacedBot()
+    bot = PacedTelegram()
 
     async def talk(sender: Sender) -> None:
         bot.refuse_next("draft", 20)
@@ -112,7 +124,7 @@ def test_a_refused_frame_is_left_out_and_the_message_waits() -> None:
 
 def test_a_refused_message_is_sent_once_and_before_frames() -> None:
     """What a chat still wants waits for the refused message: later messages in order, and no frame in between."""
-    bot = PacedBot()
+    bot = PacedTelegram()
 
     async def talk(sender: Sender) -> None:
         bot.refuse_next("message", 20)
@@ -127,7 +139,7 @@ def test_a_refused_message_is_sent_once_and_before_frames() -> None:
 
 def test_frames_are_left_out_while_a_message_is_sent() -> None:
     """No frame waits for the message before it, to be shown when it is old."""
-    bot = PacedBot()
+    bot = PacedTelegram()
     bot.takes = 5.0
 
     async def talk(sender: Sender) -> None:
@@ -140,7 +152,7 @@ def test_frames_are_left_out_while_a_message_is_sent() -> None:
 
 def test_refused_messages_of_two_chats_pause_the_bot() -> None:
     """Telegram does not say that it means the bot; a third chat is not tried until the pause is over."""
-    bot = PacedBot()
+    bot = PacedTelegram()
     bot.refuse_next("message", 20, 20)
 
     async def talk(sender: Sender) -> None:

@@ -180,8 +180,8 @@ async def test_a_reminder_in_a_group_says_whose_it_is(door: Open, world: BotApi)
     async with door(Echo().models(ROLES)) as one:
         world.says(GROUP, "@sue_bot hello", user=ANN)
         await settled(world, one, GROUP, 1)
-        await one.remind(Ring("reminder-1-1", f"telegram-{GROUP}", f"telegram-{ANN}", "⏰ gm"))
-        await one.remind(Ring("reminder-2-1", f"telegram-{ANN}", f"telegram-{ANN}", "⏰ own"))
+        await one.deliver(Ring("reminder-1-1", f"telegram-{GROUP}", f"telegram-{ANN}", "⏰ gm"))
+        await one.deliver(Ring("reminder-2-1", f"telegram-{ANN}", f"telegram-{ANN}", "⏰ own"))
     assert world.texts(GROUP)[1:] == ["Ann: ⏰ gm"]
     assert world.texts(ANN) == ["⏰ own"]
 

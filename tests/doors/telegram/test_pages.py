@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.doors.telegram.delivery.pages import LIMIT, Page, pages
+from app.doors.telegram.delivery.pages import LIMIT, MOST_PAGES, Page, pages
 from tests.support.telegram_limits import request_faults
 
 Shown = list[tuple[str, str]]
@@ -65,6 +65,24 @@ def test_more_marks_than_a_message_may_have() -> None:
     assert faults(page) == []
     assert page.text == ("a b " * 300).strip()
     assert len(page.entities) == 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1. " * 7000, "> " * 7000, "- 1. " * 5000, f"|{'a|' * 300}\n|{'-|' * 300}\n{'|a|' * 500}", "one |two|\n" * 9],
+)
+def test_no_text_becomes_a_flood(text: str) -> None:
+    """Lists in lists and wide tables are shown as they were written: not many times as long, and at once."""
+    found = pages(text)
+    assert sum(len(page.text) for page in found) <= len(text)
+    assert [fault for page in found for fault in faults(page)] == []
+
+
+def test_a_text_is_shown_in_so_many_messages() -> None:
+    """A text without an end is cut off, and says so."""
+    found = pages("word " * 100_000)
+    assert len(found) == MOST_PAGES
+    assert found[-1].text == "[…]"
 
 
 def test_a_blank_text_is_no_message() -> None:

@@ -47,7 +47,7 @@ async def test_a_link_lets_its_opener_in(door: Open, world: BotApi, script: Scri
 
 async def test_a_link_ends_after_an_hour(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who opens it later is a stranger."""
-    monkeypatch.setattr(access, "LASTS", -1)
+    monkeypatch.setattr(access, "LINK_LASTS", -1)
     async with door(Echo().models(ROLES), allowed=[]) as one:
         world.says(ANN, f"/start {code_of(await one.access.link('sue_bot'))}")
         assert "only talks to people" in (await world.until_sent(ANN, 1))[0]

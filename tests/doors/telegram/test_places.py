@@ -48,7 +48,7 @@ async def test_each_topic_is_a_thread_of_its_own(door: Open, world: BotApi, chat
         await world.until(lambda: not one.chats.is_busy(chat))
         threads = [f"telegram-{chat}:5", f"telegram-{chat}:6", f"telegram-{chat}"]
         assert sorted(info.thread for info in await one.assistant.threads()) == sorted(threads)
-        await one.remind(Ring("reminder-1-1", threads[0], f"telegram-{ANN}", "⏰ milk"))
+        await one.deliver(Ring("reminder-1-1", threads[0], f"telegram-{ANN}", "⏰ milk"))
         users = {line.speaker for line in await one.assistant.history(threads[0]) if line.role == "user"}
         assert users == {f"telegram-{ANN}"}
     assert world.texts(chat, topic=5)[0].endswith("first")
@@ -69,7 +69,7 @@ async def test_a_supergroup_goes_on_with_the_thread_of_its_group(door: Open, wor
         world.migrates(group, GROUP)
         world.says(GROUP, "@sue_bot after", user=BOB)
         assert await world.until_sent(GROUP, 1) == ["after"]
-        await one.remind(Ring("reminder-1-1", f"telegram-{group}", f"telegram-{BOB}", "⏰ milk"))
+        await one.deliver(Ring("reminder-1-1", f"telegram-{group}", f"telegram-{BOB}", "⏰ milk"))
     async with door(Echo().models(ROLES)) as one:
         world.says(GROUP, "@sue_bot later", user=ANN)
         await world.until_sent(GROUP, 3)

@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-from agents.memory import open_memory
-from app.doors.telegram.presence import Presence
 from tests.support.ringing import remind, ring_service, told, until
 from tests.support.telegram_people import ANN, BOB
-from tests.support.telegram_server import BOT, TOKEN, BotApi
+from tests.support.telegram_server import TOKEN, BotApi
 
 
 async def test_reminders_of_the_terminal_ring_in_a_chat(world: BotApi, tmp_path: Path) -> None:
@@ -24,13 +22,11 @@ async def test_reminders_of_the_terminal_ring_in_a_chat(world: BotApi, tmp_path:
 
 
 async def test_nothing_rings_in_a_chat_that_has_blocked_the_bot(world: BotApi, tmp_path: Path) -> None:
-    """The bot has noted it, so it is not tried; others are rung."""
+    """It waits until its user can be reached; others are rung."""
     path = tmp_path / "dialogs.db"
     for user, text in ((BOB, "bread"), (ANN, "tea")):
         await remind(path, text, ago=0, user=f"telegram-{user}", thread=f"telegram-{user}")
-    async with open_memory(f"sqlite:///{path}") as memory:
-        await Presence(memory.store, BOT["id"]).leave(BOB)
+    world.blocked.add(BOB)
     async with ring_service(path, telegram_bot_token=TOKEN, telegram_api_url=world.url, ring_telegram_chat=33):
         await world.until_sent(ANN, 1)
-    assert world.texts(ANN) == ["⏰ tea"]
-    assert [call["chat_id"] for method, call in world.calls if method == "sendMessage"] == [ANN]
+        await world.until(lambda: [sent["chat_id"] for _, sent, _ in world.refusals] == [BOB])

@@ -68,7 +68,7 @@ async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:
         Notice(message="No.", level="error"),
     ]
     async with shop() as one:
-        receipts = Receipts(one.assistant.memory.store, f"telegram-{ANN}")
+        receipts = Receipts(one.assistant.memory.store, f"telegram-{ANN}", "turn-1")
 
         async def lang() -> str:
             return "en"

@@ -12,7 +12,7 @@ from app.assistant import Turn
 from app.doors.telegram.place import Place
 from tests.support.scripted_assistant import Gate
 from tests.support.simulated_time import now, simulated
-from tests.support.telegram_pacing import FRAMES, PacedBot, paced_door
+from tests.support.telegram_pacing import FRAMES, PacedTelegram, paced_door
 from tests.support.telegram_people import ANN, GROUP, PLAN, Open, labels
 from tests.support.telegram_server import BotApi, refusal
 
@@ -32,7 +32,7 @@ def slow_answer(words: int = WORDS) -> list[tuple[float, Event]]:
 
 def test_a_draft_streams_at_the_pace_that_telegram_takes() -> None:
     """A sign of life comes at once, the first words with the first piece, then a frame a second, then the message."""
-    bot = PacedBot()
+    bot = PacedTelegram()
 
     async def talk() -> tuple[float, float]:
         door, assistant = paced_door(bot, slow_answer())
@@ -52,7 +52,7 @@ def test_a_draft_streams_at_the_pace_that_telegram_takes() -> None:
 
 def test_a_message_grows_slowly_in_a_group() -> None:
     """In a group one message is edited every three seconds; the answer takes its place."""
-    bot = PacedBot(20, 60.0)
+    bot = PacedTelegram(20, 60.0)
 
     async def talk() -> None:
         door, _ = paced_door(bot, slow_answer())
@@ -71,7 +71,7 @@ def test_a_message_grows_slowly_in_a_group() -> None:
 
 def test_frames_give_way_to_messages() -> None:
     """With fifty chats at Telegram's limit for a bot frames are left out, and no message is ever refused or lost."""
-    bot, chats = PacedBot(30, 1.0), range(1, 51)
+    bot, chats = PacedTelegram(30, 1.0), range(1, 51)
 
     async def talk() -> None:
         door, _ = paced_door(bot, *[slow_answer(25) for _ in chats])
@@ -85,28 +85,9 @@ def test_frames_give_way_to_messages() -> None:
     assert 50 * 5 < frames < 50 * 23
 
 
-def test_a_refusal_pauses_its_chat_and_a_second_one_the_bot() -> None:
-    """One chat's pause leaves the others alone; when a second chat is refused meanwhile, the whole bot waits."""
-    bot = PacedBot()
-
-    async def talk() -> list[float]:
-        door, _ = paced_door(bot)
-        sender, begun = door.sender, now()
-        flood = sender.requests.flood
-        flood.refused(1, 10)
-        await sender.say(Place(2), "at once")
-        flood.refused(1, 10)
-        flood.refused(3, 20)
-        assert not flood.admits_frame(2)
-        await asyncio.gather(sender.say(Place(2), "later"), sender.say(Place(1), "later"))
-        return [at - begun for at, *_ in bot.made]
-
-    assert simulated(talk()) == [0, pytest.approx(20, abs=0.1), pytest.approx(20, abs=0.1)]
-
-
 def test_tools_are_shown_at_work() -> None:
     """While tools run the draft says which, in words for people; what a retry takes back is gone."""
-    bot = PacedBot()
+    bot = PacedTelegram()
     events: list[tuple[float, Event]] = [
         (2, ToolStart(speaker="planner", tool="add_todos", id="1")),
         (2, ToolEnd(speaker="planner", tool="add_todos", id="1")),
@@ -134,7 +115,7 @@ def test_tools_are_shown_at_work() -> None:
 
 def test_a_silence_is_told() -> None:
     """After twenty silent seconds a message says that it takes longer, with buttons; the answer takes its place."""
-    bot = PacedBot()
+    bot = PacedTelegram()
 
     async def talk() -> None:
         door, _ = paced_door(bot, [(50, Message(speaker="supervisor", text="At last."))])

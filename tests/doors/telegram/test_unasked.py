@@ -8,7 +8,7 @@ import pytest
 from agents.memory import Memory
 from agents.models.script import Call, Script
 from app.assistant.notice_clock import Ring
-from app.doors.telegram.delivery import requests
+from app.doors.telegram.delivery import sender
 from tests.support.scripted_assistant import ROLES, script_lines, stage
 from tests.support.telegram_people import ANN, BOB, PLAN, Echo, Open
 from tests.support.telegram_server import BotApi, refusal
@@ -79,7 +79,7 @@ async def test_a_reminder_outlasts_a_network_that_is_away(
     door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that could not be sent for too long is not taken for told."""
-    monkeypatch.setattr(requests, "PATIENCE", 0)
+    monkeypatch.setattr(sender, "PATIENCE", 0)
     world.fail("sendMessage", refusal(502, "Bad Gateway"))
     async with door(Echo().models(ROLES)) as one:
         await set_reminder(one.assistant.memory, ANN, ago=0)
@@ -94,7 +94,7 @@ async def test_a_reminder_that_was_written_down_is_not_sent_again(door: Open, wo
         ring = Ring("reminder-1-5", f"telegram-{ANN}", "ann", "⏰ tea")
         for _ in range(2):
             async with one.assistant.memory.locks.hold(ring.thread):
-                await one.remind(ring)
+                await one.deliver(ring)
     assert world.texts(ANN) == ["⏰ tea"]
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup, KeyboardButton, ReplyKeyboardMarkup, WebAppInfo
@@ -28,7 +28,8 @@ IN_A_PAGE = 8
 CANCEL, OTHER, PAGE = "x", "o", "p"
 """What a button sends in place of an option's place: leave the question, answer in words, show a page (with number)."""
 DATA = re.compile(rf"{SIGN}([^:]*):(\d{{1,3}}|{PAGE}\d{{1,3}}|{OTHER}|{CANCEL}):([^:]*)")
-GoesOn = Literal["continue", "retry"]
+COMMANDS = {"continue": "/go", "retry": RETRY_COMMAND, "stop": "/stop"}
+"""What the buttons below an answer send, by the names of their labels."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,10 @@ def web_app_keyboard(question: Interrupt, lang: str) -> ReplyKeyboardMarkup:
     return ReplyKeyboardMarkup([[button]], resize_keyboard=True, one_time_keyboard=True)
 
 
-def go_on_buttons(owner: str, lang: str, *names: GoesOn) -> InlineKeyboardMarkup:
-    """Return buttons below what came to no good end: to continue it, to try again."""
-    commands = {"continue": "/go", "retry": RETRY_COMMAND}
+def command_buttons(owner: str, lang: str, *names: str) -> InlineKeyboardMarkup:
+    """Return buttons that send commands of their owner: below an answer in the making, or one that was cut."""
     row = [
-        InlineKeyboardButton(sentence("telegram", name, lang), callback_data=f"{commands[name]}{OF}{owner}")
+        InlineKeyboardButton(sentence("telegram", name, lang), callback_data=f"{COMMANDS[name]}{OF}{owner}")
         for name in names
     ]
     return InlineKeyboardMarkup([row])

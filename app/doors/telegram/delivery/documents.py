@@ -8,7 +8,7 @@ from app.doors.telegram.delivery.receipts import PageReceipts
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.place import Place
 
-LARGEST = 50_000_000
+LARGEST_DOCUMENT = 50_000_000
 """Bytes of a file that Telegram takes from a bot."""
 
 
@@ -24,7 +24,7 @@ async def send_document(
     """
     if receipts and receipts.has_next():
         return True
-    if len(content) > LARGEST:
+    if len(content) > LARGEST_DOCUMENT:
         return False
     # Telegram refuses an empty file.
     document = InputFile(content or b"\n", filename=name)

@@ -6,25 +6,22 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
-from typing import Protocol
 
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 from telegram.error import TelegramError
 
 from agents.events import Event
-from app.doors.telegram.delivery.buttons import OF, RETRY_COMMAND
+from app.doors.telegram.delivery.buttons import command_buttons
 from app.doors.telegram.delivery.pages import Page
 from app.doors.telegram.delivery.progress import Progress
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.place import Place
-from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 DRAFT_EVERY = 1.0
 """Seconds between two frames of a draft."""
 DRAFT_LASTS = 10.0
-"""Seconds after which a draft is shown again though nothing has changed: Telegram hides it after thirty."""
+"""Seconds after which a frame is shown again though nothing has changed: Telegram hides a draft after thirty."""
 GROWS_AFTER = 2.0
 """Seconds that an answer may take before a message that grows is sent; one that comes sooner needs none."""
 GROWS_EVERY = 3.0
@@ -35,87 +32,9 @@ AGAIN_AFTER = 0.3
 """Seconds until a frame for which there was no room is tried again."""
 MOST_REFUSALS = 3
 """Frames in a row that Telegram may refuse before no more are sent for this answer."""
-STOP = "/stop"
 _numbers = count(int(time.time()))
 
 Lang = Callable[[], Awaitable[str]]
-
-
-class Frames(Protocol):
-    """Shows the frames of one answer."""
-
-    message: int | None
-    """The message that shows the answer so far, if there is one."""
-
-    @property
-    def every(self) -> float:
-        """Seconds between two frames."""
-
-    @property
-    def lasts(self) -> float:
-        """Seconds after which a frame is shown again though nothing has changed."""
-
-    async def show(self, page: Page, lang: str) -> bool:
-        """Show a frame; False if there was no room for it.
-
-        Raises:
-            TelegramError: Telegram refuses it.
-        """
-
-
-class Draft:
-    """The frames as Telegram's own draft, with its button to stop."""
-
-    every, lasts = DRAFT_EVERY, DRAFT_LASTS
-
-    def __init__(self, sender: Sender, to: Place) -> None:
-        self._sender, self._to = sender, to
-        self.message: int | None = None
-        self.id = next(_numbers)
-        """The draft's number; the event of the stop button names it."""
-
-    async def show(self, page: Page, lang: str) -> bool:
-        """Show the frame as a draft; without a text Telegram shows that the answer is being thought of."""
-        return await self._sender.draft(self._to, self.id, page)
-
-
-class GrowingMessage:
-    """The frames as one message that is edited, with buttons; until it is sent the bot is typing.
-
-    The buttons stop the answer and, where it takes longer than usual (`is_slow`), begin it anew.
-    """
-
-    def __init__(self, sender: Sender, to: Place, owner: str, receipts: Receipts, *, is_slow: bool = False) -> None:
-        self._sender, self._to, self._owner, self._receipts = sender, to, owner, receipts
-        self._begins = asyncio.get_running_loop().time() + (0 if is_slow else GROWS_AFTER)
-        self.message = receipts.growing
-        self.is_slow = is_slow
-
-    @property
-    def every(self) -> float:
-        """Seconds between two frames."""
-        return GROWS_EVERY if self.message else GROWS_AFTER / 2
-
-    @property
-    def lasts(self) -> float:
-        """Seconds after which a frame is shown again: typing again and again, a message once."""
-        return DRAFT_LASTS if self.message else min(TYPING_EVERY, GROWS_AFTER)
-
-    async def show(self, page: Page, lang: str) -> bool:
-        """Send the message or edit it; before its time, let the bot type."""
-        if asyncio.get_running_loop().time() < self._begins:
-            return await self._sender.typing(self._to)
-        commands = {"stop": STOP, **({"retry": RETRY_COMMAND} if self.is_slow else {})}
-        row = [
-            InlineKeyboardButton(sentence("telegram", name, lang), callback_data=f"{command}{OF}{self._owner}")
-            for name, command in commands.items()
-        ]
-        page = page if page.text else Page("…")
-        shown = await self._sender.grow(self._to, self.message, page, InlineKeyboardMarkup([row]))
-        self.message = shown or self.message
-        if shown:
-            await self._receipts.grow(shown)
-        return shown is not None
 
 
 class LiveAnswer:
@@ -125,10 +44,12 @@ class LiveAnswer:
         self._sender, self._to, self._owner, self._lang = sender, to, owner, lang
         self._receipts = receipts
         self._progress, self._changed, self._drawing = Progress(), asyncio.Event(), asyncio.Lock()
-        takes_drafts = sender.takes_drafts(to)
-        self._frames: Frames = Draft(sender, to) if takes_drafts else GrowingMessage(sender, to, owner, receipts)
-        self.draft = self._frames.id if isinstance(self._frames, Draft) else None
-        """The number of the draft, if the answer is shown in one at first."""
+        self.draft = next(_numbers)
+        """The number of the draft; the event of its stop button names it."""
+        self._message = receipts.growing
+        """The message that shows the answer so far, if there is one."""
+        self._grows_from = _now() + GROWS_AFTER
+        self._is_slow = False
         self._spoken = ""
         """The language of what the door says beside the answer, once it is known."""
         self._page: Page | None = None
@@ -142,7 +63,7 @@ class LiveAnswer:
     async def take(self) -> int | None:
         """Return the message that shows the answer so far, to be replaced by the answer itself; it grows no more."""
         async with self._drawing:
-            message, self._frames.message = self._frames.message, None
+            message, self._message = self._message, None
             self._page = None
             return message
 
@@ -161,12 +82,27 @@ class LiveAnswer:
             except TelegramError as failure:
                 refusals += 1
                 LOG.info("chat %s: a frame is refused (%s)", self._to.chat, type(failure).__name__)
-                self._fall_back()
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._frames.lasts):
+                async with asyncio.timeout(self._lasts):
                     await self._changed.wait()
             self._changed.clear()
             await asyncio.sleep(max(0.0, self._next - _now()))
+
+    @property
+    def _is_draft(self) -> bool:
+        # A draft has no button to try again.
+        return not self._is_slow and self._sender.takes_drafts(self._to)
+
+    @property
+    def _every(self) -> float:
+        if self._is_draft:
+            return DRAFT_EVERY
+        return GROWS_EVERY if self._message else GROWS_AFTER / 2
+
+    @property
+    def _lasts(self) -> float:
+        """Seconds after which a frame is shown again: typing again and again, a message once."""
+        return DRAFT_LASTS if self._is_draft or self._message else min(TYPING_EVERY, GROWS_AFTER)
 
     async def _draw(self) -> None:
         async with self._drawing:
@@ -174,33 +110,31 @@ class LiveAnswer:
                 return
             if self._at:
                 self._spoken = self._spoken or await self._lang()
-            if self._progress.is_slow:
-                self._offer_retry()
+            self._is_slow = self._is_slow or self._progress.is_slow
             page, now = self._progress.page(self._spoken), _now()
-            if page == self._page and now - self._at < self._frames.lasts:
+            if page == self._page and now - self._at < self._lasts:
                 return
             self._at = now
-            if await self._frames.show(page, self._spoken):
+            if await self._show(page):
                 self._page = page
-                is_waiting = page.text == "" and isinstance(self._frames, Draft)
                 # The first words need not wait after the sign of life.
-                self._next = now if is_waiting else now + self._frames.every
+                self._next = now if self._is_draft and not page.text else now + self._every
             else:
                 # It is tried again soon, with whatever there is to show by then.
                 self._next = now + AGAIN_AFTER
                 self._changed.set()
 
-    def _offer_retry(self) -> None:
-        """Show the answer in a message, since a draft has no button to try again."""
-        if isinstance(self._frames, GrowingMessage):
-            self._frames.is_slow = True
-        else:
-            self._frames = GrowingMessage(self._sender, self._to, self._owner, self._receipts, is_slow=True)
-
-    def _fall_back(self) -> None:
-        """Show the answer in a message if Telegram takes no drafts in this chat."""
-        if isinstance(self._frames, Draft) and not self._sender.takes_drafts(self._to):
-            self._frames = GrowingMessage(self._sender, self._to, self._owner, self._receipts)
+    async def _show(self, page: Page) -> bool:
+        if self._is_draft:
+            return await self._sender.draft(self._to, self.draft, page)
+        if _now() < self._grows_from:
+            return await self._sender.typing(self._to)
+        buttons = command_buttons(self._owner, self._spoken, "stop", *(["retry"] if self._is_slow else []))
+        shown = await self._sender.grow(self._to, self._message, page if page.text else Page("…"), buttons)
+        if shown:
+            self._message = shown
+            await self._receipts.grow(shown)
+        return shown is not None
 
 
 def _now() -> float:

@@ -6,7 +6,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from urllib.parse import urlsplit
 
 from telegram import MessageEntity
@@ -22,6 +22,14 @@ LOG = logging.getLogger(__name__)
 LIMIT = 4096
 """UTF-16 units of one message."""
 MOST_ENTITIES = 100
+MOST_PAGES = 20
+"""Messages of one text; what goes beyond them is not shown."""
+CUT = "[…]"
+"""The last message of a text that is not shown to its end."""
+MOST_DRAWN = 3
+"""How many times as long as its Markdown a text may become: lists in lists and tables are padded with blanks."""
+OVERLOADED = re.compile(r"^(?:[ \t]*(?:[-*+>]|\d{1,9}[.)])){9}|^[^\n]*(?:\|[^|\n]*){40}", re.MULTILINE)
+"""A line with more lists in lists, or more columns, than anybody can read; drawing it takes too long."""
 SEPARATORS = ("\n\n", "\n", " ")
 # The converter drops what looks like HTML; a character of the same width stands in for "<" meanwhile.
 STAND_IN = "\ue000"
@@ -54,7 +62,7 @@ def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] 
     """
     text = clean(marked(text, citations))
     entities: Sequence[MessageEntity] = ()
-    if is_markdown:
+    if is_markdown and not OVERLOADED.search(text):
         try:
             text, entities = _formatted(text)
         except Exception as failure:
@@ -62,7 +70,8 @@ def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] 
             LOG.warning("an answer is sent without formatting (%s)", type(failure).__name__)
     if citations:
         text, entities = _with_sources(text, entities, citations)
-    return list(_split(text, entities))
+    shown = [*islice(_split(text, entities), MOST_PAGES + 1)]
+    return shown if len(shown) <= MOST_PAGES else [*shown[: MOST_PAGES - 1], Page(CUT)]
 
 
 def _with_sources(
@@ -102,6 +111,8 @@ def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
     signs.unordered_list_item, signs.task_uncompleted = "•", "⬜"
     marked = re.sub(r"(?<!\\)<", STAND_IN, text)
     shown, marks = convert(numbers_kept(marked), config=style)
+    if len(shown) > MOST_DRAWN * len(text) + LIMIT:
+        return text, []
     entities = [
         MessageEntity(mark.type, mark.offset, mark.length, url=_plain(mark.url), language=_plain(mark.language))
         for mark in marks
@@ -201,7 +212,6 @@ def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
 
 
 def _within(spans: Sequence[_Span], units: Sequence[int], first: int, last: int) -> tuple[MessageEntity, ...]:
-    """Return the entities of a page, those that reach over its edges clipped."""
     clipped = []
     for span in spans:
         begin, end = max(span.begin, first), min(span.end, last)

@@ -12,13 +12,12 @@ from agents.events.search import ShownImage
 from agents.language.text.clean import clean
 from app.cited_text import LONGEST_TITLE
 from app.doors.telegram.delivery.pages import Page, utf16_length
-from app.doors.telegram.delivery.requests import Fate
-from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.delivery.sender import Fate, Sender
 from app.doors.telegram.place import Place
 
-MOST = 10
+MOST_PHOTOS = 10
 """Photos of one album."""
-KINDS = ("", "image/jpeg", "image/png", "image/webp")
+PHOTO_TYPES = ("", "image/jpeg", "image/png", "image/webp")
 """What Telegram shows as a photo; empty where the kind is not known."""
 PATIENCE = 60.0
 """Seconds in which Telegram has to fetch the pictures of a request."""
@@ -32,7 +31,7 @@ async def send_photos(sender: Sender, to: Place, images: Sequence[ShownImage]) -
     Raises:
         Gone: the chat cannot be written to.
     """
-    photos = [image for image in images if image["mime_type"] in KINDS and is_web(image["url"])][:MOST]
+    photos = [image for image in images if image["mime_type"] in PHOTO_TYPES and is_web(image["url"])][:MOST_PHOTOS]
     originals = [image["url"] for image in photos]
     copies = [image["thumbnail"] if is_web(image["thumbnail"]) else image["url"] for image in photos]
     for urls in dict.fromkeys((tuple(originals), tuple(copies))):

@@ -67,9 +67,8 @@ class Progress:
             return shown
         if not shown.text:
             return Page(steps)
-        head = f"{steps}\n\n"
-        both = Page(head + shown.text, tuple(_moved(entity, utf16_length(head)) for entity in shown.entities))
-        return both if utf16_length(both.text) <= LIMIT else shown
+        both, entities = MessageEntity.concatenate((f"{steps}\n\n", ()), (shown.text, shown.entities))
+        return Page(both, tuple(entities)) if utf16_length(both) <= LIMIT else shown
 
     def _lines(self, lang: str) -> str:
         lines = [f"{sign} {_title(tool, lang)}" for sign, tool in [*self._steps.values()][-MOST_STEPS:]]
@@ -86,7 +85,3 @@ def _title(tool: str, lang: str) -> str:
     """Return what a tool does, for people; a tool without such words has its name."""
     title = table("confirm", lang).get("titles", {}).get(tool)
     return clean(str(title or tool.replace("_", " ").capitalize()))
-
-
-def _moved(entity: MessageEntity, by: int) -> MessageEntity:
-    return MessageEntity(entity.type, entity.offset + by, entity.length, url=entity.url, language=entity.language)

@@ -14,26 +14,23 @@ Delivered = Message | PrivateMessage | View | Images
 
 
 class Receipts:
-    """What was delivered of a turn, or by an older version in a thread since its last turn, as digests."""
+    """What was delivered of a turn, as digests."""
 
-    def __init__(self, store: Store, thread: str, turn: str = DOOR) -> None:
+    def __init__(self, store: Store, thread: str, turn: str) -> None:
         self._store, self._place, self._turn = store, namespace_of(thread, DOOR), turn
         self._before: list[str] = []
         self._now: list[str] = []
         self._pages: tuple[str, int] = "", 0
-        self.shown: Callable[[int], Awaitable[None]] = _nothing
+        self.shown: Callable[[int], Awaitable[None]] | None = None
         """Is called with each message that shows a part of the turn."""
         self.growing: int | None = None
         """The message that shows the answer so far; the answer takes its place, also after a restart."""
 
     async def read(self) -> None:
         """Recall what was delivered before the process ended."""
-        for key in dict.fromkeys((self._turn, DOOR)):
-            if item := await self._store.aget(self._place, key):
-                self._before += item.value["delivered"]
-                self._pages = tuple(item.value.get("pages", self._pages))
-                self.growing = item.value.get("growing")
-        self._now = list(self._before)
+        if item := await self._store.aget(self._place, self._turn):
+            self._before, self._now = list(item.value["delivered"]), list(item.value["delivered"])
+            self._pages, self.growing = (item.value["digest"], item.value["pages"]), item.value["growing"]
 
     def take(self, event: Event) -> bool:
         """Tell whether the event was delivered before; each receipt counts once."""
@@ -68,19 +65,18 @@ class Receipts:
         # The message that showed the answer so far is its first page now, and is not to be changed again.
         self._pages, self.growing = (digest, pages), None
         await self._write()
-        if message:
+        if message and self.shown:
             await self.shown(message)
 
     async def clear(self) -> None:
         """Forget the receipts: the turn is over, and its outcome stored."""
         if self._now or self._pages[1] or self.growing:
-            for key in dict.fromkeys((self._turn, DOOR)):
-                await self._store.adelete(self._place, key)
+            await self._store.adelete(self._place, self._turn)
 
     async def _write(self) -> None:
-        pages = {"pages": list(self._pages)} if self._pages[1] else {}
-        growing = {"growing": self.growing} if self.growing else {}
-        await self._store.aput(self._place, self._turn, {"delivered": self._now, **pages, **growing})
+        digest, pages = self._pages
+        value = {"delivered": self._now, "digest": digest, "pages": pages, "growing": self.growing}
+        await self._store.aput(self._place, self._turn, value)
 
 
 class PageReceipts:
@@ -111,7 +107,3 @@ def _digest(event: Delivered) -> str:
         case Message(text=words) | PrivateMessage(text=words):
             pass
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()
-
-
-async def _nothing(message: int) -> None:
-    """Note nothing of a message."""

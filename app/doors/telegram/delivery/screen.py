@@ -9,19 +9,18 @@ from agents.events.search import Images
 from agents.events.views import Document, Link, Notice, Table, View
 from agents.language.text.clean import clean
 from app.cited_text import gallery
-from app.doors.telegram.delivery.buttons import go_on_buttons, keyboard, link_buttons, web_app_keyboard
+from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_buttons, web_app_keyboard
 from app.doors.telegram.delivery.documents import send_document
 from app.doors.telegram.delivery.draft import LiveAnswer
 from app.doors.telegram.delivery.pages import LIMIT, Page, utf16_length
 from app.doors.telegram.delivery.photos import send_photos
 from app.doors.telegram.delivery.receipts import PageReceipts, Receipts
-from app.doors.telegram.delivery.requests import Gone
-from app.doors.telegram.delivery.sender import Keyboard, Sender
+from app.doors.telegram.delivery.sender import Gone, Keyboard, Sender
 from app.doors.telegram.place import ANONYMOUS, Place, chat_of
 from app.listing import columns
 from prompts import sentence
 
-WIDEST = 36
+WIDEST_TABLE = 36
 """Columns of a table that a phone shows without breaking its lines."""
 LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
 
@@ -83,7 +82,7 @@ class ChatScreen:
                 if interrupted and not self.is_followed:
                     lang = await self.lang()
                     await self._say(
-                        sentence("telegram", "stopped", lang), go_on_buttons(self._user, lang, "continue", "retry")
+                        sentence("telegram", "stopped", lang), command_buttons(self._user, lang, "continue", "retry")
                     )
             case View():
                 await self._draw(event)
@@ -132,7 +131,7 @@ class ChatScreen:
         """Return the buttons below an error: an answer that was cut is continued, a failed one tried again."""
         if code in (REBUILT, *NOT_TAKEN):
             return None
-        return go_on_buttons(self._user, await self.lang(), "continue" if code in CUT else "retry")
+        return command_buttons(self._user, await self.lang(), "continue" if code in CUT else "retry")
 
     async def _say(self, text: str, buttons: Keyboard = None) -> None:
         instead = await self._so_far()
@@ -141,7 +140,6 @@ class ChatScreen:
         )
 
     async def _so_far(self) -> int | None:
-        """Return the message that shows the answer so far, for the answer itself to take its place."""
         return await self._live.take() if self._live else None
 
 
@@ -151,6 +149,6 @@ def grid(view: Table) -> Page | None:
     lines = columns(numbered)
     title = f"{clean(view.title)}\n" if view.title else ""
     before, text = utf16_length(title), "\n".join(lines)
-    if max(map(len, lines)) > WIDEST or before + utf16_length(text) > LIMIT:
+    if max(map(len, lines)) > WIDEST_TABLE or before + utf16_length(text) > LIMIT:
         return None
     return Page(title + text, (MessageEntity(MessageEntity.PRE, before, utf16_length(text)),))

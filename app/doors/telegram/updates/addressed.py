@@ -80,13 +80,11 @@ def addressed(message: Message, bot: User) -> str | None:
 
 
 def _lang(user: User) -> str | None:
-    """Return the language of a user's Telegram, if it is one of ours."""
     lang = (user.language_code or "").split("-")[0]
     return lang if lang in languages() else None
 
 
 def _marks(message: Message) -> dict[MessageEntity, str]:
-    """Return the mentions of a message with their words."""
     kinds: list[str | None] = [MessageEntity.MENTION, MessageEntity.TEXT_MENTION]
     return message.parse_entities(kinds) if message.text else message.parse_caption_entities(kinds)
 

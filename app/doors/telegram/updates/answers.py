@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Self
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
@@ -13,12 +14,12 @@ from agents.state import SUPERVISOR
 from app.doors.telegram.delivery.documents import send_document
 from app.doors.telegram.delivery.pages import LIMIT, utf16_length
 from app.doors.telegram.delivery.receipts import Receipts
-from app.doors.telegram.delivery.requests import Gone
+from app.doors.telegram.delivery.sender import Gone
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place, chat_of
 
-IN_A_ROW = 3
-WIDTH = 45
+MOST_IN_A_ROW = 3
+WIDEST_ROW = 45
 """Characters that a row of buttons shows without cutting them."""
 
 
@@ -46,13 +47,19 @@ class Answer:
     def keyboard(self) -> InlineKeyboardMarkup | None:
         """Return the buttons as Telegram takes them."""
         buttons = [InlineKeyboardButton(label, callback_data=data) for label, data in self.buttons]
-        in_a_row = IN_A_ROW if sum(len(button.text) for button in buttons[:IN_A_ROW]) <= WIDTH else 1
+        in_a_row = MOST_IN_A_ROW if sum(len(button.text) for button in buttons[:MOST_IN_A_ROW]) <= WIDEST_ROW else 1
         rows = [buttons[begin : begin + in_a_row] for begin in range(0, len(buttons), in_a_row)]
         return InlineKeyboardMarkup(rows) if rows else None
 
 
-async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Callable[[], Awaitable[Answer]]) -> None:
+Find = Callable[[], Awaitable[Answer | None]]
+"""Finds the answer to an update; None if a turn brings it."""
+
+
+async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Find) -> None:
     """Send the answer to an update, which may have been found out before a restart, and close the update.
+
+    Nothing is done for an update that has become a message: it is closed with that.
 
     Raises:
         Gone: the chat cannot be written to.
@@ -61,6 +68,8 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Cal
     try:
         if update.answer is None:
             answer = await find()
+            if answer is None:
+                return
             await updates.answer(update.id, answer.stored())
         else:
             answer = Answer.read(update.answer)
@@ -79,14 +88,14 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Cal
 
 async def _say(door: TelegramDoor, place: Place, update: StoredUpdate, answer: Answer) -> None:
     """Send the text of an answer; of a long one a restart leaves out the pages that arrived."""
+    say = partial(door.sender.say, place, answer.text, is_markdown=False, keyboard=answer.keyboard())
+    if utf16_length(answer.text) <= LIMIT:
+        await say()
+        return
     receipts = Receipts(door.assistant.memory.store, place.thread, f"update {update.id}")
-    pages = None
-    if utf16_length(answer.text) > LIMIT:
-        await receipts.read()
-        pages = receipts.pages(Message(speaker=SUPERVISOR, text=answer.text))
-    await door.sender.say(place, answer.text, is_markdown=False, keyboard=answer.keyboard(), receipts=pages)
-    if pages:
-        await receipts.clear()
+    await receipts.read()
+    await say(receipts=receipts.pages(Message(speaker=SUPERVISOR, text=answer.text)))
+    await receipts.clear()
 
 
 async def _hand(door: TelegramDoor, place: Place, name: str, text: str) -> None:

@@ -1,13 +1,12 @@
-"""What each update asks for: a message is stored and played, a command run, a tap taken, and the rest is told of."""
+"""What each update asks for: a message or a tap is stored and played, a command run, and the rest is answered."""
 
-import json
-import logging
 from collections import deque
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from telegram import CallbackQuery, ChatMemberUpdated, Message, Update, User
+from telegram import CallbackQuery, ChatMember, ChatMemberRestricted, ChatMemberUpdated, Message, Update, User
+from telegram.constants import ChatType
 
 from agents.memory.updates import StoredUpdate
 from agents.state.person import FORWARDED, Quoted
@@ -15,7 +14,7 @@ from agents.toolkit.questions.returned import PAGE, leads_to
 from app.doors.slash_commands import commands, parse
 from app.doors.telegram.delivery.buttons import OF, Tap
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.files import attached_to
+from app.doors.telegram.files import attached_to, is_foreign
 from app.doors.telegram.place import Place
 from app.doors.telegram.updates import edits, reactions, slash_commands
 from app.doors.telegram.updates.addressed import anonymous_of
@@ -26,8 +25,10 @@ from app.doors.telegram.updates.statistics import NAME, Faults, may_see, statist
 from app.doors.telegram.updates.taps import answer, settle, take
 from prompts import sentence
 
-LOG = logging.getLogger(__name__)
-REMEMBERED = 1000
+MOST_ALBUMS = 1000
+"""Albums that are remembered."""
+GROUPS = (ChatType.GROUP, ChatType.SUPERGROUP)
+OUT = (ChatMember.LEFT, ChatMember.BANNED)
 ENDING = ("new", "retry")
 """The commands that end the running answer as a new message does: nobody waits for it any more."""
 
@@ -35,13 +36,10 @@ ENDING = ("new", "retry")
 class Dispatch:
     """Have done what updates ask for; each is stored before, and closed when it is done."""
 
-    def __init__(self, door: TelegramDoor, bot: User, faults: Faults) -> None:
-        self._faults = faults
-        self._door, self._bot = door, bot
+    def __init__(self, door: TelegramDoor, faults: Faults) -> None:
+        self._door, self._faults = door, faults
         self._incoming = Incoming(door)
-        self._resumed: set[tuple[str, str]] = set()
-        """The messages that were taken up after a restart."""
-        self._albums: deque[str] = deque(maxlen=REMEMBERED)
+        self._albums: deque[str] = deque(maxlen=MOST_ALBUMS)
 
     async def take(self, place: Place, update: Update, stored: StoredUpdate, text: str | None) -> None:
         """Have an update done, in the order of its chat; `text` is what is addressed to the bot.
@@ -49,14 +47,11 @@ class Dispatch:
         Raises:
             sqlite3.Error: something could not be stored.
         """
-        if await self._is_resumed(place, update, stored):
-            return
-        if update.callback_query or parse(text or ""):
-            self._incoming.seal(place)
         if query := update.callback_query:
+            self._incoming.seal(place)
             await self._tap(place, query, stored)
         elif text is not None and (message := update.edited_message):
-            await edits.take(self._door, self._incoming, place, message, text, stored, self._bot)
+            await edits.take(self._door, self._incoming, place, message, text, stored)
         elif text is not None and (message := update.message):
             await self._read(place, message, text, stored)
         elif change := update.my_chat_member:
@@ -65,55 +60,36 @@ class Dispatch:
             await reactions.take(self._door, place, reaction, stored)
 
     async def _enter(self, place: Place, change: ChatMemberUpdated, stored: StoredUpdate) -> None:
-        """Note what the bot has become in a chat, and greet a group that it has come into."""
-        if not await self._door.presence.change(change):
+        if change.chat.type not in GROUPS or change.old_chat_member.status not in OUT or not _may_write(change):
             await self._close(stored)
         elif self._door.access.admits(change.from_user.id):
-            self.tell(place, "group_hello", stored, name=self._bot.username)
+            self._tell(place, "group_hello", stored, name=self._door.sender.bot_name)
         else:
-            self.tell(place, "stranger", stored, id=change.from_user.id)
-
-    async def _is_resumed(self, place: Place, update: Update, stored: StoredUpdate) -> bool:
-        """Play the message that an update became a part of before a restart; False if there is none.
-
-        How a stopped or failed turn ended may not have been shown.
-        """
-        if stored.message_id is None or stored.thread is None:
-            return False
-        entry = await self._door.assistant.memory.transcript.entry(stored.thread, stored.message_id)
-        if entry is None or entry.status == "done":
-            return False
-        if (entry.thread, entry.message_id) in self._resumed:
-            return True
-        self._resumed.add((entry.thread, entry.message_id))
-        place = place.at(entry.thread)
-        quoted = json.loads(entry.quoted or "[]")
-        turn = place.turn(entry.text, id=entry.message_id, source=entry.source, quoted=quoted)
-        turn = replace(turn, user=entry.user)
-        self._door.attend(place, partial(self._door.play, place, turn))
-        if update.callback_query:
-            self._door.chats.start(settle(update.callback_query))
-        return True
+            self._tell(place, "stranger", stored, id=change.from_user.id)
 
     async def _read(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
         if message.web_app_data:
             await self._receive(place, message.web_app_data.data, PAGE, stored)
-        elif call := parse(text):
+        elif is_foreign(message) or (call := parse(text)) is None:
+            # What somebody else wrote is no command.
+            await self._hear(place, message, text, stored)
+        else:
             name, argument = call
-            if name == "start" and argument and await self._returns_by(place, address := self._link(argument)):
+            address = f"https://t.me/{self._door.sender.bot_name}?start={argument}"
+            self._incoming.seal(place)
+            if name == "start" and argument and await self._returns_by(place, address):
                 await self._receive(place, address, PAGE, stored)
             else:
                 await self._command(place, name, argument, stored)
-        else:
-            await self._hear(place, message, text, stored)
 
     async def _hear(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
         is_of_album = self._is_of_album(message)
         if text.strip() or any(map(self._door.files.takes, attached_to(message))):
-            source = FORWARDED if message.forward_origin else "message"
-            await self._receive(place, text, source, stored, quoted_in(message, self._bot), message.media_group_id)
+            source = FORWARDED if is_foreign(message) else "message"
+            quoted = quoted_in(message, self._door.sender.bot.bot)
+            await self._receive(place, text, source, stored, quoted, message.media_group_id)
         elif (message.effective_attachment or message.checklist or message.api_kwargs) and not is_of_album:
-            self.tell(place, "only_text", stored)
+            self._tell(place, "only_text", stored)
         else:
             await self._close(stored)
 
@@ -123,12 +99,11 @@ class Dispatch:
         place = await self._on_behalf(place, tap.asked if tap else asked, query.from_user)
         if tap:
             await take(self._door, place, query, tap, stored)
-            return
-        if asked != place.owner and (asked or place.is_group):
-            # In a group anybody can tap; a button of an older version does not say whose it is.
+        elif asked != place.owner:
+            # In a group anybody can tap.
             self._beside(answer(query, sentence("telegram", "not_yours", await self._door.lang(place))), stored)
         elif data == edits.ANEW:
-            is_there = await edits.answer_anew(self._door, self._incoming, query, query.from_user, stored, self._bot)
+            is_there = await edits.answer_anew(self._door, self._incoming, query, stored)
             late = None if is_there else sentence("telegram", "too_late", await self._door.lang(place))
             self._door.chats.start(settle(query, late))
             if not is_there:
@@ -148,18 +123,6 @@ class Dispatch:
         may_answer = is_theirs and await self._door.rights.administers(place, user.id)
         return replace(place, user=asked) if may_answer else place
 
-    def tell(self, place: Place, key: str, stored: StoredUpdate, **variables: object) -> None:
-        """Answer an update with a sentence of `telegram.toml`."""
-
-        async def find() -> Answer:
-            return Answer(sentence("telegram", key, await self._door.lang(place), **variables))
-
-        self._door.attend(place, partial(give, self._door, place, stored, find))
-
-    def _link(self, payload: str) -> str:
-        """Return the link to this bot that sends `/start` with a payload."""
-        return f"https://t.me/{self._bot.username}?start={payload}"
-
     async def _returns_by(self, place: Place, link: str) -> bool:
         """Tell whether an open question declared that its page leads back by this link."""
         question = await self._door.assistant.question(place.thread, place.owner)
@@ -174,32 +137,35 @@ class Dispatch:
         quoted: Sequence[Quoted] = (),
         album: str | None = None,
     ) -> None:
-        """Store a message of the user and play it."""
         if not await self._incoming.take(place, place.turn(text, source=source, quoted=quoted), [stored.id], album):
             await self._close(stored)
 
     async def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
-        find = partial(slash_commands.run, self._door, place, name, argument, stored)
-        is_statistics = name == NAME and may_see(self._door, place)
-        if is_statistics:
-            find = partial(statistics, self._door, self._bot.id, self._faults, place)
-        elif name in ENDING:
-            await self._incoming.make_room(place, is_asked=name == "retry")
-        if name == slash_commands.NEW and not place.is_group:
-            # What is written after it is said in the new conversation, behind its greeting.
-            place = await self._door.conversations.begin(place, argument, stored.id)
-            if await self._door.assistant.state(place.thread, place.owner) is None:
-                await self._door.assistant.receive(place.turn(None), [stored.id])
-        work = partial(give, self._door, place, stored, find)
-        command = commands().get(name)
-        if is_statistics or (command and command.is_at_once and self._waits_only_for_an_answer(place, name)):
+        """Run a command: at once if it begins a turn or only tells of something, else when its time has come."""
+        door, command = self._door, commands().get(name)
+        find = partial(slash_commands.run, door, place, name, argument, stored)
+        if name == NAME and may_see(door, place):
+            door.attend_at_once(
+                place, partial(give, door, place, stored, partial(statistics, door, self._faults, place))
+            )
+            return
+        if name in ENDING:
+            self._incoming.make_room(place, is_asked=name == "retry")
+        if command and command.begins_turn and not slash_commands.is_for_administrators(command, argument, place):
+            # Its turn has to be stored before what is written behind it.
+            await slash_commands.begin(door, place, name, argument, stored)
+        elif command and command.is_at_once and (name == "stop" or place.queue in door.answers):
             # It must not wait for what it is to stop, or to tell of.
-            self._door.attend_at_once(place, work)
+            door.attend_at_once(place, partial(give, door, place, stored, find))
         else:
-            self._door.attend(place, work)
+            door.attend(place, partial(give, door, place, stored, find))
 
-    def _waits_only_for_an_answer(self, place: Place, name: str) -> bool:
-        return name == "stop" or place.queue in self._door.answers
+    def _tell(self, place: Place, key: str, stored: StoredUpdate, **variables: object) -> None:
+
+        async def find() -> Answer:
+            return Answer(sentence("telegram", key, await self._door.lang(place), **variables))
+
+        self._door.attend(place, partial(give, self._door, place, stored, find))
 
     def _beside(self, work: Awaitable[None], stored: StoredUpdate) -> None:
         """Do what needs no order, and close the update."""
@@ -220,3 +186,9 @@ class Dispatch:
             return album is not None
         self._albums.append(album)
         return False
+
+
+def _may_write(change: ChatMemberUpdated) -> bool:
+    member = change.new_chat_member
+    is_mute = isinstance(member, ChatMemberRestricted) and not (member.is_member and member.can_send_messages)
+    return member.status not in OUT and not is_mute

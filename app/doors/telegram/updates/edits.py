@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from telegram import CallbackQuery, Message, User
+from telegram import CallbackQuery, Message
 
 from agents.memory.updates import StoredUpdate
 from app.doors.slash_commands import parse
@@ -22,14 +22,13 @@ ANEW = "~"
 
 
 async def take(
-    door: TelegramDoor, incoming: Incoming, place: Place, message: Message, text: str, stored: StoredUpdate, bot: User
+    door: TelegramDoor, incoming: Incoming, place: Place, message: Message, text: str, stored: StoredUpdate
 ) -> None:
     """Take in a message that was changed; Telegram also reports changes that nobody made, and places that move on."""
-    turn = place.turn(text, quoted=quoted_in(message, bot))
-    transcript = door.assistant.memory.transcript
-    entry = await transcript.entry(turn.thread, turn.id)
+    turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
+    entry = await door.assistant.message(turn.thread, turn.id)
     if entry is None and await _was_joined(door, message, text):
-        entry = await transcript.last(turn.thread, turn.owner)
+        entry = await door.assistant.last_message(turn.thread, turn.owner)
     if entry is None or not text.strip() or text in (entry.text or "").split("\n\n") or await incoming.revise(turn):
         await door.assistant.memory.updates.close(stored.id)
         return
@@ -47,20 +46,18 @@ async def _was_joined(door: TelegramDoor, message: Message, text: str) -> bool:
     return not parse(text) and await door.assistant.memory.updates.knows(door.name, key_of_message(message))
 
 
-async def answer_anew(
-    door: TelegramDoor, incoming: Incoming, query: CallbackQuery, user: User, stored: StoredUpdate, bot: User
-) -> bool:
+async def answer_anew(door: TelegramDoor, incoming: Incoming, query: CallbackQuery, stored: StoredUpdate) -> bool:
     """Have the message answered, as it is now, that the tapped offer refers to; False if it is not there any more."""
     offer = query.message
     message = offer.reply_to_message if isinstance(offer, Message) else None
-    text = addressed(message, bot) if message else None
+    text = addressed(message, door.sender.bot.bot) if message else None
     if message is None or not text:
         return False
-    place = place_of(message, user, door.names)
+    place = place_of(message, query.from_user, door.names)
     changed = int(message.edit_date.timestamp()) if message.edit_date else 0
-    turn = place.turn(text, quoted=quoted_in(message, bot))
+    turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
     turn = replace(turn, id=f"{turn.id}~{changed}")
-    if await door.assistant.memory.transcript.entry(turn.thread, turn.id):
+    if await door.assistant.message(turn.thread, turn.id):
         # It was tapped before.
         await door.assistant.memory.updates.close(stored.id)
     elif not await incoming.take(place, turn, [stored.id]):

@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from agents.memory.preferences import Preferences
 from agents.state.person import FORWARDED, Quoted
 from app.assistant import Turn
 from app.doors.telegram.delivery.pages import LIMIT, utf16_length
 from app.doors.telegram.door import AnswerInMaking, TelegramDoor
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates.quoting import LONGEST
-from app.doors.visit import stop_when_begun
+from app.doors.telegram.updates.quoting import LONGEST_QUOTE
 
 WINDOW = 0.4
 """Seconds in which a second message is a part of the first: a comment and what it forwards, two quick messages."""
@@ -20,9 +18,9 @@ LONG_WINDOW = 1.0
 """Seconds for a message that is forwarded, or as long as the parts into which Telegram cuts a long text."""
 ALBUM_WINDOW = 1.0
 """Seconds for the next part of an album."""
-LONG = LIMIT - 300
+LONG_PART = LIMIT - 300
 """UTF-16 units from which a message may be such a part; Telegram cuts between words."""
-JOINED = ("message", FORWARDED)
+JOINED_SOURCES = ("message", FORWARDED)
 """The sources of messages that can be parts of one."""
 
 
@@ -65,7 +63,7 @@ class Incoming:
             return False
         gathering = Gathering(turn, _now() + await self._window(turn, album), turn.text or "", [*updates], album)
         self._gathered[turn.thread, turn.owner] = self._waiting[turn.id] = gathering
-        await self.make_room(place)
+        self.make_room(place)
         self._door.attend(place, partial(self._play, place, gathering))
         return True
 
@@ -92,14 +90,14 @@ class Incoming:
     async def _joins(self, turn: Turn, updates: Sequence[int], album: str | None) -> bool:
         """Store a message as a part of the one that the user has just sent; False if it is a message of its own."""
         gathering = self._gathered.get((turn.thread, turn.owner))
-        if gathering is None or turn.source not in JOINED:
+        if gathering is None or turn.source not in JOINED_SOURCES:
             return False
         if not (album and album == gathering.album) and (WINDOW == 0 or _now() > gathering.until):
             return False
         async with gathering.lock:
             if not gathering.is_open:
                 return False
-            between = "\n" if utf16_length(gathering.last) >= LONG else "\n\n"
+            between = "\n" if utf16_length(gathering.last) >= LONG_PART else "\n\n"
             whole = together(gathering.turn, turn, between)
             if not await self._door.assistant.extend(whole, updates):
                 return False
@@ -113,28 +111,25 @@ class Incoming:
         text = turn.text or ""
         if album:
             return ALBUM_WINDOW
-        if WINDOW == 0 or turn.source not in JOINED:
+        if WINDOW == 0 or turn.source not in JOINED_SOURCES:
             return 0.0
         if await self._door.assistant.fits(turn.thread, turn.owner, text):
             # It answers a question, and so it is whole.
             return 0.0
-        return LONG_WINDOW if turn.source == FORWARDED or utf16_length(text) >= LONG else WINDOW
+        return LONG_WINDOW if turn.source == FORWARDED or utf16_length(text) >= LONG_PART else WINDOW
 
-    async def make_room(self, place: Place, *, is_asked: bool = False) -> None:
+    def make_room(self, place: Place, *, is_asked: bool = False) -> None:
         """End the answer that is being made to the same user, as the user has set it; at once if that is asked for."""
         answer = self._door.answers.get(place.queue)
-        if answer is None or answer.turn.owner != place.owner:
-            return
-        preferences = await Preferences.of(self._door.assistant.memory.store, place.owner)
+        if answer and answer.turn.owner == place.owner:
+            self._door.chats.start(self._end(answer, place, is_asked=is_asked))
+
+    async def _end(self, answer: AnswerInMaking, place: Place, *, is_asked: bool) -> None:
+        preferences = await self._door.assistant.preferences(place.owner)
         busy = "interrupt" if is_asked else preferences.busy
         if busy != "queue":
             answer.screen.is_followed = True
-            self._door.chats.start(self._stop(answer, after_tools=busy == "steer"))
-
-    async def _stop(self, answer: AnswerInMaking, *, after_tools: bool) -> None:
-        turn, answers = answer.turn, self._door.answers
-        over = lambda: answer not in answers.values()  # noqa: E731
-        await stop_when_begun(self._door.assistant, turn.thread, over, turn.owner, after_tools=after_tools)
+            await self._door.stop(answer, after_tools=busy == "steer")
 
     async def _play(self, place: Place, gathering: Gathering) -> None:
         async def whole() -> Turn:
@@ -167,7 +162,7 @@ def _beside(quoted: Quoted, text: str) -> Quoted:
     """Return what is said of a forwarded message, with its text, as said beside another message."""
     if quoted["kind"] != "forward":
         return quoted
-    return Quoted(kind="forward_beside", by=quoted["by"], text=text[:LONGEST], foreign=True)
+    return Quoted(kind="forward_beside", by=quoted["by"], text=text[:LONGEST_QUOTE], foreign=True)
 
 
 def _now() -> float:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from agents.memory.inbox import now_ms
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place, chat_of
-from app.doors.telegram.thread_names import door_of
 from app.doors.telegram.updates.answers import Answer
 from app.doors.telegram.updates.reactions import BAD, GOOD
 from prompts import sentence
@@ -48,9 +47,9 @@ def may_see(door: TelegramDoor, place: Place) -> bool:
     return user is not None and not place.is_group and door.access.is_admin(user)
 
 
-async def statistics(door: TelegramDoor, bot: int, faults: Faults, place: Place) -> Answer:
+async def statistics(door: TelegramDoor, faults: Faults, place: Place) -> Answer:
     """Return how the bot is doing."""
-    waiting = await door.assistant.memory.updates.open(door_of(bot))
+    waiting = await door.assistant.memory.updates.open(door.name)
     # The first one may be this command's own.
     oldest = min((update.received_ms for update in waiting), default=now_ms())
     signs = await door.assistant.memory.feedback.counts(now_ms() - WEEK_MS)

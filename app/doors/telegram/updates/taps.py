@@ -38,14 +38,13 @@ async def take(
 
     if tap.asked != turn.owner:
         door.chats.start(beside(answer(query, sentence("telegram", "not_yours", lang))))
-    elif await door.assistant.memory.transcript.entry(turn.thread, turn.id):
+    elif await door.assistant.message(turn.thread, turn.id):
         door.chats.start(beside(settle(query)))
     elif (tap.page is not None or tap.choice == OTHER) and (question := await _question(door, place, tap)):
         door.chats.start(beside(_turn_page(query, question, tap, place, lang)))
     elif text := await _text(door, place, tap, lang):
         turn = replace(turn, text=text)
-        await door.assistant.receive(turn, [stored.id])
-        door.attend(place, partial(door.play, place, turn))
+        await door.receive(place, turn, stored.id)
         door.chats.start(settle(query))
     elif door.chats.is_busy(place.queue) and not is_late:
         # The turn that is being played may ask this question before it ends.
@@ -70,13 +69,11 @@ async def answer(query: CallbackQuery, remark: str | None = None) -> None:
 
 
 async def _text(door: TelegramDoor, place: Place, tap: Tap, lang: str) -> str | None:
-    """Return the text that the tap stands for; None if its question is not open."""
     question = await _question(door, place, tap)
     return tap.says(question, lang) if question else None
 
 
 async def _question(door: TelegramDoor, place: Place, tap: Tap) -> Interrupt | None:
-    """Return the question of a tap; None if it is not open."""
     question = await door.assistant.question(place.thread, place.owner)
     return question if question and mark(question.id) == tap.mark else None
 

@@ -1,4 +1,4 @@
-"""Reminders rung through Telegram by a process that is not the bot: it only sends."""
+"""Notices sent through Telegram by a process that is not the bot: it only sends."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -7,31 +7,27 @@ from app.assistant import Assistant
 from app.assistant.notice_clock import Ring, Unreachable
 from app.doors.telegram.bot import ServiceBot, silent_libraries
 from app.doors.telegram.connection import connect
-from app.doors.telegram.delivery.requests import Gone
-from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.delivery.sender import Gone, Sender
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place, ThreadNames
-from app.doors.telegram.presence import Presence
 from app.doors.telegram.thread_names import read_names
 
 
-class ReminderSender:
-    """Sends reminders to Telegram: those of its chats there, those of other doors to one chat."""
+class NoticeSender:
+    """Sends notices to Telegram: those of its chats there, those of other doors to one chat."""
 
-    def __init__(self, assistant: Assistant, sender: Sender, lang: str, names: ThreadNames, presence: Presence) -> None:
-        self._assistant, self._sender, self._presence = assistant, sender, presence
+    def __init__(self, assistant: Assistant, sender: Sender, lang: str, names: ThreadNames) -> None:
+        self._assistant, self._sender = assistant, sender
         self._door = TelegramDoor(assistant, sender, lang=lang, names=names)
         self.threads = f"{names.prefix}*"
         """The threads of the bot's chats, as a GLOB pattern."""
 
     async def in_its_chat(self, ring: Ring) -> None:
-        """Send a reminder of a Telegram chat. Raises Unreachable if it did not reach the chat."""
-        # The bot, which is another process, hears of blocks and of their ends.
-        await self._presence.read()
-        await self._door.remind(ring)
+        """Send a notice of a Telegram chat. Raises Unreachable if it did not reach the chat."""
+        await self._door.deliver(ring)
 
     async def to(self, chat: int, ring: Ring) -> None:
-        """Send a reminder of another door to a chat. Raises Unreachable if it did not reach the chat."""
+        """Send a notice of another door to a chat. Raises Unreachable if it did not reach the chat."""
         try:
             if not await self._sender.say(Place(chat), ring.text, is_markdown=False):
                 raise Unreachable
@@ -41,7 +37,7 @@ class ReminderSender:
 
 
 @asynccontextmanager
-async def open_sender(assistant: Assistant, token: str, url: str, lang: str) -> AsyncIterator[ReminderSender]:
+async def open_sender(assistant: Assistant, token: str, url: str, lang: str) -> AsyncIterator[NoticeSender]:
     """Connect as the bot, to send and not to read.
 
     Raises:
@@ -53,5 +49,4 @@ async def open_sender(assistant: Assistant, token: str, url: str, lang: str) -> 
             stack.push_async_callback(bot.shutdown)
             await connect(bot)
             names = await read_names(assistant.memory, bot.id)
-            presence = Presence(assistant.memory.store, bot.id)
-            yield ReminderSender(assistant, Sender(bot, names, presence.away), lang, names, presence)
+            yield NoticeSender(assistant, Sender(bot, names), lang, names)

@@ -1,0 +1,187 @@
+"""The pace of the bot's requests: below what Telegram takes in all and in each chat, with the pauses it asks for."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import Any, Literal
+
+from telegram.error import RetryAfter, TelegramError
+from telegram.ext import BaseRateLimiter
+
+Rank = Literal["frame"]
+"""Marks a request that nobody misses: it is made at once or not at all."""
+FRAME: Rank = "frame"
+Result = bool | dict[str, Any] | list[dict[str, Any]]
+Request = Callable[[], Awaitable[Result]]
+MOST_CHATS = 1000
+"""Chats whose allowance is kept; that of one which has written little lately is full anyway."""
+SHORTEST_WAIT = 0.01
+"""Seconds that are waited at least."""
+BOT = 10.0, 20.0
+"""Requests of the bot at once, and then per second: never more than the 30 a second that Telegram takes."""
+PRIVATE = 4.0, 1.0
+"""Requests to a private chat at once, and then per second; Telegram takes one a second and short bursts."""
+GROUP = 5.0, 1 / 4
+"""Never more than the 20 a minute that Telegram takes in a group."""
+BOT_RESERVE, CHAT_RESERVE = 5.0, 1.0
+"""What frames leave over for messages."""
+
+
+class NoRoom(TelegramError):
+    """A frame was left out: messages wait, or Telegram takes no more now."""
+
+    def __init__(self) -> None:
+        super().__init__("no room for a frame")
+
+
+class Allowance:
+    """Requests that may be made now, and how many more a second, with the pause that Telegram has asked for."""
+
+    def __init__(self, most: float, rate: float) -> None:
+        self.most, self._rate = most, rate
+        self._left, self._at, self._paused_until = most, _now(), 0.0
+
+    @property
+    def left(self) -> float:
+        """How many requests may be made."""
+        now = _now()
+        self._left, self._at = min(self.most, self._left + (now - self._at) * self._rate), now
+        return self._left
+
+    @property
+    def wait(self) -> float:
+        """Seconds for which no request may be made."""
+        return max(self._paused_until - _now(), (1 - self.left) / self._rate)
+
+    def take(self) -> None:
+        """Count a request."""
+        self._left = self.left - 1
+
+    def pause(self, seconds: float) -> None:
+        """Allow nothing for so many seconds."""
+        self._paused_until = max(self._paused_until, _now() + seconds)
+
+
+class ChatQueue(Allowance):
+    """The requests to one chat: one at a time, in their order."""
+
+    def __init__(self, chat: int) -> None:
+        super().__init__(*(GROUP if chat < 0 else PRIVATE))
+        self.chat, self.lock = chat, asyncio.Lock()
+        self.messages = 0
+        """Requests that wait or are being made, without frames."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is forgotten with it."""
+        return not self.messages and not self.lock.locked() and self.wait <= 0 and self.left >= self.most
+
+
+class FloodControl(BaseRateLimiter[Rank]):
+    """Make requests when their time has come. Messages wait for it; frames give way to them."""
+
+    def __init__(self) -> None:
+        self._bot: Allowance | None = None
+        self._chats: dict[int, ChatQueue] = {}
+        self._refused: int | None = None
+        """The chat in which a request was refused, with none accepted anywhere since."""
+
+    async def initialize(self) -> None:
+        """Need nothing."""
+
+    async def shutdown(self) -> None:
+        """Leave nothing behind."""
+
+    async def process_request(
+        self,
+        callback: Callable[..., Coroutine[Any, Any, Result]],
+        args: Any,
+        kwargs: dict[str, Any],
+        endpoint: str,
+        data: dict[str, Any],
+        rate_limit_args: Rank | None,
+    ) -> Result:
+        """Make a request when there is room for it.
+
+        Raises:
+            NoRoom: there is none for a frame.
+        """
+        chat, request = data.get("chat_id"), partial(callback, *args, **kwargs)
+        if not isinstance(chat, int) or endpoint.startswith("get"):
+            return await request()
+        queue = self._queue(chat)
+        if rate_limit_args == FRAME:
+            if not self._admits_frame(queue):
+                raise NoRoom
+            async with queue.lock:
+                return await self._make(queue, request)
+        queue.messages += 1
+        try:
+            async with queue.lock:
+                return await self._make_in_time(queue, request)
+        finally:
+            queue.messages -= 1
+
+    async def _make_in_time(self, queue: ChatQueue, request: Request) -> Result:
+        """Make a request of a message as soon as it may be made, and again when Telegram wants it later."""
+        while True:
+            if (seconds := max(self._of_bot.wait, queue.wait)) > 0:
+                # The bot's allowance may be used by others meanwhile.
+                await asyncio.sleep(max(seconds, SHORTEST_WAIT))
+                continue
+            with suppress(RetryAfter):
+                return await self._make(queue, request)
+
+    async def _make(self, queue: ChatQueue, request: Request) -> Result:
+        self._of_bot.take()
+        queue.take()
+        try:
+            result = await request()
+        except RetryAfter as limit:
+            self._pause(queue, seconds_of(limit))
+            raise
+        self._refused = None
+        return result
+
+    def _admits_frame(self, queue: ChatQueue) -> bool:
+        return (
+            queue.messages == 0
+            and max(self._of_bot.wait, queue.wait) <= 0
+            and self._of_bot.left >= BOT_RESERVE + 1
+            and queue.left >= CHAT_RESERVE + 1
+        )
+
+    def _pause(self, queue: ChatQueue, seconds: float) -> None:
+        """Pause the chat, or the whole bot.
+
+        Telegram does not say which it means. When another chat is refused and nothing was accepted in between, it is
+        the bot.
+        """
+        if self._refused not in (None, queue.chat):
+            self._of_bot.pause(seconds)
+        self._refused = queue.chat
+        queue.pause(seconds)
+
+    @property
+    def _of_bot(self) -> Allowance:
+        self._bot = self._bot or Allowance(*BOT)
+        return self._bot
+
+    def _queue(self, chat: int) -> ChatQueue:
+        if len(self._chats) > MOST_CHATS:
+            self._chats = {number: queue for number, queue in self._chats.items() if not queue.is_idle}
+        if chat not in self._chats:
+            self._chats[chat] = ChatQueue(chat)
+        return self._chats[chat]
+
+
+def seconds_of(limit: RetryAfter) -> float:
+    """Return how many seconds Telegram asks to be left alone."""
+    after = limit.retry_after
+    return after.total_seconds() if isinstance(after, timedelta) else after
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -9,9 +9,8 @@ import typer
 from agents.errors import UsageError
 from agents.memory import Memory
 from agents.toolkit.command_line import CommandResult, Device, Name, installation_of, services_of
-from dialogs.orders.price_watches import tell_watchers
-from dialogs.orders.shop import Shop, read_records
-from dialogs.orders.store import ShopError
+from dialogs.orders.store import Shop, ShopError, read_records
+from dialogs.orders.tools.price_watches import tell_watchers
 from dialogs.orders.wording import said
 
 MOST_MONEY = 1e9

@@ -1,6 +1,7 @@
 """The shop's records in the user's language: labels of options, and views."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from agents.events.views import CardList, Entry
 from agents.language.text.vocabulary import listening, vocabulary
@@ -10,9 +11,8 @@ from prompts import sentence, table
 PHRASES = "orders/phrases"
 
 
-def said(key: str, lang: str, /, **variables: object) -> str:
-    """Return a sentence of the shop, its variables filled in."""
-    return sentence(PHRASES, key, lang, **variables)
+said = partial(sentence, PHRASES)
+"""Return the sentence `key` in a language, its `$variables` filled in."""
 
 
 def money(amount: float, lang: str) -> str:

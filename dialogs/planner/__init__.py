@@ -8,18 +8,8 @@ from agents.toolkit.services import Services
 from dialogs import Dialog
 from dialogs.planner.command_line import application
 from dialogs.planner.commands import export, forget, greeting, today
-from dialogs.planner.day_tools import agenda, plan_day
-from dialogs.planner.reminder_tools import (
-    add_reminder,
-    change_reminder,
-    choose_reminder,
-    delete_reminders,
-    list_reminders,
-    stop_timer,
-)
-from dialogs.planner.reminders import TABLES, KeptAlarms, Reminders
-from dialogs.planner.time_zone import set_time_zone
-from dialogs.planner.todo_tools import add_todos, change_todo, choose_todo, delete_todos, list_todos
+from dialogs.planner.store import TABLES, KeptAlarms, Reminders
+from dialogs.planner.tools import day, reminders, todos
 
 
 @asynccontextmanager
@@ -34,20 +24,20 @@ dialog = Dialog(
     description="Used for the user's to-dos, reminders, alarms, timers and time zone: adding, listing, changing, "
     "ticking off and deleting.",
     tools=[
-        add_todos,
-        list_todos,
-        change_todo,
-        delete_todos,
-        choose_todo,
-        add_reminder,
-        list_reminders,
-        change_reminder,
-        delete_reminders,
-        choose_reminder,
-        stop_timer,
-        agenda,
-        plan_day,
-        set_time_zone,
+        todos.add_todos,
+        todos.list_todos,
+        todos.change_todo,
+        todos.delete_todos,
+        todos.choose_todo,
+        reminders.add_reminder,
+        reminders.list_reminders,
+        reminders.change_reminder,
+        reminders.delete_reminders,
+        reminders.choose_reminder,
+        reminders.stop_timer,
+        day.agenda,
+        day.plan_day,
+        day.set_time_zone,
     ],
     resume="never",
     tables=TABLES,

@@ -13,8 +13,8 @@ from agents.events.views import Day, DayEntry
 from agents.language.schedule.period import Period, period
 from agents.language.schedule.wording import clock, counted, heading, length, worded_instant
 from agents.memory.store import namespace_of
-from dialogs.planner.phrases import PHRASES, say
-from dialogs.planner.reminder import KINDS, Reminder, name_of
+from dialogs.planner.records import KINDS, Reminder, name_of
+from dialogs.planner.wording import PHRASES, said
 from prompts import table
 
 MOST_LISTED = 40
@@ -38,11 +38,11 @@ class Agenda:
         """Return what was asked for, for the screen."""
         match period.sort:
             case "next":
-                return Day(title=say("agenda_next", self.lang), notes=self._next(len(self.reminders)))
+                return Day(title=said("agenda_next", self.lang), notes=self._next(len(self.reminders)))
             case "overdue":
-                return Day(title=say("agenda_overdue", self.lang), notes=self._overdue() or [self._none()])
+                return Day(title=said("agenda_overdue", self.lang), notes=self._overdue() or [self._none()])
             case "left":
-                return Day(notes=self._left() or [say("timers_running_none", self.lang)])
+                return Day(notes=self._left() or [said("timers_running_none", self.lang)])
             case "count":
                 return Day(notes=self._counts())
         return self.day(period) if period.is_day else self._week(period)
@@ -60,7 +60,7 @@ class Agenda:
         """Return what was left over before today, what is to do, and what comes next."""
         texts = [str(todo["text"]) for todo in self.todos if not todo["done"]]
         items = {"left_over": self._overdue(today.start), "todos": texts[:MOST_LISTED], "upcoming": self._next(1)}
-        return [say(f"agenda_{key}", self.lang, items="; ".join(lines)) for key, lines in items.items() if lines]
+        return [said(f"agenda_{key}", self.lang, items="; ".join(lines)) for key, lines in items.items() if lines]
 
     def today(self) -> Day:
         """Return the present day."""
@@ -109,7 +109,7 @@ class Agenda:
         running = [it for it in self.reminders if it.kind == "timer" and it.due_ms and it.moment.at > self.now]
         spans = [length(ceil((it.moment.at - self.now).total_seconds()), self.lang) for it in running]
         pairs = zip(running, spans, strict=True)
-        return [say("agenda_left", self.lang, name=name_of(it, self.lang), span=span) for it, span in pairs]
+        return [said("agenda_left", self.lang, name=name_of(it, self.lang), span=span) for it, span in pairs]
 
     def _counts(self) -> list[str]:
         def of(kind: str, count: int) -> str:
@@ -119,15 +119,15 @@ class Agenda:
         kinds = [it.kind for it in self.reminders if it.due_ms is not None and it.kind != "day"]
         parts = [of(kind, kinds.count(kind)) for kind in KINDS if kind in kinds] or [of("reminder", 0)]
         todos = of("todo", len(self.todos) - done)
-        return [say("agenda_counts", self.lang, todos=todos, done=done, reminders=", ".join(parts))]
+        return [said("agenda_counts", self.lang, todos=todos, done=done, reminders=", ".join(parts))]
 
     def _label(self, reminder: Reminder, at: datetime) -> str:
         name = name_of(reminder, self.lang)
         is_over = at <= self.now and (reminder.due_ms is None or reminder.rule)
-        return f"{name} ({say('reminder_rung', self.lang)})" if is_over else name
+        return f"{name} ({said('reminder_rung', self.lang)})" if is_over else name
 
     def _none(self) -> str:
-        return say("agenda_none", self.lang)
+        return said("agenda_none", self.lang)
 
 
 async def stored_todos(store: BaseStore, user: str) -> list[Item]:

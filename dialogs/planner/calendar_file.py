@@ -1,7 +1,8 @@
 """Reminders as an iCalendar file (RFC 5545), and the reminders that such a file asks for."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
@@ -11,24 +12,27 @@ from dateutil.rrule import rrulestr
 from icalendar import Alarm, Calendar, Component, Event, vRecur
 
 from agents.language.schedule import STEPS, Moment, Repeat
-from agents.language.schedule.recurrence import SHORTEST, WEEKDAYS
+from agents.language.schedule.recurrence import WEEKDAYS
 from agents.language.text.clean import clean
-from dialogs.planner.reminder import Reminder
+from dialogs.planner.records import Reminder
 
 LONGEST = 2_000_000
 """Bytes of a file that is read."""
 TEXT = 500
 """Characters of a reminder's text."""
-MOST_APART = 1000
-"""Periods between two occurrences."""
 MORNING = 9
 """The hour of what has a day and no time, as in "on Friday"."""
 OURS = "@dialog-supervisor"
-PARTS = {"DAILY": set(), "WEEKLY": {"BYDAY"}, "MONTHLY": {"BYDAY", "BYMONTHDAY", "BYSETPOS"}} | {
-    "YEARLY": {"BYMONTH", "BYMONTHDAY", "BYSETPOS"},
-    **{frequency: set[str]() for frequency in STEPS},
-}
-"""By frequency, what else a rule may say, so that a reminder can keep it and word it."""
+PARTS = ("FREQ", "INTERVAL", "BYMONTH", "BYDAY", "BYMONTHDAY", "BYSETPOS")
+EVERY = r"INTERVAL=[1-9]\d{0,2}"
+DAY = "(MO|TU|WE|TH|FR|SA|SU)"
+MONTHDAY = r"BYMONTHDAY=(-?\d+|[\d,-]+;BYSETPOS=-1)"
+RULE = re.compile(
+    rf"FREQ=(DAILY;{EVERY}|WEEKLY;{EVERY};BYDAY={DAY}(,{DAY})*|MONTHLY;{EVERY};(BYDAY=-?\d+{DAY}|{MONTHDAY})"
+    rf"|YEARLY;{EVERY};BYMONTH=\d+;{MONTHDAY})"
+)
+STEPPING = re.compile(rf"FREQ=(SECONDLY;INTERVAL=([6-9]\d|\d{{3}})|(MINUTELY|HOURLY);{EVERY})")
+"""The rules that a reminder can keep and word; those that count elapsed time do not end."""
 Why = Literal["past", "cancelled", "exceptions", "rule", "zone", "no_time"]
 
 
@@ -73,15 +77,9 @@ def entries(source: bytes, zone: ZoneInfo, now: datetime) -> list[Found]:
     files = Calendar.from_ical(source, multiple=True)
     if not files or any(file.name != "VCALENDAR" for file in files):
         raise ValueError("no VCALENDAR")
-    components = [part for file in files for part in _tasks(file)]
+    components = [part for file in files for part in file.walk() if part.name in ("VEVENT", "VTODO")]
     changed = {str(part.get("UID", "")) for part in components if "RECURRENCE-ID" in part}
     return [_found(part, zone, now, changed) for part in components]
-
-
-def _tasks(file: Component) -> Iterator[Component]:
-    for part in file.walk():
-        if part.name in ("VEVENT", "VTODO"):
-            yield part
 
 
 def _event(reminder: Reminder, user: str, now: datetime) -> Event:
@@ -107,7 +105,7 @@ def _event(reminder: Reminder, user: str, now: datetime) -> Event:
 
 def _found(part: Component, zone: ZoneInfo, now: datetime, changed: set[str]) -> Found:
     text = " ".join(clean(str(part.get("SUMMARY", ""))).split())[:TEXT].strip() or "…"
-    uid = f"{part.get('UID', '')} {_plain(part, 'RECURRENCE-ID')}".strip() or hashlib.sha256(part.to_ical()).hexdigest()
+    uid = f"{part.get('UID', '')} {_occurrence(part)}".strip() or hashlib.sha256(part.to_ical()).hexdigest()
     if part.get("STATUS") in ("CANCELLED", "COMPLETED") or "COMPLETED" in part:
         return Found(uid, text, why="cancelled")
     named = part.get("DTSTART") or part.get("DUE")
@@ -134,8 +132,14 @@ def _found(part: Component, zone: ZoneInfo, now: datetime, changed: set[str]) ->
     return Found(uid, text, Moment(at, repeat), start if alarm < start else None)
 
 
+def _occurrence(part: Component) -> str:
+    """Return which occurrence of a repetition an entry changes; empty if it changes none."""
+    named = part.get("RECURRENCE-ID")
+    return str(named.to_ical().decode()) if named else ""
+
+
 def _instant(named: date, zone: ZoneInfo) -> datetime:
-    """Return the instant of a date, a time on the clock or an instant, in a zone that has a name."""
+    """Return the instant of a date or a time, in a zone that has a name."""
     if not isinstance(named, datetime):
         return datetime(named.year, named.month, named.day, MORNING, tzinfo=zone)
     if named.tzinfo is None:
@@ -165,79 +169,45 @@ def _alarm(part: Component, start: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _rule(part: Component, start: datetime) -> str:
-    """Return the rule of an entry as reminders have it.
+    """Return the rule of an entry as reminders have it; what it does not say stands in its beginning.
 
     Raises:
         ValueError: reminders cannot keep such a rule.
         OverflowError: it has no occurrence.
     """
-    pairs = [entry.partition("=") for entry in _plain(part, "RRULE").upper().split(";")]
-    parts = {name: value for name, _, value in pairs}
-    last = _last(parts, start)
-    frequency = parts.pop("FREQ")
-    interval = int(parts.pop("INTERVAL", "1"))
-    if not 1 <= interval <= MOST_APART or (parts.pop("WKST", "MO") != "MO" and interval > 1):
-        raise ValueError("no period of ours, or a week that begins on another day")
-    if frequency not in PARTS or parts.keys() - PARTS[frequency]:
-        raise ValueError("no rule of ours")
-    if frequency in STEPS and (interval * STEPS[frequency] < SHORTEST or last):
-        raise ValueError("too quick, or it ends")
-    days = [day.lstrip("+") for day in parts.get("BYDAY", "").split(",") if day]
-    place = days[0][: -len("MO")] if days and frequency == "MONTHLY" else ""
-    if any(day.removeprefix(place) not in WEEKDAYS for day in days) or len(days) > (1 if place else 7):
-        raise ValueError("no days of ours")
-    rule = {"FREQ": frequency, "INTERVAL": str(interval), **_days(frequency, parts, days, start)}
-    return ";".join(f"{name}={value}" for name, value in {**rule, **last}.items())
-
-
-def _plain(part: Component, name: str) -> str:
-    """Return a property as it stands in the file; empty if there is none.
-
-    Raises:
-        ValueError: it stands there more than once.
-    """
-    value = part.get(name)
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        raise ValueError(f"{name} more than once")
-    written: bytes = value.to_ical()
-    return written.decode("utf-8")
-
-
-def _days(frequency: str, parts: Mapping[str, str], days: Sequence[str], start: datetime) -> dict[str, str]:
-    """Return on which days of its period a rule comes; what it does not say stands in its beginning."""
+    named = part["RRULE"]
+    if not isinstance(named, vRecur):
+        raise ValueError("several rules, or a broken one")
+    recur = vRecur({"INTERVAL": [1], **named})
+    if recur.pop("WKST", ["MO"]) != ["MO"] and recur["INTERVAL"] != [1]:
+        raise ValueError("a week that begins on another day")
+    until = _last(recur, start)
+    frequency = recur["FREQ"][0]
     if frequency == "WEEKLY":
-        return {"BYDAY": ",".join(days) or WEEKDAYS[start.weekday()]}
-    if frequency == "MONTHLY" and days:
-        if "BYMONTHDAY" in parts or "BYSETPOS" in parts or not days[0][:-2]:
-            raise ValueError("a weekday of the month needs its place, and nothing else")
-        return {"BYDAY": days[0]}
-    if frequency in ("MONTHLY", "YEARLY"):
-        named = parts.get("BYMONTHDAY", str(start.day))
-        month = {"BYMONTH": str(int(parts.get("BYMONTH", start.month)))} if frequency == "YEARLY" else {}
-        if "," in named and parts.get("BYSETPOS") != "-1":
-            raise ValueError("several days of a month")
-        if month and "," not in named and named != "-1":
-            # A day that never comes would be looked for until the calendar ends; 2024 has all there are.
-            date(2024, int(month["BYMONTH"]), int(named))
-        return {**month, "BYMONTHDAY": named, **({"BYSETPOS": "-1"} if "BYSETPOS" in parts else {})}
-    return {}
+        recur.setdefault("BYDAY", [WEEKDAYS[start.weekday()]])
+    if frequency == "YEARLY":
+        recur.setdefault("BYMONTH", [start.month])
+    if frequency == "YEARLY" or (frequency == "MONTHLY" and "BYDAY" not in recur):
+        recur.setdefault("BYMONTHDAY", [start.day])
+    texts = {name: ",".join(map(str, recur[name])).replace("+", "") for name in PARTS if name in recur}
+    rule = ";".join(f"{name}={text}" for name, text in texts.items())
+    if recur.keys() - texts.keys() or not (RULE.fullmatch(rule) or (STEPPING.fullmatch(rule) and not until)):
+        raise ValueError("no rule of ours")
+    if frequency == "YEARLY" and texts["BYMONTHDAY"].isdecimal():
+        # A day that never comes would be looked for until the calendar ends; 2024 has all there are.
+        date(2024, int(texts["BYMONTH"]), int(texts["BYMONTHDAY"]))
+    return f"{rule};UNTIL={until}" if until else rule
 
 
-def _last(parts: dict[str, str], start: datetime) -> dict[str, str]:
-    """Take COUNT and UNTIL out of a rule; return the end as UNTIL, on the clock of the beginning."""
-    until, count = parts.pop("UNTIL", None), parts.pop("COUNT", None)
+def _last(recur: vRecur, start: datetime) -> str:
+    """Take COUNT and UNTIL out of a rule; return the last time on the clock of its beginning, empty if none."""
+    until, count = recur.pop("UNTIL", [None])[0], recur.pop("COUNT", [None])[0]
     if count is not None:
-        wall = start.replace(tzinfo=None)
-        rule = ";".join(f"{name}={value}" for name, value in parts.items())
-        ends = [*rrulestr(f"{rule};COUNT={min(int(count), 1000)}", dtstart=wall)][-1:]
-        if not ends:
+        counted = vRecur({**recur, "COUNT": [min(count, 1000)]}).to_ical().decode()
+        times = [*rrulestr(counted, dtstart=start.replace(tzinfo=None))]
+        if not times:
             raise OverflowError("it never comes")
-        return {"UNTIL": f"{ends[0]:%Y%m%dT%H%M%S}"}
-    if until is None:
-        return {}
-    if until.endswith("Z"):
-        instant = datetime.strptime(until, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-        return {"UNTIL": f"{instant.astimezone(start.tzinfo):%Y%m%dT%H%M%S}"}
-    return {"UNTIL": until if "T" in until else f"{until}T235959"}
+        return f"{times[-1]:%Y%m%dT%H%M%S}"
+    if isinstance(until, datetime):
+        return f"{until.astimezone(start.tzinfo) if until.tzinfo else until:%Y%m%dT%H%M%S}"
+    return f"{until:%Y%m%d}T235959" if until else ""

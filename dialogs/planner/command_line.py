@@ -19,11 +19,10 @@ from agents.memory.preferences import zone_of_user
 from agents.memory.undo_log import ToolWrite
 from agents.toolkit.command_line import CommandResult, installation_of, services_of
 from dialogs.planner.calendar_file import OURS, Found, calendar, entries, uid_of
-from dialogs.planner.kept_reminders import REMINDERS
-from dialogs.planner.phrases import say
-from dialogs.planner.reminder import Reminder
-from dialogs.planner.reminder_tools import add_reminder
-from dialogs.planner.reminders import Reminders
+from dialogs.planner.records import Reminder
+from dialogs.planner.store import Reminders
+from dialogs.planner.tools.reminders import REMINDERS, add_reminder
+from dialogs.planner.wording import said
 
 LOG = logging.getLogger(__name__)
 PLANNER = "planner"
@@ -111,14 +110,14 @@ async def import_calendar(
     try:
         source = await asyncio.to_thread(file.read_bytes)
     except OSError as fault:
-        raise UsageError(say("calendar.unreadable", lang, path=file, why=fault.strerror or fault)) from None
+        raise UsageError(said("calendar.unreadable", lang, path=file, why=fault.strerror or fault)) from None
     async with services_of(context) as services:
         memory, reminders = services.get(Memory), services.get(Reminders)
         now, zone = reminders.present(), await zone_of_user(memory.store, user)
         try:
             found = await asyncio.to_thread(entries, source, zone, now)
         except ValueError as fault:
-            raise UsageError(say("calendar.unreadable", lang, path=file, why=fault)) from None
+            raise UsageError(said("calendar.unreadable", lang, path=file, why=fault)) from None
         message = f"import-{hashlib.sha256(source).hexdigest()[:24]}-{now.timestamp():.0f}"
         importing = Import(memory, reminders, thread, user, message, lang)
         async with memory.locks.hold(thread):
@@ -146,7 +145,7 @@ class Import:
             return self._left_out(entry, "known")
         text = entry.text
         if entry.starts is not None:
-            text = say("calendar.begins", self.lang, text=text, time=f"{entry.starts:%H:%M}")
+            text = said("calendar.begins", self.lang, text=text, time=f"{entry.starts:%H:%M}")
         key = f"ics-{hashlib.sha256(entry.uid.encode()).hexdigest()[:32]}"
         before = next((reminder for reminder in live if reminder.added_by == key), None)
         if before is not None and (before.text, before.moment) == (text, entry.moment):
@@ -180,7 +179,7 @@ class Import:
         await self.memory.undo.enter(write, REMINDERS.name, changes)
 
     def _left_out(self, entry: Found, why: str) -> Imported:
-        return Imported(entry, why=say(f"calendar.{why}", self.lang))
+        return Imported(entry, why=said(f"calendar.{why}", self.lang))
 
 
 def _lines(outcome: Sequence[Imported], lang: str) -> list[str]:
@@ -188,9 +187,9 @@ def _lines(outcome: Sequence[Imported], lang: str) -> list[str]:
     reminders = [it.reminder for it in outcome if it.reminder]
     past = sum(it.found.why == "past" for it in outcome)
     left = [it for it in outcome if not it.reminder and it.found.why != "past"]
-    lines = [say("calendar.set", lang, count=len(reminders))]
+    lines = [said("calendar.set", lang, count=len(reminders))]
     lines += [f"  {reminder.number}. {reminder.text}: {worded(reminder.moment, lang)}" for reminder in reminders]
-    lines += [say("calendar.left", lang, count=len(left))] if left else []
+    lines += [said("calendar.left", lang, count=len(left))] if left else []
     lines += [f"  {it.found.text}: {it.why}" for it in left[:MOST_LISTED]]
     lines += ["  …"] if len(left) > MOST_LISTED else []
-    return [*lines, *([say("calendar.past_count", lang, count=past)] if past else [])]
+    return [*lines, *([said("calendar.past_count", lang, count=past)] if past else [])]

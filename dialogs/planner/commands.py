@@ -9,18 +9,18 @@ from agents.toolkit.commands import CommandCall, SlashCommand
 from agents.toolkit.services import Services
 from dialogs import Section
 from dialogs.planner.agenda import stored_todos
-from dialogs.planner.phrases import say
-from dialogs.planner.reminders import Reminders
+from dialogs.planner.store import Reminders
+from dialogs.planner.wording import said
 
 
 async def _today(call: CommandCall) -> str:
     """Tell what is on today."""
     if call.is_shared:
-        return say("today_private", call.lang)
+        return said("today_private", call.lang)
     return (await call.services.get(Reminders).agenda(call.user, call.lang)).today().text()
 
 
-today = SlashCommand(name="today", run=_today, description=lambda lang: say("today_command", lang), in_groups=False)
+today = SlashCommand(name="today", run=_today, description=lambda lang: said("today_command", lang), in_groups=False)
 
 
 async def greeting(services: Services, user: str, lang: str) -> str:
@@ -41,13 +41,13 @@ async def export(services: Services, user: str, lang: str) -> Sequence[Section]:
     return [
         Section(
             key="todos",
-            title=say("export_todos", lang),
+            title=said("export_todos", lang),
             rows=todos,
             lines=[f"[{'x' if todo['done'] else ' '}] {todo['text']}" for todo in todos],
         ),
         Section(
             key="reminders",
-            title=say("export_reminders", lang),
+            title=said("export_reminders", lang),
             rows=[
                 {"text": it.text, "kind": it.kind, "at": it.moment.at.isoformat(), "rule": it.rule} for it in reminders
             ],

@@ -7,9 +7,9 @@ import typer
 
 from agents.errors import ConfigError, UsageError
 from agents.toolkit.command_line import CommandResult, Device, Name, installation_of, services_of
-from dialogs.player.phrases import said
 from dialogs.player.players import Player, PlayerError, Players, Title
 from dialogs.player.store import OWNER, MediaStore
+from dialogs.player.wording import said
 
 Age = Annotated[int | None, typer.Option(metavar="YEARS", help="Play nothing for people who are older than this.")]
 application = typer.Typer(name="library")

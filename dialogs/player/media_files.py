@@ -18,9 +18,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from dialogs.player.folder import Holding
-from dialogs.player.players import Title
-from dialogs.player.viewers import OLDEST_LIMIT, age_of
+from dialogs.player.library import Holding
+from dialogs.player.players import OLDEST_LIMIT, Title, age_of
 
 LOG = logging.getLogger(__name__)
 SUFFIXES = {".mkv", ".mp4", ".m4v", ".avi", ".mov", ".webm", ".mpg", ".mpeg", ".ts", ".wmv", ".ogv", ".mp3", ".flac"}

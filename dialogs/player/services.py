@@ -7,10 +7,9 @@ from functools import partial
 from agents.memory import Memory
 from agents.sources.web.fetcher import Fetcher
 from agents.toolkit.services import Services
-from dialogs.player.catalogue import catalogue_titles
-from dialogs.player.folder import Library
+from dialogs.player.kodi.library import KodiRpc
 from dialogs.player.kodi.player import Kodi
-from dialogs.player.kodi.rpc import KodiRpc
+from dialogs.player.library import Library, catalogue_titles
 from dialogs.player.media_files import folder_titles
 from dialogs.player.players import Players
 from dialogs.player.settings import PlayerSettings

@@ -8,8 +8,7 @@ from typing import Literal, TypeVar
 
 from agents.memory.connection import Connection
 from agents.memory.schema import Tables
-from dialogs.player.players import State
-from dialogs.player.viewers import Viewer
+from dialogs.player.players import State, Viewer
 
 Result = TypeVar("Result")
 TABLES = Tables(

@@ -9,7 +9,7 @@ from pydantic.config import JsonDict
 from agents.toolkit.context import Context
 from agents.toolkit.handover_tools import NAMES_USER
 from dialogs import Dialog
-from dialogs.profile.records import form_of_user, intent_of_user
+from dialogs.profile.store import form_of_user, intent_of_user
 from dialogs.profile.tools import export_profile, show_profile
 from prompts import form_texts, sentence
 

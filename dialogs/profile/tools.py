@@ -8,7 +8,7 @@ from langchain_core.tools import tool
 
 from agents.memory.preferences import Preferences
 from agents.toolkit import Answer, Document, Runtime, result, traits
-from dialogs.profile.records import INTENT, form_of_user, intent_of_user
+from dialogs.profile.store import INTENT, form_of_user, intent_of_user
 from prompts import form_texts, language, phrase, sentence
 
 

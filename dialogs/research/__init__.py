@@ -4,10 +4,10 @@ from collections.abc import Collection
 
 from agents.toolkit.services import Services
 from dialogs import Dialog
-from dialogs.research.cache import TABLES, SearchCache
-from dialogs.research.command_line import command_line
+from dialogs.research.command_line import application
 from dialogs.research.services import known_sources, open_services
 from dialogs.research.settings import ResearchSettings
+from dialogs.research.store import TABLES, SearchCache
 from dialogs.research.tools import search
 
 
@@ -24,7 +24,7 @@ dialog = Dialog(
     settings=ResearchSettings,
     tables=TABLES,
     services=open_services,
-    command_line=command_line,
+    command_line=application,
     forget=forget,
     context_lines=known_sources,
 )

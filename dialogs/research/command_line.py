@@ -6,10 +6,10 @@ from agents.toolkit.command_line import CommandResult, services_of
 from dialogs.research import retrievers
 from dialogs.research.settings import ResearchSettings
 
-command_line = typer.Typer(name="research", help="searches: which sources there are, and which of them are set up")
+application = typer.Typer(name="research", help="searches: which sources there are, and which of them are set up")
 
 
-@command_line.command()
+@application.command()
 async def sources(context: typer.Context) -> CommandResult:
     """List the sources, what each needs, and the name under which it is searched."""
     async with services_of(context) as services:

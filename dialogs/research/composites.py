@@ -9,8 +9,8 @@ from typing import ClassVar
 from pydantic import TypeAdapter, ValidationError
 
 from agents.sources.web.addresses import canonical
-from dialogs.research.cache import SearchCache
 from dialogs.research.retrievers import Document, Results, Retriever, SearchFailed
+from dialogs.research.store import SearchCache
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)

@@ -10,12 +10,11 @@ from agents.sources.web.fetcher import Fetcher
 from agents.toolkit.context import Context
 from agents.toolkit.services import Services
 from dialogs.research import retrievers
-from dialogs.research.cache import SearchCache
 from dialogs.research.composites import Bounded, FirstOf, Together
-from dialogs.research.plan import Plan
 from dialogs.research.retrievers import Means, Retriever, Source
-from dialogs.research.search.choice import listed
-from dialogs.research.settings import ResearchSettings
+from dialogs.research.search import listed
+from dialogs.research.settings import Plan, ResearchSettings
+from dialogs.research.store import SearchCache
 from prompts import sentence
 
 LOCAL = "documents"

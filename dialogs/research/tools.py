@@ -9,10 +9,17 @@ from agents.events.search import SearchStep, Step
 from agents.language.text.clean import clean
 from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.context import Context, emitter
-from dialogs.research.search import NothingFound, SearchRequest
-from dialogs.research.search.answer import SearchPayload, documents_of, images_event, payload, sources_event
-from dialogs.research.search.steps import Stopwatch
-from dialogs.research.search.steps import search as searched
+from dialogs.research.search import (
+    NothingFound,
+    SearchPayload,
+    SearchRequest,
+    Stopwatch,
+    documents_of,
+    images_event,
+    payload,
+    sources_event,
+)
+from dialogs.research.search import search as searched
 from dialogs.research.services import Retrievers
 
 MOST_QUERIES, MOST_DOCUMENTS = 10, 10

@@ -7,15 +7,19 @@ from pydantic import Field
 
 from agents.events.views import MOST_ENTRIES
 from agents.toolkit import Answer, CardList, Option, Refused, Runtime, choice, result, traits
-from dialogs.player.phrases import said
+from dialogs.player.access import has_foreign_titles, seat, why_not
 from dialogs.player.players import Title
-from dialogs.player.search import AnyKind, Query, fitting, what_of
-from dialogs.player.tools.access import has_foreign_titles, seat, why_not
-from dialogs.player.tools.schemas import DETAILS, PLAYBACK, SOME_TITLES, TITLE, TITLES, TitleId
-from dialogs.player.tools.titles import named_by, shown_last, span_of
-from dialogs.player.tools.wording import (
+from dialogs.player.search import AnyKind, Query, fitting, named_by, shown_last, span_of, what_of
+from dialogs.player.wording import (
+    DETAILS,
+    PLAYBACK,
+    SOME_TITLES,
+    TITLE,
+    TITLES,
+    TitleId,
     playback_row,
     playback_view,
+    said,
     title_card,
     title_details,
     title_entry,

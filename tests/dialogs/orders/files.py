@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
-from dialogs.orders import shop, store
+from dialogs.orders import store
 from dialogs.orders.records import Database, Kind
 from dialogs.orders.store import TABLES
 
@@ -26,7 +26,7 @@ def fill_with_catalogue(file: Path) -> None:
     """Make the tables, and fill them with the catalogue."""
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.executescript("\n".join(TABLES.steps))
-        shop.fill_with_catalogue(connection)
+        store.fill_with_catalogue(connection)
 
 
 def digest(file: Path, changes: Mapping[str, Callable[[Record], Record]]) -> str:

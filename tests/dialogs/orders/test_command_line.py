@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import command_line
-from dialogs.orders.shop import CATALOGUE, DEMO_CUSTOMER
+from dialogs.orders.store import CATALOGUE, DEMO_CUSTOMER
 from tests.dialogs.orders.files import digest
 from tests.doors.cli.conftest import Captured
 from tests.support.places import DATA

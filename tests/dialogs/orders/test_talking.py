@@ -9,8 +9,8 @@ from agents.memory import open_memory
 from agents.models.script import Call, Line
 from app.assistant.notice_clock import Ring
 from app.permissions import Permissions
-from dialogs.orders.price_watches import tell_watchers
-from dialogs.orders.shop import SERVE, Shop
+from dialogs.orders.store import SERVE, Shop
+from dialogs.orders.tools.price_watches import tell_watchers
 from tests.conftest import Chat
 from tests.dialogs.orders.files import digest, fill_with_catalogue, writes
 

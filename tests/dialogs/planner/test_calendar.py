@@ -14,7 +14,7 @@ from ical.calendar_stream import IcsCalendarStream
 from agents.language.schedule.parser import moment
 from app.cli import command_line
 from dialogs.planner.calendar_file import entries
-from dialogs.planner.reminder import Reminder
+from dialogs.planner.records import Reminder
 from tests.dialogs.planner.room import open_reminders
 
 BERLIN = ZoneInfo("Europe/Berlin")

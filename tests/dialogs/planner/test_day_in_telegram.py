@@ -8,7 +8,7 @@ from agents.memory import open_memory
 from agents.models import Model, Models
 from agents.models.standin import RulesModel
 from app.doors.telegram.door import TelegramDoor
-from dialogs.planner.reminders import Reminders
+from dialogs.planner.store import Reminders
 from tests.support import scripted_assistant
 from tests.support.telegram_people import ANN, BOB, Open
 from tests.support.telegram_server import BotApi
@@ -37,7 +37,7 @@ def calendar(monkeypatch: pytest.MonkeyPatch) -> Calendar:
     """A Friday at noon in Greenwich."""
     made = Calendar()
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setattr(scripted_assistant, "open_memory", lambda url: open_memory(url, made.now))
+    monkeypatch.setattr(scripted_assistant, "open_memory", lambda url, **options: open_memory(url, made.now, **options))
     return made
 
 

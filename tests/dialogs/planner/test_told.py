@@ -16,7 +16,7 @@ from agents.language.schedule import Moment
 from agents.memory.inbox import InboxEntry
 from agents.models.script import Call, Script
 from app.assistant.notice_clock import Ring
-from dialogs.planner.reminders import Reminders
+from dialogs.planner.store import Reminders
 from tests.conftest import Chat
 from tests.support.fake_assistant import StandIn, line, says
 from tests.support.scripted_assistant import ROLES, stage

@@ -2,7 +2,7 @@
 
 from agents.models.script import Call
 from app.assistant import Turn
-from dialogs.planner.reminders import Reminders
+from dialogs.planner.store import Reminders
 from tests.conftest import Chat
 
 

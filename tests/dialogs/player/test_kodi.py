@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from agents.memory import open_memory
 from agents.sources.web.fetcher import Fetcher
-from dialogs.player.kodi import library, player, screen
-from dialogs.player.kodi.rpc import KodiRpc
+from dialogs.player.kodi import library, player
+from dialogs.player.kodi.library import KodiRpc
 from dialogs.player.players import Player, PlayerError
 from dialogs.player.store import MediaStore
 from tests.dialogs.player.support.kodi_server import VIDEO, KodiServer
@@ -140,10 +140,10 @@ async def test_a_video_of_another_place_can_be_stopped_and_is_in_no_history(stor
     stage.server.unknown = stage.server.movie
     playback = await own.now()
     assert playback.title
-    assert (playback.title.id, playback.title.name, playback.state) == (screen.OTHER, "Holidays", "playing")
+    assert (playback.title.id, playback.title.name, playback.state) == (player.OTHER, "Holidays", "playing")
     assert (await own.set_off_at_end(True)).off_at_end
     assert list(await own.history(start - timedelta(days=1), start + timedelta(days=1))) == []
-    assert await code_of(own.title(screen.OTHER)) == "no_title"
+    assert await code_of(own.title(player.OTHER)) == "no_title"
     assert (await own.stop()).state == "stopped"
 
 
@@ -181,8 +181,8 @@ async def test_a_title_that_does_not_start_is_told_and_not_waited_for_without_en
     store: MediaStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kodi answers OK before it has opened a file."""
-    monkeypatch.setattr(screen, "STEP", 0.01)
-    monkeypatch.setattr(screen, "PATIENCE", 0.05)
+    monkeypatch.setattr(player, "STEP", 0.01)
+    monkeypatch.setattr(player, "PATIENCE", 0.05)
     stage = ServerStage(store)
     stage.server.starts = False
     own = stage.player()

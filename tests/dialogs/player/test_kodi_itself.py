@@ -10,10 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from agents.memory import open_memory
-from dialogs.player.kodi.library import key_of
-from dialogs.player.kodi.player import Kodi
-from dialogs.player.kodi.rpc import KodiRpc
-from dialogs.player.kodi.screen import KodiScreen, clock
+from dialogs.player.kodi.library import KodiRpc, key_of
+from dialogs.player.kodi.player import Kodi, KodiScreen, clock
 from dialogs.player.players import Player
 from dialogs.player.store import MediaStore
 from tests.conftest import Chat

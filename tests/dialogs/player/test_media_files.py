@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from dialogs.player.folder import Library
+from dialogs.player.library import Library
 from dialogs.player.media_files import folder_titles
 from dialogs.player.players import PlayerError, Title
 from tests.dialogs.player.support.player_stages import open_store

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialogs.player.viewers import age_of
+from dialogs.player.players import age_of
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from dialogs.research.cache import TABLES
 from dialogs.research.composites import Bounded, FirstOf, Together
-from dialogs.research.plan import read_plans
 from dialogs.research.retrievers import Document, Image, Results, Retriever, SearchFailed
+from dialogs.research.settings import read_plans
+from dialogs.research.store import TABLES
 from tests.dialogs.research.opened import cached
 
 

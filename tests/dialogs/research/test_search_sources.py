@@ -11,8 +11,7 @@ from agents.events import Message, ToolEnd
 from agents.events.search import Images, SearchStep, Sources
 from agents.models.script import Call
 from agents.toolkit.services import Services
-from dialogs.research.plan import read_plans
-from dialogs.research.settings import ResearchSettings
+from dialogs.research.settings import ResearchSettings, read_plans
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 

@@ -18,10 +18,9 @@ from agents.sources.web.fetcher import Fetcher
 from app.cli import command_line
 from app.settings import read
 from dialogs.research import retrievers
-from dialogs.research.cache import TABLES
-from dialogs.research.plan import read_plans
 from dialogs.research.retrievers import Image, Means, Retriever, SearchFailed
-from dialogs.research.settings import ResearchSettings
+from dialogs.research.settings import ResearchSettings, read_plans
+from dialogs.research.store import TABLES
 from tests.dialogs.research.opened import opened
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT

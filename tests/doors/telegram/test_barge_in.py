@@ -13,7 +13,7 @@ from app.doors.telegram.delivery import draft
 from app.doors.telegram.delivery.pages import LIMIT
 from app.doors.telegram.door import TelegramDoor
 from app.short_term_memory import Content, contents
-from dialogs.planner.todo_tools import Todos
+from dialogs.planner.tools.todos import Todos
 from tests.support.telegram_people import ANN, PLAN, Holding, Open
 from tests.support.telegram_server import BotApi
 from tests.support.user_words import bare

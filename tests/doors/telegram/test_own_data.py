@@ -7,7 +7,7 @@ from typing import Any
 from agents.language.schedule import Moment
 from agents.memory.store import namespace_of
 from app.doors.telegram.door import TelegramDoor
-from dialogs.planner.reminders import Reminders
+from dialogs.planner.store import Reminders
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, GROUP, Echo, Open, labels
 from tests.support.telegram_server import BotApi

@@ -12,7 +12,7 @@ from rich.console import Console
 from agents.models.script import Call
 from app.doors.terminal.screens import JsonLines, LiveMarkdown, PlainText
 from app.short_term_memory import contents
-from dialogs.planner.todo_tools import Todos
+from dialogs.planner.tools.todos import Todos
 from tests.conftest import Chat
 from tests.support.ringing import until
 from tests.support.telegram_people import PLAN, Holding

@@ -16,7 +16,7 @@ from app.assistant import Turn
 from app.doors import slash_commands
 from app.doors.terminal.door import TerminalDoor
 from app.doors.visit import Visit
-from dialogs.planner.reminders import Reminders
+from dialogs.planner.store import Reminders
 from tests.conftest import Chat
 from tests.support.obeying import Obeying
 from tests.support.sampling import sample

@@ -14,7 +14,7 @@ from agents.models.script import Call, Line
 from agents.state.person import FORWARDED
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
-from dialogs.planner.reminders import Reminders
+from dialogs.planner.store import Reminders
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service

@@ -10,7 +10,7 @@ from langchain_core.messages import ToolMessage
 from agents.events import Message, ToolStart, TurnStart
 from agents.models.script import Call, Script
 from app.assistant import Assistant, Turn
-from dialogs.planner.todo_tools import Todos
+from dialogs.planner.tools.todos import Todos
 from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, said, script_lines, values
 from tests.support.stops import PLAN, messages, play_until, word
 from tests.support.user_words import spoken, user_words

@@ -15,7 +15,7 @@ from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, traits_of
 from app.composition import discover
-from dialogs.planner.reminders import Reminders
+from dialogs.planner.store import Reminders
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.places import ROOT

@@ -13,7 +13,7 @@ from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of, with_traits
 from app.permissions import ANYBODY, Permissions
 from dialogs.orders import dialog
-from dialogs.orders.shop import SERVE
+from dialogs.orders.store import SERVE
 from tests.support.compiled import discovered
 
 TOOLS: Mapping[str, BaseTool] = {tool.name: tool for tool in dialog.tools}

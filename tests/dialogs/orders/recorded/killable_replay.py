@@ -11,7 +11,7 @@ from agents.memory import open_memory
 from agents.toolkit.services import Services
 from app.assistant import Turn
 from benchmarks.replay import compose
-from dialogs.orders.shop import open_shop
+from dialogs.orders.store import open_shop
 from tests.dialogs.orders.recorded.reads import Reads
 from tests.dialogs.orders.recorded.script import Clerk
 from tests.dialogs.orders.recorded.tasks import Task, tasks

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dialogs.orders.schemas import (
+from dialogs.orders.records import (
     ITEM_ID,
     ORDER,
     ORDER_ID,

@@ -16,8 +16,7 @@ import httpx
 from pydantic import SecretStr
 
 from agents.sources.web.fetcher import Fetcher
-from dialogs.player.kodi.library import number_in
-from dialogs.player.kodi.rpc import KodiRpc
+from dialogs.player.kodi.library import KodiRpc, number_in
 from tests.dialogs.player.support.media_folder import MINUTE, make_folder
 from tests.dialogs.player.support.player_behaviours import eventually
 from tests.support.remote_files import free_port

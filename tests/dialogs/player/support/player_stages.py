@@ -9,9 +9,9 @@ from typing import Any
 
 from agents.memory import Memory
 from agents.memory.schema import migrate
-from dialogs.player.folder import Library
+from dialogs.player.kodi.library import KodiRpc
 from dialogs.player.kodi.player import Kodi
-from dialogs.player.kodi.rpc import KodiRpc
+from dialogs.player.library import Library
 from dialogs.player.media_files import folder_titles
 from dialogs.player.players import Player
 from dialogs.player.store import TABLES, MediaStore

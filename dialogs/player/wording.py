@@ -1,14 +1,32 @@
-"""Titles and what plays, as the model reads them and as the user sees them."""
+"""Titles and what plays, as a model reads them and as the user sees them, in `prompts/<lang>/player/`."""
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any
 
 from agents.events.views import CardList, Entry
 from agents.events.views import Player as PlayerView
-from dialogs.player.phrases import said
+from agents.language.identifiers import MARK, Opaque
 from dialogs.player.players import Playback, Title
-from dialogs.player.search import translated
+from prompts import sentence, table
+
+said = partial(sentence, "player/phrases")
+"""Return the sentence `key` in a language, its `$variables` filled in."""
+
 
 Row = Mapping[str, object]
+
+
+def translated(section: str, word: str, lang: str, otherwise: str | None = None) -> str:
+    """Return a title or genre in a language, from `player/words.toml`, or `otherwise` (default: the word itself)."""
+    text = table("player/words", lang).get(section, {}).get(word, word if otherwise is None else otherwise)
+    return text if isinstance(text, str) else str(text[0])
+
+
+def words_for(section: str, word: str, lang: str) -> list[str]:
+    """Return the words by which people call a kind or a genre; the word as it is without any."""
+    text = table("player/words", lang).get(section, {}).get(word, word)
+    return [text] if isinstance(text, str) else [str(phrase) for phrase in text]
 
 
 def name_of(title: Title, lang: str) -> str:
@@ -108,3 +126,38 @@ def playback_view(playback: Playback, lang: str) -> PlayerView:
 def clock(seconds: int) -> str:
     """Return a position as a player shows it."""
     return f"{seconds // 60}:{seconds % 60:02}"
+
+
+Schema = dict[str, Any]
+TitleId = Annotated[str, Opaque("title")]
+
+
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties}
+
+
+TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+TITLE_ID = {"type": "string", MARK: "title"}
+ROW = {"title_id": TITLE_ID, "name": TEXT, "kind": TEXT, "year": NUMBER, "rating": NUMBER}
+TITLE = {**_object(**ROW), "$comment": "the title"}
+TITLES = {"type": "array", "items": _object(**ROW)}
+SOME_TITLES = {**TITLES, "$comment": "titles"}
+DETAILS = {
+    **_object(
+        **ROW,
+        genres={"type": "array", "items": TEXT},
+        age=NUMBER,
+        minutes=NUMBER,
+        plot=TEXT,
+        watched=FLAG,
+        liked=FLAG,
+        forbidden=TEXT,
+    ),
+    "$comment": "all facts; forbidden: why not to be played",
+}
+PLAYBACK = {
+    **_object(
+        state=TEXT, volume=NUMBER, title_id=TITLE_ID, name=TEXT, duration=NUMBER, position=NUMBER, off_at_end=FLAG
+    ),
+    "$comment": "what plays",
+}

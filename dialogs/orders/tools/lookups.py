@@ -8,10 +8,24 @@ from langchain_core.tools import tool
 
 from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
 from agents.toolkit.paging import Page, page_of
-from dialogs.orders.records import ItemId, Order, OrderId, Product, ProductId, User, UserId, Variant
-from dialogs.orders.schemas import ORDER, ORDERS, PRODUCT, PRODUCTS, USER, USER_ID, VARIANT
-from dialogs.orders.shop import SERVE, read
-from dialogs.orders.store import ShopError, ShopRecords
+from dialogs.orders.records import (
+    ORDER,
+    ORDERS,
+    PRODUCT,
+    PRODUCTS,
+    USER,
+    USER_ID,
+    VARIANT,
+    ItemId,
+    Order,
+    OrderId,
+    Product,
+    ProductId,
+    User,
+    UserId,
+    Variant,
+)
+from dialogs.orders.store import SERVE, ShopError, ShopRecords, read
 from dialogs.orders.wording import (
     items_line,
     money,

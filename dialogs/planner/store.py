@@ -20,7 +20,7 @@ from agents.memory.preferences import zone_of_user
 from agents.memory.schema import Tables
 from agents.toolkit.alarms import Alarms
 from dialogs.planner.agenda import Agenda, stored_todos
-from dialogs.planner.reminder import Kind, Reminder, timing, unix_ms
+from dialogs.planner.records import Kind, Reminder, timing, unix_ms
 
 TABLES = Tables(
     "planner",

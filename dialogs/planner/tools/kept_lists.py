@@ -15,7 +15,7 @@ from agents.toolkit.paging import page_of
 from agents.toolkit.present import present
 from agents.toolkit.traits import Confirm
 from agents.toolkit.undo import begun, entered
-from dialogs.planner.phrases import say
+from dialogs.planner.wording import said
 from prompts import phrase
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
@@ -101,7 +101,7 @@ class KeptList(ABC):
         lang = runtime.state["lang"]
         entries = [Entry(it.words, number=it.number) for it in await self.entries(runtime)]
         view = page_of(entries, page, lang)
-        return result(message=view.text() if view else say(f"{self.name}_none", lang), view=view)
+        return result(message=view.text() if view else said(f"{self.name}_none", lang), view=view)
 
     async def choice(self, runtime: Runtime, numbers: Collection[int] | None) -> Answer:
         """Let the user choose an entry."""
@@ -111,7 +111,7 @@ class KeptList(ABC):
             Option(self.words(it.values, lang), {name: it.values[name] for name in self.told}, id=str(it.number))
             for it in await self.with_numbers(runtime, numbers)
         ]
-        return choice(say("which_entry", lang), options)
+        return choice(said("which_entry", lang), options)
 
     async def question(self, args: Json, runtime: Runtime) -> str | None:
         """Word the question before a deletion; empty where others read along, None if nothing is deleted."""
@@ -121,7 +121,7 @@ class KeptList(ABC):
         if runtime.context.is_shared:
             return ""
         lines = "; ".join(it.line for it in entries)
-        return say(f"{self.name}_delete", runtime.state["lang"], count=len(entries), items=lines)
+        return said(f"{self.name}_delete", runtime.state["lang"], count=len(entries), items=lines)
 
     async def delete(self, runtime: Runtime, numbers: Collection[int]) -> str:
         """Delete entries; return what was deleted and what is left."""
@@ -156,12 +156,12 @@ class KeptList(ABC):
         lines = [it.line for it in await self.entries(runtime) if not is_shared or it.key in named]
         if not lines and is_shared:
             return phrase("list_kept_private", lang)
-        return "\n".join(lines) or say(f"{self.name}_none", lang)
+        return "\n".join(lines) or said(f"{self.name}_none", lang)
 
     async def no_such(self, runtime: Runtime, numbers: Sequence[int]) -> str:
         """Say that there are no entries with these numbers, and which there are."""
         missing = ", ".join(map(str, numbers))
-        return f"{say(f'{self.name}_unknown', runtime.state['lang'], numbers=missing)}\n{await self.listed(runtime)}"
+        return f"{said(f'{self.name}_unknown', runtime.state['lang'], numbers=missing)}\n{await self.listed(runtime)}"
 
 
 def asks(args: Json) -> Confirm:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from agents.toolkit import Refused, Runtime
 from agents.toolkit.context import Context
-from dialogs.player.phrases import said
-from dialogs.player.players import Playback, Player, PlayerError, Players, Title
+from dialogs.player.players import Playback, Player, PlayerError, Players, Title, Viewer
 from dialogs.player.settings import PlayerSettings
 from dialogs.player.store import MediaStore
-from dialogs.player.tools.wording import clock, title_line
-from dialogs.player.viewers import Viewer
+from dialogs.player.wording import clock, said, title_line
 
 LOG = logging.getLogger(__name__)
 LONGEST_LINE = 200

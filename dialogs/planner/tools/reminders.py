@@ -3,33 +3,143 @@
 A reminder's number never changes, and a call that is repeated after a crash finds its work done.
 """
 
-from typing import Literal
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import tool
+from langgraph.types import interrupt
 
+from agents.errors import UsageError
 from agents.language.schedule import Moment
 from agents.language.schedule.parser import moment
+from agents.language.schedule.problem import problem
 from agents.language.schedule.recurrence import daily
 from agents.language.schedule.reschedule import is_shift, moved, names_no_day
+from agents.language.schedule.wording import worded_instant
 from agents.language.text.vocabulary import listening
 from agents.toolkit import Answer, Refused, Runtime, traits
 from agents.toolkit.paging import Page
 from agents.toolkit.present import present, zone_of
-from agents.toolkit.undo import begun
-from dialogs.planner.kept_lists import Number, Numbers, Text, When, asks
-from dialogs.planner.kept_reminders import (
-    REMINDERS,
-    changed,
-    chosen_of,
-    line_of,
-    live_reminders,
-    no_time,
-    stored,
-)
-from dialogs.planner.phrases import say
-from dialogs.planner.reminder import Kind, Reminder
+from agents.toolkit.undo import begun, entered
+from dialogs.planner.records import Kind, Reminder, described, timing
+from dialogs.planner.store import MOST_REMINDERS, Reminders
+from dialogs.planner.tools.kept_lists import KeptList, Number, Numbers, Text, When, asks
+from dialogs.planner.wording import said
+
+COMPARED = ("text", "zone", "rule", "start")
+
+
+class KeptReminders(KeptList):
+    """Reminders, those that have just rung among them."""
+
+    name = "reminders"
+    told = ("number", "text")
+
+    async def stored(self, runtime: Runtime) -> Mapping[str, Mapping[str, Any]]:
+        """Return the reminders by key."""
+        return {it.added_by: it.values() for it in await live_reminders(runtime)}
+
+    def words(self, values: Mapping[str, Any], lang: str, now: datetime | None = None) -> str:
+        """Return what a reminder is about, and when it is."""
+        return described(Reminder(**values), lang, now)
+
+    async def remove(self, runtime: Runtime, keys: Collection[str]) -> None:
+        """Delete reminders."""
+        await reminders_of(runtime).delete(runtime.context.user, keys)
+
+    async def write(self, runtime: Runtime, key: str, value: Any) -> None:
+        """Put a reminder back, or take it away."""
+        if value is None:
+            await self.remove(runtime, [key])
+        else:
+            await reminders_of(runtime).put_back(runtime.context.user, key, value)
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Compare what is reminded of, and when; one that repeats moves on by itself."""
+        if one is None or other is None:
+            return one is other
+        names = COMPARED if one["rule"] else (*COMPARED, "at_ms")
+        return all(one[name] == other[name] for name in names)
+
+    def worded(self, value: Any, lang: str) -> str:
+        """Return a reminder with its number, and whether it is over."""
+        line = f"{value['number']}. {self.words(value, lang, datetime.now(UTC))}"
+        return said("reminder_over", lang, reminder=line) if value["due_ms"] is None else line
+
+
+REMINDERS = KeptReminders()
+
+
+def reminders_of(runtime: Runtime) -> Reminders:
+    """Return the table of reminders.
+
+    Raises:
+        Refused: nothing can ring here, so nothing may be promised.
+    """
+    reminders = runtime.context.services.find(Reminders)
+    if reminders is None or not runtime.context.rings:
+        raise Refused(said("reminders_nowhere", runtime.state["lang"]))
+    return reminders
+
+
+async def live_reminders(runtime: Runtime) -> list[Reminder]:
+    """Return the user's reminders to come, and those that have just rung, by number. Raises the same."""
+    return await reminders_of(runtime).live(runtime.context.user)
+
+
+def line_of(reminder: Reminder, runtime: Runtime, *, hidden: bool = False) -> str:
+    """Return a reminder with its number; `hidden` leaves its text out."""
+    return f"{reminder.number}. {described(reminder, runtime.state['lang'], present(runtime), hidden=hidden)}"
+
+
+async def stored(at: Moment, runtime: Runtime, call: str, *, text: str | None, kind: Kind = "reminder") -> Reminder:
+    """Store a reminder under the call that adds it, so that it can be taken back.
+
+    Raises:
+        Refused: there are too many.
+    """
+    lang, context = runtime.state["lang"], runtime.context
+    text = text or said("reminder_time_is_up", lang)
+    try:
+        added = await reminders_of(runtime).add(
+            context.user, context.thread, call, text=text, lang=lang, moment=at, kind=kind
+        )
+    except UsageError:
+        raise Refused(said("reminders_full", lang, most=MOST_REMINDERS)) from None
+    # A call that is repeated finds the reminder that it has added, so it can be entered afterwards.
+    await entered(runtime, REMINDERS, {added.added_by: (None, added.values())})
+    return added
+
+
+async def changed(reminder: Reminder, runtime: Runtime, *, text: str, moment: Moment | None) -> Reminder:
+    """Change a reminder so that it can be taken back; return it as it is then."""
+    new = replace(reminder, text=text, **(timing(moment) if moment else {}))
+    await entered(runtime, REMINDERS, {reminder.added_by: (reminder.values(), new.values())})
+    return await reminders_of(runtime).change(reminder, runtime.tool_call_id or "", text=text, moment=moment)
+
+
+def chosen_of(reminders: Sequence[Reminder], runtime: Runtime) -> Reminder:
+    """Return the one reminder, or the one of several that the user chooses; what a tool writes belongs behind it."""
+    if len(reminders) == 1:
+        return reminders[0]
+    lang, hidden = runtime.state["lang"], runtime.context.is_shared
+    # In words that do not change until the answer comes, and that no farewell has ("see you tomorrow").
+    options = {str(it.number): described(it, lang, hidden=hidden) for it in reminders}
+    number = interrupt({"question": said("which_entry", lang), "options": options})
+    return next(reminder for reminder in reminders if str(reminder.number) == str(number))
+
+
+async def no_time(when: str, runtime: Runtime) -> Refused:
+    """Return why the user's words are no time to come, and the question when it shall be."""
+    lang, now = runtime.state["lang"], present(runtime)
+    reason = problem(when, lang, now, await zone_of(runtime))
+    at = f" ({worded_instant(reason.at, lang, now)})" if reason.at else ""
+    return Refused(said(f"time_{reason.reason}", lang, when=when, at=at))
+
 
 SETTING = ("add_reminder", "change_reminder")
 JUST_RUNG_MS = 3600 * 1000
@@ -52,7 +162,7 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None, k
     if kind == "day":
         text, at = None, daily(at, now)
     added = await stored(at, runtime, runtime.tool_call_id or "", text=text, kind=kind)
-    return say("reminder_set", lang, reminder=line_of(added, runtime))
+    return said("reminder_set", lang, reminder=line_of(added, runtime))
 
 
 @traits(view="cards", volatile=True, shortcut=True, private=True)
@@ -89,7 +199,7 @@ async def change_reminder(
     new = await changed(reminder, runtime, text=text or reminder.text, moment=at)
     # What it is about was perhaps set where nobody else reads.
     hidden = runtime.context.is_shared and not text
-    return say("reminder_set", runtime.state["lang"], reminder=line_of(new, runtime, hidden=hidden))
+    return said("reminder_set", runtime.state["lang"], reminder=line_of(new, runtime, hidden=hidden))
 
 
 @traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS, confirm=asks, question=REMINDERS.question)
@@ -108,11 +218,11 @@ async def stop_timer(runtime: Runtime, which: Literal["timer", "alarm"] = "timer
     # What an earlier try of this call was about to stop is settled.
     is_settled = bool(await begun(runtime, REMINDERS))
     if not is_settled and not running:
-        return say(f"{which}s_none", lang)
+        return said(f"{which}s_none", lang)
     numbers = [] if is_settled else [chosen_of(running, runtime).number]
     stopped = [Reminder(**it.values) for it in await REMINDERS.taken_off(runtime, numbers)]
     lines = [line_of(it, runtime, hidden=runtime.context.is_shared) for it in stopped]
-    return say("stopped", lang, items="; ".join(lines))
+    return said("stopped", lang, items="; ".join(lines))
 
 
 async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
@@ -128,7 +238,7 @@ async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
     if not candidates and when and is_shift(when, runtime.state["lang"]):
         candidates = live
     if not candidates:
-        raise Refused(f"{say('reminder_which', runtime.state['lang'])}\n{await REMINDERS.listed(runtime)}")
+        raise Refused(f"{said('reminder_which', runtime.state['lang'])}\n{await REMINDERS.listed(runtime)}")
     return chosen_of(candidates, runtime)
 
 

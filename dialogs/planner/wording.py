@@ -5,5 +5,5 @@ from functools import partial
 from prompts import sentence
 
 PHRASES = "planner/phrases"
-say = partial(sentence, PHRASES)
+said = partial(sentence, PHRASES)
 """Return the sentence `key` in a language, its `$variables` filled in."""

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment, Repeat
 from agents.language.schedule.wording import worded
-from dialogs.planner.phrases import say
+from dialogs.planner.wording import said
 
 Kind = Literal["reminder", "alarm", "timer", "day"]
 """What is told: a text, that it is time to get up, that a length of time is over, or what is on that day."""
@@ -62,8 +62,8 @@ class Reminder:
 
 def name_of(reminder: Reminder, lang: str, *, hidden: bool = False) -> str:
     """Return what a reminder is about, and its kind unless it is a plain one; `hidden` leaves its text out."""
-    kind = say(f"kind_{reminder.kind}", lang)
-    if reminder.kind == "day" or reminder.text == say("reminder_time_is_up", reminder.lang):
+    kind = said(f"kind_{reminder.kind}", lang)
+    if reminder.kind == "day" or reminder.text == said("reminder_time_is_up", reminder.lang):
         return kind
     text = "…" if hidden else reminder.text
     return text if reminder.kind == "reminder" else f"{text} ({kind})"
@@ -71,7 +71,7 @@ def name_of(reminder: Reminder, lang: str, *, hidden: bool = False) -> str:
 
 def described(reminder: Reminder, lang: str, now: datetime | None = None, *, hidden: bool = False) -> str:
     """Return what a reminder is about and when it is, as seen from `now`; `hidden` leaves its text out."""
-    has_rung = f" ({say('reminder_rung', lang)})" if reminder.due_ms is None else ""
+    has_rung = f" ({said('reminder_rung', lang)})" if reminder.due_ms is None else ""
     return f"{name_of(reminder, lang, hidden=hidden)}: {worded(reminder.moment, lang, now)}{has_rung}"
 
 

@@ -1,4 +1,4 @@
-"""The embedded library: a folder of media files, or a catalogue, and a playback in the database.
+"""The embedded library: a folder of media files, or a small catalogue, and a playback in the database.
 
 It has no screen: a title "plays" as long as it lasts. Whoever looks brings the playback up to the present, so that all
 that is kept survives a restart.
@@ -6,12 +6,16 @@ that is kept survives a restart.
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
-from dialogs.player.players import Play, Playback, Player, PlayerError, Players, State, Title
+from pydantic import BaseModel, TypeAdapter
+
+from dialogs.player.players import Kind, Play, Playback, Player, PlayerError, Players, State, Title
 from dialogs.player.store import Mark, MediaStore, PlaybackRow, ProfileRows
 
 FRESH_SECONDS = 60
@@ -259,3 +263,53 @@ def _keep_position(rows: ProfileRows, row: PlaybackRow) -> None:
 def _with_mark(title: Title, mark: Mark) -> Title:
     position = 0 if mark.watched else mark.position
     return replace(title, position=position, watched=mark.watched, liked=mark.liked)
+
+
+FILE = Path(__file__).with_name("catalogue.toml")
+
+
+class Season(BaseModel):
+    """The episodes of one season, which last equally long, in seconds."""
+
+    duration: int
+    episodes: list[str]
+
+
+class Entry(BaseModel):
+    """A film, or a series with its seasons."""
+
+    name: str
+    kind: Kind = "film"
+    year: int
+    genres: tuple[str, ...]
+    rating: float
+    age: int
+    duration: int | None = None
+    seasons: list[Season] = []
+
+
+@cache
+def catalogue_titles() -> tuple[Holding, ...]:
+    """Return the titles of the catalogue; they are played without a file."""
+    entries = TypeAdapter(list[Entry]).validate_python(tomllib.loads(FILE.read_text("utf-8"))["titles"])
+    return tuple(Holding(title, has_file=False) for entry in entries for title in _titles(entry))
+
+
+def _titles(entry: Entry) -> Iterator[Title]:
+    """Yield a film, or a series and its episodes."""
+    id = "".join(letter for letter in entry.name.lower() if letter.isalnum())
+    title = Title(id=id, **entry.model_dump(exclude={"seasons"}))
+    yield title
+    for season, part in enumerate(entry.seasons, 1):
+        for number, name in enumerate(part.episodes, 1):
+            yield replace(
+                title,
+                id=f"{id}-{season}-{number}",
+                name=name,
+                kind="episode",
+                duration=part.duration,
+                series=id,
+                series_name=title.name,
+                season=season,
+                episode=number,
+            )

@@ -13,10 +13,9 @@ from agents.state.talk import Json
 from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
 from agents.toolkit.traits import Items
 from agents.toolkit.undo import entered
-from dialogs.orders.choices import is_product
 from dialogs.orders.records import Product
-from dialogs.orders.shop import Shop, read
-from dialogs.orders.store import ShopError, ShopRecords
+from dialogs.orders.store import Shop, ShopError, ShopRecords, read
+from dialogs.orders.tools.choices import is_product
 from dialogs.orders.wording import money, said, translated
 
 Words = Annotated[str, Field(min_length=1, max_length=200)]

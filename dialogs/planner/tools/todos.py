@@ -17,8 +17,8 @@ from agents.toolkit import Answer, Refused, Runtime, traits
 from agents.toolkit.paging import Page
 from agents.toolkit.undo import entered
 from dialogs.planner.agenda import MOST_TODOS, stored_todos
-from dialogs.planner.kept_lists import KeptList, Number, Numbers, Text, asks
-from dialogs.planner.phrases import say
+from dialogs.planner.tools.kept_lists import KeptList, Number, Numbers, Text, asks
+from dialogs.planner.wording import said
 
 
 class Todos(KeptList):
@@ -33,7 +33,7 @@ class Todos(KeptList):
 
     def words(self, values: Mapping[str, Any], lang: str, now: datetime | None = None) -> str:
         """Return the text of a to-do, and whether it is done."""
-        done = f" ({say('todo_done', lang)})" if values["done"] else ""
+        done = f" ({said('todo_done', lang)})" if values["done"] else ""
         return f"{values['text']}{done}"
 
     async def remove(self, runtime: Runtime, keys: Collection[str]) -> None:
@@ -84,7 +84,7 @@ async def put_on_list(texts: Sequence[str], runtime: Runtime) -> Sequence[str]:
         known = {it.key for it in entries}
         keys = [f"{runtime.tool_call_id}-{place}" for place in range(len(texts))]
         if len(known | {*keys}) > MOST_TODOS:
-            raise Refused(say("todos_full", runtime.state["lang"], most=MOST_TODOS))
+            raise Refused(said("todos_full", runtime.state["lang"], most=MOST_TODOS))
         number = max((it.number for it in entries), default=0)
         new = [(key, text) for key, text in zip(keys, texts, strict=True) if key not in known]
         values = {

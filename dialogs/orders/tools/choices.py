@@ -12,10 +12,21 @@ from pydantic import BaseModel, Field
 from agents.language.identifiers.spelled_out import spelled
 from agents.toolkit import Answer, Option, Runtime, choice, request, traits
 from dialogs.orders.operations import refundable
-from dialogs.orders.records import Item, ItemId, Order, OrderId, PaymentMethod, Product, Variant
-from dialogs.orders.schemas import CHOSEN_ITEM, CHOSEN_NEW_ITEM, CHOSEN_ORDER, CHOSEN_PAYMENT, CHOSEN_PRODUCT
-from dialogs.orders.shop import read
-from dialogs.orders.store import ShopError, ShopRecords
+from dialogs.orders.records import (
+    CHOSEN_ITEM,
+    CHOSEN_NEW_ITEM,
+    CHOSEN_ORDER,
+    CHOSEN_PAYMENT,
+    CHOSEN_PRODUCT,
+    Item,
+    ItemId,
+    Order,
+    OrderId,
+    PaymentMethod,
+    Product,
+    Variant,
+)
+from dialogs.orders.store import ShopError, ShopRecords, read
 from dialogs.orders.wording import (
     is_called,
     item_label,

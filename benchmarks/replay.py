@@ -30,7 +30,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from benchmarks.report import Row, arguments, show
-from dialogs.orders.shop import open_shop
+from dialogs.orders.store import open_shop
 from prompts import languages
 from tests.dialogs.orders.files import digest, fill, writes
 from tests.dialogs.orders.recorded.desk import DESK, OPERATOR, desk

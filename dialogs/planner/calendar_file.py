@@ -203,8 +203,8 @@ def _last(recur: vRecur, start: datetime) -> str:
     """Take COUNT and UNTIL out of a rule; return the last time on the clock of its beginning, empty if none."""
     until, count = recur.pop("UNTIL", [None])[0], recur.pop("COUNT", [None])[0]
     if count is not None:
-        counted = vRecur({**recur, "COUNT": [min(count, 1000)]}).to_ical().decode()
-        times = [*rrulestr(counted, dtstart=start.replace(tzinfo=None))]
+        counted: bytes = vRecur({**recur, "COUNT": [min(count, 1000)]}).to_ical()  # type: ignore[no-untyped-call]
+        times = [*rrulestr(counted.decode(), dtstart=start.replace(tzinfo=None))]
         if not times:
             raise OverflowError("it never comes")
         return f"{times[-1]:%Y%m%dT%H%M%S}"

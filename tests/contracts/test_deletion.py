@@ -13,7 +13,13 @@ from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
 FOLDERS = ("dialogs/{name}", "prompts/*/{name}", "tests/dialogs/{name}", "tests/prompts/*/{name}.md")
-TOOLS = {"orders": "handle_orders", "player": "watch_things", "profile": "get_acquainted", "research": "look_things_up"}
+TOOLS = {
+    "orders": "handle_orders",
+    "player": "watch_things",
+    "planner": "plan_things",
+    "profile": "get_acquainted",
+    "research": "look_things_up",
+}
 """Of each dialog, the tool that hands over to it; no other file may name it."""
 NAMING = ("agents", "app", "observers", "pyproject.toml", ".env.example")
 

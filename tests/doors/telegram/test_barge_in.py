@@ -13,7 +13,6 @@ from app.doors.telegram.delivery import draft
 from app.doors.telegram.delivery.pages import LIMIT
 from app.doors.telegram.door import TelegramDoor
 from app.short_term_memory import Content, contents
-from dialogs.planner.tools.todos import Todos
 from tests.support.telegram_people import ANN, PLAN, Holding, Open
 from tests.support.telegram_server import BotApi
 from tests.support.user_words import bare
@@ -120,6 +119,7 @@ def spoken(memory: Sequence[Content]) -> str:
     return "\n".join(it["content"] for it in memory if it["role"] == "assistant")
 
 
+@pytest.mark.needs("planner")
 @pytest.mark.parametrize(
     ("lang", "moment"),
     [
@@ -137,7 +137,7 @@ async def test_memory_is_what_the_chat_shows(
         await asyncio.Event().wait()
         return ""
 
-    monkeypatch.setattr(Todos, "stored", never)
+    monkeypatch.setattr("dialogs.planner.tools.todos.Todos.stored", never)
     async with door() as one:
         begun = await reach(moment, lang, one, world, script)
         script.gates.clear()

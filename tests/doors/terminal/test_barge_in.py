@@ -12,7 +12,6 @@ from rich.console import Console
 from agents.models.script import Call
 from app.doors.terminal.screens import JsonLines, LiveMarkdown, PlainText
 from app.short_term_memory import contents
-from dialogs.planner.tools.todos import Todos
 from tests.conftest import Chat
 from tests.support.ringing import until
 from tests.support.telegram_people import PLAN, Holding
@@ -49,10 +48,11 @@ async def never(*_: object) -> str:
     return ""
 
 
+@pytest.mark.needs("planner")
 @pytest.mark.parametrize("lang", ["en", pytest.param("ru", marks=pytest.mark.slow)])
 async def test_memory_is_what_was_shown(chat: Chat, monkeypatch: pytest.MonkeyPatch, lang: str) -> None:
     """Stopped before the first text, in the middle, far down a long answer, and while a tool runs."""
-    monkeypatch.setattr(Todos, "stored", never)
+    monkeypatch.setattr("dialogs.planner.tools.todos.Todos.stored", never)
     moments: list[tuple[str, str, Holding, dict[str, Any]]] = [
         ("first", "supervisor", Holding(0), {"supervisor": [ANSWER[lang]]}),
         ("middle", "supervisor", Holding(4), {"supervisor": [ANSWER[lang]]}),

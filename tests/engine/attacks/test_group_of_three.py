@@ -16,11 +16,12 @@ from app.assistant import Turn
 from app.doors import slash_commands
 from app.doors.terminal.door import TerminalDoor
 from app.doors.visit import Visit
-from dialogs.planner.store import Reminders
 from tests.conftest import Chat
 from tests.support.obeying import Obeying
 from tests.support.sampling import sample
 from tests.support.scripted_assistant import todos
+
+Reminders = pytest.importorskip("dialogs.planner.store").Reminders
 
 GROUP = "telegram--100777"
 PEOPLE = ("ann", "bob", "cat")

@@ -14,12 +14,13 @@ from agents.models.script import Call, Line
 from agents.state.person import FORWARDED
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
-from dialogs.planner.store import Reminders
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 from tests.support.remote_files import opened
 from tests.support.sampling import sample
+
+Reminders = pytest.importorskip("dialogs.planner.store").Reminders
 
 pytestmark = pytest.mark.needs("profile")
 

@@ -10,7 +10,6 @@ from langchain_core.messages import ToolMessage
 from agents.events import Message, ToolStart, TurnStart
 from agents.models.script import Call, Script
 from app.assistant import Assistant, Turn
-from dialogs.planner.tools.todos import Todos
 from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, said, script_lines, values
 from tests.support.stops import PLAN, messages, play_until, word
 from tests.support.user_words import spoken, user_words
@@ -82,6 +81,7 @@ async def test_a_dialog_stopped_before_its_first_word_still_knows_the_message(
     assert heard == ["put down milk\n\nwell?"]
 
 
+@pytest.mark.needs("planner")
 async def test_a_tool_that_is_stopped_leaves_no_open_call(
     assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +91,7 @@ async def test_a_tool_that_is_stopped_leaves_no_open_call(
         await asyncio.Event().wait()
         return ""
 
-    monkeypatch.setattr(Todos, "stored", never)
+    monkeypatch.setattr("dialogs.planner.tools.todos.Todos.stored", never)
     script.add(supervisor=[PLAN], planner=[["Let me look.", Call("list_todos")], "Go on."])
     events = await play_until(assistant, "what is there?", lambda event: isinstance(event, ToolStart))
     assert messages(events) == [("planner", "Let me look.", False), ("planner", "", True)]

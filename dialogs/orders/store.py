@@ -45,6 +45,16 @@ WRITE = "UPDATE shop_records SET body = ? WHERE kind = ? AND id = ?"
 NOTE_CHANGE = "INSERT INTO shop_changes (user, record, about) VALUES (?, ?, ?)"
 DROP_CUSTOMERS = "DELETE FROM shop_customers WHERE customer NOT IN (SELECT id FROM shop_records WHERE kind = 'users')"
 Record = dict[str, Any]
+T = TypeVar("T")
+SERVE = "serve_customers"
+"""The permission to act for every customer."""
+CATALOGUE = Path(__file__).with_name("catalogue.json")
+DEMO_USER, DEMO_DEVICE, DEMO_CUSTOMER = "me", "terminal", "ann_berg_1001"
+"""The user of a fresh terminal is this customer of the catalogue, there and through no other door."""
+MATCH = "INSERT OR REPLACE INTO shop_customers (user, device, customer) VALUES (?, ?, ?)"
+UNMATCH = "DELETE FROM shop_customers WHERE user = ?"
+MATCHES = "SELECT user, device, customer FROM shop_customers ORDER BY user, device"
+CUSTOMER = "SELECT customer FROM shop_customers WHERE user = ? AND device IN ('', ?) ORDER BY device"
 
 
 class ShopError(Exception):
@@ -143,17 +153,7 @@ def fill(db: sqlite3.Connection, records: Database) -> None:
     db.execute(DROP_CUSTOMERS)
 
 
-T = TypeVar("T")
 Work = Callable[[ShopRecords], T]
-SERVE = "serve_customers"
-"""The permission to act for every customer."""
-CATALOGUE = Path(__file__).with_name("catalogue.json")
-DEMO_USER, DEMO_DEVICE, DEMO_CUSTOMER = "me", "terminal", "ann_berg_1001"
-"""The user of a fresh terminal is this customer of the catalogue, there and through no other door."""
-MATCH = "INSERT OR REPLACE INTO shop_customers (user, device, customer) VALUES (?, ?, ?)"
-UNMATCH = "DELETE FROM shop_customers WHERE user = ?"
-MATCHES = "SELECT user, device, customer FROM shop_customers ORDER BY user, device"
-CUSTOMER = "SELECT customer FROM shop_customers WHERE user = ? AND device IN ('', ?) ORDER BY device"
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Shop:
             ShopError: there is no such customer.
         """
         await self.read(lambda db: ShopRecords(db, None).user(customer))
-        await self.database.write(partial(_match, user=user, device=device, customer=customer))
+        await self.database.write(lambda db: db.execute(MATCH, (user, device, customer)).rowcount)
 
     async def unmatch(self, user: str) -> bool:
         """Say that a user is no customer; return False if the user was no customer before."""
@@ -241,7 +241,7 @@ def fill_with_catalogue(db: sqlite3.Connection) -> None:
     """Fill the shop with the catalogue that comes with it, unless it is filled."""
     if not _is_filled(db):
         fill(db, json.loads(CATALOGUE.read_text("utf-8")))
-        _match(db, DEMO_USER, DEMO_DEVICE, DEMO_CUSTOMER)
+        db.execute(MATCH, (DEMO_USER, DEMO_DEVICE, DEMO_CUSTOMER))
 
 
 def read_records(path: Path) -> Database:
@@ -266,10 +266,6 @@ def read_records(path: Path) -> Database:
 
 def _is_filled(db: sqlite3.Connection) -> bool:
     return db.execute("SELECT 1 FROM shop_records LIMIT 1").fetchone() is not None
-
-
-def _match(db: sqlite3.Connection, user: str, device: str, customer: str) -> None:
-    db.execute(MATCH, (user, device, customer))
 
 
 def _set_price(db: sqlite3.Connection, item_id: str, price: float) -> Product:

@@ -166,7 +166,6 @@ class Import:
         return Imported(entry, after)
 
     async def _enter(self, key: str, before: Reminder | None, after: Reminder) -> None:
-        """Let the import be taken back."""
         write = ToolWrite(
             thread=self.thread,
             user=self.user,

@@ -14,7 +14,6 @@ from dialogs.planner.wording import said
 
 
 async def _today(call: CommandCall) -> str:
-    """Tell what is on today."""
     if call.is_shared:
         return said("today_private", call.lang)
     return (await call.services.get(Reminders).agenda(call.user, call.lang)).today().text()

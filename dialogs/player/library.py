@@ -20,6 +20,9 @@ from dialogs.player.store import Mark, MediaStore, PlaybackRow, ProfileRows
 
 FRESH_SECONDS = 60
 """How old what was read of a folder may be."""
+Change = Callable[[ProfileRows, PlaybackRow], PlaybackRow]
+"""Takes what is kept of a profile and what plays; returns what plays after the change."""
+FILE = Path(__file__).with_name("catalogue.toml")
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,6 @@ class Library(Players):
             scanned = await asyncio.to_thread(self.scan)
             self._holdings, self._scanned = {holding.title.id: holding for holding in scanned}, clock
         return self._holdings
-
-
-Change = Callable[[ProfileRows, PlaybackRow], PlaybackRow]
-"""Takes what is kept of a profile and what plays; returns what plays after the change."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,6 @@ class LibraryPlayer(Player):
         return await self._change(lambda rows, row: replace(_playing(row), state=state, since_ms=rows.now_ms))
 
     async def _titles(self) -> Mapping[str, Title]:
-        """Return all titles as the profile has them."""
         titles = await self._plain_titles()
 
         def work(rows: ProfileRows) -> Mapping[str, Title]:
@@ -265,9 +263,6 @@ def _with_mark(title: Title, mark: Mark) -> Title:
     return replace(title, position=position, watched=mark.watched, liked=mark.liked)
 
 
-FILE = Path(__file__).with_name("catalogue.toml")
-
-
 class Season(BaseModel):
     """The episodes of one season, which last equally long, in seconds."""
 
@@ -296,7 +291,6 @@ def catalogue_titles() -> tuple[Holding, ...]:
 
 
 def _titles(entry: Entry) -> Iterator[Title]:
-    """Yield a film, or a series and its episodes."""
     id = "".join(letter for letter in entry.name.lower() if letter.isalnum())
     title = Title(id=id, **entry.model_dump(exclude={"seasons"}))
     yield title

@@ -89,7 +89,6 @@ def _media(folder: Path) -> Iterator[tuple[Path, bool]]:
 
 
 def _holdings(folder: Path, path: Path, *, is_there: bool) -> list[Holding]:
-    """Return a title, and before an episode its series."""
     stem = path.with_suffix("")
     name, details, file = name_of(path.stem), _sidecar(stem), path if is_there else None
     film = Title(id=_id(folder, stem), name=name.title, year=name.year)
@@ -173,7 +172,6 @@ def _read(file: Path) -> object:
 
 
 def _nfo(text: str) -> Mapping[str, object]:
-    """Read the XML that Kodi and other media centres write."""
     root = ET.fromstring(text)
 
     def first(*names: str) -> str:

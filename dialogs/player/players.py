@@ -22,6 +22,15 @@ Code = Literal[
     "not_rated",
 ]
 """Why something cannot be done. `README.md` explains each code."""
+AGES = {
+    **dict.fromkeys(("g", "u", "tv-y", "tv-g"), 0),
+    **{"tv-y7": 7, "pg": 8, "tv-pg": 8, "pg-13": 13, "tv-14": 14, "r": 17, "tv-ma": 17, "nc-17": 18},
+}
+"""How old a viewer must be, by what American and British boards call it."""
+OLDEST_LIMIT = 21
+"""Years; a greater number is no age."""
+_WORDS = re.compile(r"[\s:]+")
+_NUMBER = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,17 +180,6 @@ class Players(ABC):
     @abstractmethod
     async def file(self, title: Title) -> str | None:
         """Return the file of a title; None if it is missing, "" if the title needs none that this process could see."""
-
-
-AGES = {
-    **dict.fromkeys(("g", "u", "tv-y", "tv-g"), 0),
-    **{"tv-y7": 7, "pg": 8, "tv-pg": 8, "pg-13": 13, "tv-14": 14, "r": 17, "tv-ma": 17, "nc-17": 18},
-}
-"""How old a viewer must be, by what American and British boards call it."""
-OLDEST_LIMIT = 21
-"""Years; a greater number is no age."""
-_WORDS = re.compile(r"[\s:]+")
-_NUMBER = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
 
 
 @dataclass(frozen=True)

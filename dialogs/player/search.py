@@ -18,10 +18,14 @@ from dialogs.player.store import MediaStore
 from dialogs.player.wording import name_of, said, translated, words_for
 from prompts import FALLBACK
 
-What = Literal["film", "series", "cartoon"]
 AnyKind = Literal["any", "film", "series", "cartoon"]
 CARTOON = "animation"
 """The genre of cartoons."""
+DAYS = ("today", "yesterday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+LISTS = ("search_titles", "list_played", "list_episodes")
+"""The tools that show titles with numbers."""
+WEEK = 7
+"""Days that people call by their names alone."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Query:
     """What is looked for; what is left out does not matter."""
 
     words: str = ""
-    what: What | None = None
+    what: AnyKind = "any"
     genre: str = ""
     """In English, or in the user's language."""
     year: int | None = None
@@ -60,11 +64,6 @@ def names_of(title: Title, lang: str) -> list[str]:
     return list(dict.fromkeys([translated("titles", title.name, lang), title.name, *title.other_names]))
 
 
-def what_of(kind: AnyKind) -> What | None:
-    """Return the kind that is looked for; None for any."""
-    return None if kind == "any" else kind
-
-
 def is_cartoon(title: Title) -> bool:
     """Tell whether a title is drawn."""
     return CARTOON in title.genres
@@ -73,7 +72,7 @@ def is_cartoon(title: Title) -> bool:
 def _fits(title: Title, query: Query, lang: str) -> bool:
     matches = {"film": title.kind == "film", "series": title.kind == "series", "cartoon": is_cartoon(title)}
     return (
-        (query.what is None or matches[query.what])
+        (query.what == "any" or matches[query.what])
         and (not query.genre or _has_genre(title, query.genre, lang))
         and query.year in (None, title.year)
         and (query.rating_from is None or (title.rating or 0) >= query.rating_from)
@@ -101,13 +100,6 @@ def _stems(title: Title, lang: str, lexicon: Vocabulary) -> set[str]:
     return set(lexicon.stems(" ".join(words)))
 
 
-DAYS = ("today", "yesterday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-LISTS = ("search_titles", "list_played", "list_episodes")
-"""The tools that show titles with numbers."""
-WEEK = 7
-"""Days that people call by their names alone."""
-
-
 async def shown_last(player: Player, runtime: Runtime) -> list[Title]:
     """Return the titles of the list that this speaker has shown last, in its order."""
     numbers = runtime.state["aliases"].by_kind.get("title", {})
@@ -133,7 +125,6 @@ async def named_by(words: str, player: Player, runtime: Runtime) -> list[Title]:
 
 
 async def _season_playing(player: Player) -> list[Title]:
-    """Return the episodes of the season that plays."""
     title = (await player.now()).title
     if title is None or not title.series:
         return []
@@ -194,23 +185,18 @@ def episode_after(title: Title, episodes: Sequence[Title], *, other_season: bool
     return next(later, None)
 
 
+def facts_of(title: Title) -> dict[str, float | str]:
+    """Return by what the best or the newest of several titles is told."""
+    facts = {"rating": title.rating, "date": title.year}
+    return {name: value for name, value in facts.items() if value is not None}
+
+
 def _pointed_at(words: str, shown: Sequence[Title], lang: str) -> Title | None:
     """Return the title of a list that "the second film" or "the best one" means."""
     lexicon = vocabulary(listening(words, lang))
     kinds = {stem for kind in ("film", "series", "episode", "cartoon") for stem in lexicon.stems(_kind(kind, lang))}
     text = " ".join(word for word in words.split() if not set(lexicon.stems(word)) <= kinds) or words
-    rows: list[Mapping[str, object]] = [
-        {
-            "id": "",
-            "label": name_of(title, lang),
-            "detail": "",
-            "facts": {
-                **({"rating": title.rating} if title.rating is not None else {}),
-                **({"date": title.year} if title.year else {}),
-            },
-        }
-        for title in shown
-    ]
+    rows = [{"id": "", "label": name_of(title, lang), "detail": "", "facts": facts_of(title)} for title in shown]
     place = chosen(text, rows, lang) if rows else None
     return None if place is None else shown[place]
 

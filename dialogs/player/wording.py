@@ -15,6 +15,11 @@ said = partial(sentence, "player/phrases")
 
 
 Row = Mapping[str, object]
+Schema = dict[str, Any]
+TitleId = Annotated[str, Opaque("title")]
+TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+TITLE_ID = {"type": "string", MARK: "title"}
+ROW = {"title_id": TITLE_ID, "name": TEXT, "kind": TEXT, "year": NUMBER, "rating": NUMBER}
 
 
 def translated(section: str, word: str, lang: str, otherwise: str | None = None) -> str:
@@ -128,17 +133,10 @@ def clock(seconds: int) -> str:
     return f"{seconds // 60}:{seconds % 60:02}"
 
 
-Schema = dict[str, Any]
-TitleId = Annotated[str, Opaque("title")]
-
-
 def _object(**properties: Schema) -> Schema:
     return {"type": "object", "properties": properties}
 
 
-TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
-TITLE_ID = {"type": "string", MARK: "title"}
-ROW = {"title_id": TITLE_ID, "name": TEXT, "kind": TEXT, "year": NUMBER, "rating": NUMBER}
 TITLE = {**_object(**ROW), "$comment": "the title"}
 TITLES = {"type": "array", "items": _object(**ROW)}
 SOME_TITLES = {**TITLES, "$comment": "titles"}

@@ -70,7 +70,6 @@ def _markdown(form: Mapping[str, object], intent: str, lang: str) -> str:
 
 
 def _settings(settings: Preferences, lang: str) -> str:
-    """Return what the user has set, line by line."""
     spoken = settings.lang and (language(settings.lang).names or (settings.lang,))[0]
     values = {"zone": settings.zone and settings.zone.key, "language": spoken}
     return "\n".join(f"- **{phrase(f'setting_{name}', lang)}**: {value}" for name, value in values.items() if value)

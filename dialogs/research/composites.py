@@ -14,6 +14,9 @@ from dialogs.research.store import SearchCache
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
+CONSTANT = 60
+"""What weakens the first ranks in reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
+_DOCUMENTS = TypeAdapter(list[Document])
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,6 @@ class FirstOf(Composite):
         return Results((), failures)
 
 
-CONSTANT = 60
-"""What weakens the first ranks in reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
-
-
 @dataclass(frozen=True)
 class Together(Composite):
     """Asks all at the same time; those that fail are named in the results."""
@@ -113,9 +112,6 @@ def fused(rankings: Sequence[Sequence[Document]]) -> list[Document]:
 def _key(document: Document) -> tuple[str, str]:
     # A picture is another thing than the page that shows it.
     return canonical(document.url), document.image.url if document.image else ""
-
-
-_DOCUMENTS = TypeAdapter(list[Document])
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,22 @@ from prompts import sentence, table
 
 Tell = Callable[[Step, str, int], None]
 """Is told of a step that is over: what came of it, and its time in ms."""
+LONGEST = 20_000
+"""Characters of a passage that are looked at."""
+LONGEST_LINE = 200
+LONGEST_ADDRESS = 1_000
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r"\s*\n\s*\n\s*")
+ROOM = 7_500
+"""Characters of JSON that a call's result has; what is longer would be cut in the middle (`agents.toolkit.result`)."""
+FRAME = 80
+"""Characters of JSON around a query or a document."""
+LEAST = 200
+"""Characters of JSON that a document should have; with many queries there are fewer documents for each."""
+SHORTEST = 60
+LONGEST_NAMED = 80
+"""Characters of a query in the words about it."""
+MOST_IMAGES = 20
 
 
 @dataclass(frozen=True)
@@ -99,14 +115,6 @@ def _has(query: Sequence[str], phrase: Sequence[str]) -> bool:
     return any([*query[place : place + size]] == [*phrase] for place in range(len(query) - size + 1))
 
 
-LONGEST = 20_000
-"""Characters of a passage that are looked at."""
-LONGEST_LINE = 200
-LONGEST_ADDRESS = 1_000
-_BLANKS = re.compile(r"[^\S\n]+")
-_LINES = re.compile(r"\s*\n\s*\n\s*")
-
-
 def foreign_document(document: Document) -> Document:
     """Return a document whose texts hold nothing that is shown nowhere, and nothing that would cite a source."""
     text = _LINES.sub("\n\n", _BLANKS.sub(" ", without_marks(clean(document.text[:LONGEST])))).strip()
@@ -143,15 +151,6 @@ def _is_address(url: str) -> bool:
     return len(url) <= LONGEST_ADDRESS and is_web(url)
 
 
-ROOM = 7_500
-"""Characters of JSON that a call's result has; what is longer would be cut in the middle (`agents.toolkit.result`)."""
-FRAME = 80
-"""Characters of JSON around a query or a document."""
-LEAST = 200
-"""Characters of JSON that a document should have; with many queries there are fewer documents for each."""
-SHORTEST = 60
-
-
 def ranked(result: QueryResult) -> QueryResult:
     """Return a result with its documents in one order, by the places that the retrievers gave them."""
     return replace(result, documents=fused([results.documents for results in result.collected]))
@@ -185,10 +184,6 @@ def _short(document: Document, longest: int) -> Document:
 
 def _size(text: str) -> int:
     return len(json.dumps(text, ensure_ascii=False))
-
-
-LONGEST_NAMED = 80
-"""Characters of a query in the words about it."""
 
 
 class Stopwatch:
@@ -265,9 +260,6 @@ def _as_data(results: Results) -> Results:
     return Results([foreign_document(document) for document in results.documents], failures)
 
 
-MOST_IMAGES = 20
-
-
 class NumberedDocument(BaseModel):
     """A passage as the model reads it."""
 
@@ -323,6 +315,5 @@ def images_event(call: str, documents: Sequence[Document]) -> Images | None:
 
 
 def _text(document: Document) -> str:
-    """Return a passage below its title and date."""
     dated = f" ({document.published})" if document.published else ""
     return f"{document.title}{dated}\n{document.text}" if document.title else document.text

@@ -50,6 +50,10 @@ OPERATIONS: Mapping[str, Callable[..., Order]] = {
     "order_address": operations.change_order_address,
 }
 USER_ADDRESS = "user_address"
+Items = Annotated[list[ItemId], Field(min_length=1)]
+Reason = Literal["no longer needed", "ordered by mistake"]
+RETURN = ("order_id", "item_ids", "payment_method_id")
+EXCHANGE = ("order_id", "item_ids", "new_item_ids", "payment_method_id")
 
 
 def question_before(kind: str) -> Wording:
@@ -67,7 +71,6 @@ def question_before(kind: str) -> Wording:
 
 
 def _address_facts(records: ShopRecords, kind: str, args: Json, lang: str) -> Mapping[str, str]:
-    """Return in words whose address becomes which one."""
     user = records.user(args.get("user_id") or records.own_customer())
     return {"name": full_name(user), "address": address_line(cast(Address, args))}
 
@@ -96,19 +99,12 @@ def _order_facts(records: ShopRecords, kind: str, args: Json, lang: str) -> Mapp
 
 
 def _swap_facts(records: ShopRecords, order: Order, args: Json, lang: str, method: str) -> Mapping[str, str]:
-    """Return the items that take the place of others, and what is to be paid for that."""
     items = operations.taken(order, args["item_ids"])
     variants = operations.replacements(records, order, args["item_ids"], args["new_item_ids"])
     owed = operations.difference(order, args["item_ids"], variants)
     key = "owed_nothing" if round(owed, 2) == 0 else "owed" if owed > 0 else "owed_back"
     labels = [variant_label(item["name"], variant, lang) for item, variant in zip(items, variants, strict=True)]
     return {"new_items": "; ".join(labels), "owed": said(key, lang, money=money(abs(owed), lang), method=method)}
-
-
-Items = Annotated[list[ItemId], Field(min_length=1)]
-Reason = Literal["no longer needed", "ordered by mistake"]
-RETURN = ("order_id", "item_ids", "payment_method_id")
-EXCHANGE = ("order_id", "item_ids", "new_item_ids", "payment_method_id")
 
 
 def changing(kind: str, *, key: tuple[str, ...] = (), result: Schema = CHANGED_ORDER) -> Callable[[BaseTool], BaseTool]:

@@ -26,16 +26,7 @@ from dialogs.orders.records import (
     Variant,
 )
 from dialogs.orders.store import SERVE, ShopError, ShopRecords, read
-from dialogs.orders.wording import (
-    items_line,
-    money,
-    order_view,
-    orders_view,
-    product_view,
-    said,
-    translated,
-    user_view,
-)
+from dialogs.orders.wording import items_line, money, order_view, orders_view, product_view, said, translated, user_view
 from prompts import phrase
 
 LONGEST_SUM = 200

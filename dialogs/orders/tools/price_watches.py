@@ -132,13 +132,11 @@ async def _tell(memory: Memory, item: Item, watch: Watch, price: float) -> None:
 
 
 async def _all_watches(store: BaseStore) -> list[Item]:
-    """Return the watches of all users."""
     places = await store.alist_namespaces(prefix=("users",), suffix=(WATCHES,), limit=MOST_USERS)
     return [item for place in places for item in await store.asearch(place, limit=MOST_WATCHES)]
 
 
 async def _watches(runtime: Runtime) -> Mapping[str, Watch]:
-    """Return the user's watches, by product."""
     items = await _store(runtime).asearch(namespace_of(runtime.context.user, WATCHES), limit=MOST_WATCHES + 1)
     return {item.key: cast(Watch, item.value) for item in items}
 

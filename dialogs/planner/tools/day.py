@@ -68,7 +68,6 @@ async def plan_day(plan: Annotated[str, Field(min_length=1, max_length=1000)], r
 
 
 def _why(item: Item, lang: str, now: datetime) -> str:
-    """Return why something of a plan was not noted."""
     assert item.problem is not None  # the caller chose those
     at = f" ({worded_instant(item.problem.at, lang, now)})" if item.problem.at else ""
     return said(f"plan_{item.problem.reason}", lang, text=item.text, at=at)

@@ -13,7 +13,7 @@ from agents.state.talk import Json
 from agents.toolkit import Answer, Entry, Option, Runtime, choice, result
 from agents.toolkit.paging import page_of
 from agents.toolkit.present import present
-from agents.toolkit.traits import Confirm
+from agents.toolkit.traits import Confirm, Items
 from agents.toolkit.undo import begun, entered
 from dialogs.planner.wording import said
 from prompts import phrase
@@ -43,10 +43,9 @@ class Kept:
         return f"{self.number}. {self.words}"
 
 
-class KeptList(ABC):
+class KeptList(Items, ABC):
     """A numbered list of the user's. Its `name` begins the keys of its sentences."""
 
-    name: str
     told: Sequence[str]
     """The values that a model is told of an entry that the user has chosen."""
 
@@ -63,12 +62,12 @@ class KeptList(ABC):
         """Delete entries."""
 
     @abstractmethod
-    async def write(self, runtime: Runtime, key: str, value: Any) -> None:
-        """Put an entry back as it was; None: there was none."""
+    def compared(self, values: Json) -> tuple[object, ...]:
+        """Return what two entries in the same state have in common."""
 
-    @abstractmethod
-    def same(self, one: Any, other: Any) -> bool:
-        """Tell whether two values, or None, are the same entry in the same state."""
+    def same(self, one: Json | None, other: Json | None) -> bool:
+        """See `Items`."""
+        return one is other if one is None or other is None else self.compared(one) == self.compared(other)
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
         """Return the values of those of the entries that there are."""

@@ -21,6 +21,7 @@ from agents.language.schedule.recurrence import daily
 from agents.language.schedule.reschedule import is_shift, moved, names_no_day
 from agents.language.schedule.wording import worded_instant
 from agents.language.text.vocabulary import listening
+from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, traits
 from agents.toolkit.paging import Page
 from agents.toolkit.present import present, zone_of
@@ -30,7 +31,9 @@ from dialogs.planner.store import MOST_REMINDERS, Reminders
 from dialogs.planner.tools.kept_lists import KeptList, Number, Numbers, Text, When, asks
 from dialogs.planner.wording import said
 
-COMPARED = ("text", "zone", "rule", "start")
+SETTING = ("add_reminder", "change_reminder")
+JUST_RUNG_MS = 3600 * 1000
+"""How long a reminder that has rung is what "snooze" means."""
 
 
 class KeptReminders(KeptList):
@@ -58,12 +61,10 @@ class KeptReminders(KeptList):
         else:
             await reminders_of(runtime).put_back(runtime.context.user, key, value)
 
-    def same(self, one: Any, other: Any) -> bool:
-        """Compare what is reminded of, and when; one that repeats moves on by itself."""
-        if one is None or other is None:
-            return one is other
-        names = COMPARED if one["rule"] else (*COMPARED, "at_ms")
-        return all(one[name] == other[name] for name in names)
+    def compared(self, values: Json) -> tuple[object, ...]:
+        """Return what is reminded of, and when; one that repeats moves on by itself."""
+        at_ms = None if values["rule"] else values["at_ms"]
+        return values["text"], values["zone"], values["rule"], values["start"], at_ms
 
     def worded(self, value: Any, lang: str) -> str:
         """Return a reminder with its number, and whether it is over."""
@@ -139,11 +140,6 @@ async def no_time(when: str, runtime: Runtime) -> Refused:
     reason = problem(when, lang, now, await zone_of(runtime))
     at = f" ({worded_instant(reason.at, lang, now)})" if reason.at else ""
     return Refused(said(f"time_{reason.reason}", lang, when=when, at=at))
-
-
-SETTING = ("add_reminder", "change_reminder")
-JUST_RUNG_MS = 3600 * 1000
-"""How long a reminder that has rung is what "snooze" means."""
 
 
 @traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS)

@@ -13,6 +13,7 @@ from langgraph.store.base import BaseStore
 from pydantic import Field
 
 from agents.memory.store import namespace_of
+from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, traits
 from agents.toolkit.paging import Page
 from agents.toolkit.undo import entered
@@ -55,11 +56,9 @@ class Todos(KeptList):
         """Store a to-do."""
         await _store(runtime).aput(_place(runtime), key, value)
 
-    def same(self, one: Any, other: Any) -> bool:
-        """Compare what two to-dos say; their numbers may differ."""
-        if one is None or other is None:
-            return one is other
-        return bool((one["text"], one["done"]) == (other["text"], other["done"]))
+    def compared(self, values: Json) -> tuple[object, ...]:
+        """Return what a to-do says; the number may differ."""
+        return values["text"], values["done"]
 
 
 TODOS = Todos()

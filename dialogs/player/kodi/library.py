@@ -17,6 +17,31 @@ from dialogs.player.players import Code, Kind, Play, Player, PlayerError, Title,
 
 METHOD_NOT_FOUND = -32601
 Params = Mapping[str, object]
+LOG = logging.getLogger(__name__)
+PAGE = 200
+"""Titles in one answer."""
+MOST_TITLES = 20_000
+LONGEST_NAME = 300
+LONGEST_PLOT = 4_000
+MOST_GENRES = 20
+LIKED = 8
+"""The least rating of one's own, of 10, that says that somebody likes a title."""
+NAMES: Mapping[Kind, str] = {"film": "Movie", "series": "TVShow", "episode": "Episode"}
+"""What Kodi calls a kind of titles in its methods, and in lower case in its fields."""
+ALWAYS = ("title", "originaltitle", "plot", "rating", "userrating", "playcount")
+PLAYED = ("lastplayed", "runtime", "resume", "file")
+PROPERTIES: Mapping[Kind, Sequence[str]] = {
+    "film": (*ALWAYS, *PLAYED, "genre", "year", "mpaa"),
+    "series": (*ALWAYS, "genre", "year", "mpaa", "episode", "watchedepisodes"),
+    "episode": (*ALWAYS, *PLAYED, "season", "episode", "firstaired", "tvshowid"),
+}
+"""What Kodi is asked to tell of a title."""
+LATEST_FIRST = {"method": "lastplayed", "order": "descending"}
+CLOCK = ("System.Date(yyyy-mm-dd)", "System.Time(hh:mm:ss xx)")
+"""Kodi's labels for its local time; `xx` is AM or PM where the clock has twelve hours, else nothing."""
+_CLOCK = re.compile(r"(\d{4}-\d\d-\d\d) (\d{1,2}):(\d\d):(\d\d)\s*([AaPp]?)")
+_ID = re.compile(r"(film|series|episode)-([1-9]\d{0,8})")
+Read = TypeVar("Read", bound=BaseModel)
 
 
 class _Error(BaseModel):
@@ -76,32 +101,6 @@ class KodiRpc:
             pair = f"{self.user}:{self.password.get_secret_value()}".encode()
             headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
         return headers
-
-
-LOG = logging.getLogger(__name__)
-PAGE = 200
-"""Titles in one answer."""
-MOST_TITLES = 20_000
-LONGEST_NAME = 300
-LONGEST_PLOT = 4_000
-MOST_GENRES = 20
-LIKED = 8
-"""The least rating of one's own, of 10, that says that somebody likes a title."""
-NAMES: Mapping[Kind, str] = {"film": "Movie", "series": "TVShow", "episode": "Episode"}
-"""What Kodi calls a kind of titles in its methods, and in lower case in its fields."""
-ALWAYS = ("title", "originaltitle", "plot", "rating", "userrating", "playcount")
-PLAYED = ("lastplayed", "runtime", "resume", "file")
-PROPERTIES: Mapping[Kind, Sequence[str]] = {
-    "film": (*ALWAYS, *PLAYED, "genre", "year", "mpaa"),
-    "series": (*ALWAYS, "genre", "year", "mpaa", "episode", "watchedepisodes"),
-    "episode": (*ALWAYS, *PLAYED, "season", "episode", "firstaired", "tvshowid"),
-}
-"""What Kodi is asked to tell of a title."""
-LATEST_FIRST = {"method": "lastplayed", "order": "descending"}
-CLOCK = ("System.Date(yyyy-mm-dd)", "System.Time(hh:mm:ss xx)")
-"""Kodi's labels for its local time; `xx` is AM or PM where the clock has twelve hours, else nothing."""
-_CLOCK = re.compile(r"(\d{4}-\d\d-\d\d) (\d{1,2}):(\d\d):(\d\d)\s*([AaPp]?)")
-_ID = re.compile(r"(film|series|episode)-([1-9]\d{0,8})")
 
 
 def _text(value: object, longest: int = LONGEST_NAME) -> str:
@@ -267,7 +266,6 @@ class KodiLibrary(Player):
         return rows
 
     async def _played(self, kind: Kind, since: datetime, until: datetime, zone: timezone) -> list[tuple[Row, datetime]]:
-        """Return what was played in a span of time, the latest first."""
         played: list[tuple[Row, datetime]] = []
         for start in range(0, MOST_TITLES, PAGE):
             page, total = await self._page(kind, start, {"sort": LATEST_FIRST})
@@ -311,9 +309,6 @@ def kind_of(id: str) -> Kind:
 def key_of(id: str) -> dict[str, int]:
     """Return the parameter by which Kodi knows a title. Raises PlayerError."""
     return {f"{NAMES[kind_of(id)].lower()}id": int(id.rpartition("-")[2])}
-
-
-Read = TypeVar("Read", bound=BaseModel)
 
 
 def read(entry: object, kind: type[Read]) -> Read | None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field
 
-from dialogs.player.kodi.library import KodiLibrary, KodiRpc, Number, Text, key_of, number_in, read, value_in
+from dialogs.player.kodi.library import KodiLibrary, KodiRpc, Text, key_of, number_in, read, value_in
 from dialogs.player.players import Play, Playback, PlayerError, Players, Title
 from dialogs.player.store import MediaStore, PlaybackRow
 
@@ -23,17 +23,13 @@ PATIENCE = 15
 """Seconds in which a title must have begun or stopped."""
 STEP = 0.2
 """Seconds between two looks at the screen."""
-
-
-class Clock(BaseModel):
-    """A time as Kodi puts it."""
-
-    hours: Number = 0
-    minutes: Number = 0
-    seconds: Number = 0
-
-    def __int__(self) -> int:
-        return int(self.hours * 3600 + self.minutes * 60 + self.seconds)
+PROFILE = "kodi"
+"""Of whom it is kept that the player is to be off at the end of a title, which Kodi cannot note of a film."""
+FOLLOWING = 100
+"""The most episodes that are lined up behind one."""
+LIKE_ITS_DISK = ("smb://", "nfs://")
+"""Addresses of files that Kodi looks for as it does on its own disk."""
+PROPERTIES = ("time", "totaltime", "speed", "playlistid", "position", "repeat")
 
 
 def clock(seconds: int) -> dict[str, int]:
@@ -41,59 +37,182 @@ def clock(seconds: int) -> dict[str, int]:
     return {"hours": seconds // 3600, "minutes": seconds // 60 % 60, "seconds": seconds % 60, "milliseconds": 0}
 
 
-class _Item(BaseModel):
-    id: int = 0
-    type: Text = ""
-    label: Text = ""
+def _seconds(value: object) -> int:
+    units = {"hours": 3600, "minutes": 60, "seconds": 1}
+    return sum(max(number_in(value, unit), 0) * size for unit, size in units.items())
 
 
 def _place(value: object) -> int:
     return value if isinstance(value, int) else -1
 
 
+Seconds = Annotated[int, BeforeValidator(_seconds)]
 Place = Annotated[int, BeforeValidator(_place)]
 
 
-class _Facts(BaseModel):
-    time: Clock = Clock()
-    totaltime: Clock = Clock()
-    speed: Place = 0
-    playlistid: Place = -1
-    position: Place = -1
-    repeat: Text = "off"
-
-
-PROPERTIES = tuple(_Facts.model_fields)
-
-
-@dataclass(frozen=True)
-class Screen:
-    """What plays; times in seconds."""
+class Screen(BaseModel):
+    """What plays, of Kodi's `PROPERTIES`."""
 
     player: int
     id: str
     """Of the title; `OTHER` if the library does not have it."""
-    label: str
-    position: int
-    duration: int
+    label: Text = ""
+    position: Seconds = Field(default=0, validation_alias="time")
+    duration: Seconds = Field(default=0, validation_alias="totaltime")
     """0 until Kodi has opened the file."""
-    is_paused: bool
-    playlist: int
-    place: int
+    speed: Place = 0
+    """0 while it is paused."""
+    playlist: Place = Field(default=-1, validation_alias="playlistid")
+    place: Place = Field(default=-1, validation_alias="position")
     """The index in the list that plays; negative while there is none."""
-    repeats: bool
+    repeat: Text = "off"
 
     @property
     def is_settled(self) -> bool:
         """Whether Kodi has opened the file, and knows its place in the list."""
         return self.duration > 0 and self.place >= 0
 
+    @property
+    def repeats(self) -> bool:
+        """Whether the title or its list begins again at its end."""
+        return self.repeat != "off"
+
 
 @dataclass(frozen=True)
-class KodiScreen:
-    """The screen of a Kodi."""
+class Kodi(Players):
+    """The players of an installation with a Kodi: it has one screen and one history, so that all profiles are one."""
 
     rpc: KodiRpc
+    store: MediaStore
+
+    def of(self, profile: str) -> "KodiPlayer":
+        """Return the player of a profile."""
+        return KodiPlayer(self.rpc, self.store)
+
+    async def file(self, title: Title) -> str:
+        """See `Players`; the files are Kodi's business."""
+        return ""
+
+
+@dataclass(frozen=True)
+class KodiPlayer(KodiLibrary):
+    """See `dialogs.player.Player`."""
+
+    store: MediaStore
+
+    async def history(self, since: datetime, until: datetime) -> Sequence[Play]:
+        """Return what was played last in a span of time, and what plays now."""
+        plays, playback = await super().history(since, until), await self.now()
+        title, at = playback.title, datetime.now(UTC) - timedelta(seconds=playback.position)
+        if title is None or title.id == OTHER or not since <= at < until:
+            return plays
+        return [Play(title=title, at=at), *(play for play in plays if play.title.id != title.id)]
+
+    async def now(self) -> Playback:
+        """Return what plays; a video that is not in the library has the id `OTHER`."""
+        screen, volume = await self.shown(), await self._volume()
+        if screen is None:
+            return Playback(state="stopped", volume=volume)
+        is_other = screen.id == OTHER
+        title = Title(id=OTHER, name=screen.label, kind="film") if is_other else await self.title(screen.id)
+        return Playback(
+            state="playing" if screen.speed else "paused",
+            volume=volume,
+            title=replace(title, duration=screen.duration or title.duration),
+            position=screen.position,
+            off_at_end=await self._is_off_at_end(screen),
+        )
+
+    async def play(self, id: str, position: int = 0) -> Playback:
+        """Play a title, and line up the episodes after it."""
+        title, file = await self.title_and_file(id)
+        if title.kind == "series":
+            raise PlayerError("not_playable", title)
+        if await self._is_gone(file):
+            raise PlayerError("missing_file", title)
+        before = await self.shown()
+        if before and before.id == id:
+            await self.act("Player.Seek", before, value={"time": clock(position)})
+            await self.act("Player.PlayPause", before, play=True)
+        else:
+            options = {"resume": clock(position) if position else False}
+            await self.rpc.call("Player.Open", {"item": key_of(id), "options": options}, refused="no_title")
+        screen = await self.until(lambda screen: bool(screen and screen.id == id and screen.is_settled))
+        if screen is None or screen.id != id:
+            raise PlayerError("not_started", title)
+        await self._line_up(screen, await self._after(title))
+        await self._note(screen, off=False)
+        return replace(await self.now(), position=position)
+
+    async def pause(self) -> Playback:
+        """See `Player`."""
+        await self.act("Player.PlayPause", await self._playing(), play=False)
+        return await self.now()
+
+    async def resume(self) -> Playback:
+        """See `Player`."""
+        await self.act("Player.PlayPause", await self._playing(), play=True)
+        return await self.now()
+
+    async def stop(self) -> Playback:
+        """Stop; Kodi keeps the position."""
+        await self.act("Player.Stop", await self._playing())
+        await self.until(lambda screen: screen is None)
+        return await self.now()
+
+    async def set_volume(self, percent: int) -> Playback:
+        """Set the volume; a sound that is muted comes back."""
+        await self.rpc.call("Application.SetVolume", {"volume": percent})
+        await self.rpc.call("Application.SetMute", {"mute": False})
+        return await self.now()
+
+    async def set_off_at_end(self, off: bool) -> Playback:
+        """Take what follows out of Kodi's list, or put the later episodes in again."""
+        screen = await self._playing()
+        later = [] if off or screen.id == OTHER else await self._after(await self.title(screen.id))
+        await self._line_up(screen, later)
+        # The title may have ended meanwhile, and the last one that is left begun.
+        await self._note(await self._playing(), off=off)
+        return await self.now()
+
+    async def _playing(self) -> Screen:
+        if screen := await self.shown():
+            return screen
+        raise PlayerError("nothing_plays")
+
+    async def _volume(self) -> int:
+        answer = await self.rpc.call("Application.GetProperties", {"properties": ["volume", "muted"]})
+        is_muted = value_in(answer, "muted") is True
+        return 0 if is_muted else min(max(number_in(answer, "volume"), 0), 100)
+
+    async def _after(self, title: Title) -> list[str]:
+        if not title.series:
+            return []
+        later = [it.id for it in await self.episodes(title.series) if it.order > title.order]
+        return later[:FOLLOWING]
+
+    async def _is_gone(self, file: str) -> bool:
+        """Tell whether Kodi does not find a file; it does not say it of all addresses."""
+        if not file or ("://" in file and not file.startswith(LIKE_ITS_DISK)):
+            return False
+        try:
+            params = {"file": file, "media": "video"}
+            answer = await self.rpc.call("Files.GetFileDetails", params, refused="missing_file")
+        except PlayerError as error:
+            if error.code == "missing_file":
+                # It tells nothing of files outside its sources, which it plays nevertheless.
+                return False
+            raise
+        details = value_in(answer, "filedetails")
+        return isinstance(details, Mapping) and "id" not in details
+
+    async def _is_off_at_end(self, screen: Screen) -> bool:
+        row = await self.store.of(PROFILE, lambda rows: rows.playback())
+        return row.off_at_end and row.title == screen.id and await self._is_last(screen)
+
+    async def _note(self, screen: Screen, *, off: bool) -> None:
+        row = PlaybackRow(title=screen.id, state="playing", off_at_end=off)
+        await self.store.of(PROFILE, lambda rows: rows.play(row))
 
     async def shown(self) -> Screen | None:
         """Return what plays; None if no video does. Raises PlayerError."""
@@ -122,11 +241,11 @@ class KodiScreen:
         """Do something with what is shown. Raises PlayerError ("nothing_plays" if it is over)."""
         return await self.rpc.call(method, {"playerid": screen.player, **params}, refused="nothing_plays")
 
-    async def is_last(self, screen: Screen) -> bool:
+    async def _is_last(self, screen: Screen) -> bool:
         """Tell whether nothing follows in the list, and it does not begin again."""
         return not screen.repeats and (screen.place < 0 or screen.place + 1 >= await self._size(screen))
 
-    async def line_up(self, screen: Screen, ids: Sequence[str]) -> None:
+    async def _line_up(self, screen: Screen, ids: Sequence[str]) -> None:
         """Let these titles follow what is shown, and nothing else; outside a list nothing can. Raises PlayerError."""
         if screen.repeats:
             await self.act("Player.SetRepeat", screen, repeat="off")
@@ -150,170 +269,7 @@ class KodiScreen:
         shown = await self.rpc.call(
             "Player.GetProperties", {**params, "properties": PROPERTIES}, refused="nothing_plays"
         )
-        item = read(value_in(answer, "item"), _Item)
-        facts = read(shown, _Facts)
-        if item is None or facts is None:
-            return None
-        is_known = item.type in KINDS and item.id > 0
-        return Screen(
-            player=player,
-            id=f"{KINDS[item.type]}-{item.id}" if is_known else OTHER,
-            label=item.label,
-            position=int(facts.time),
-            duration=int(facts.totaltime),
-            is_paused=facts.speed == 0,
-            playlist=facts.playlistid,
-            place=facts.position,
-            repeats=facts.repeat != "off",
-        )
-
-
-PROFILE = "kodi"
-"""Of whom it is kept that the player is to be off at the end of a title, which Kodi cannot note of a film."""
-FOLLOWING = 100
-"""The most episodes that are lined up behind one."""
-LIKE_ITS_DISK = ("smb://", "nfs://")
-"""Addresses of files that Kodi looks for as it does on its own disk."""
-
-
-@dataclass(frozen=True)
-class Kodi(Players):
-    """The players of an installation with a Kodi: it has one screen and one history, so that all profiles are one."""
-
-    rpc: KodiRpc
-    store: MediaStore
-
-    def of(self, profile: str) -> "KodiPlayer":
-        """Return the player of a profile."""
-        return KodiPlayer(self.rpc, self.store)
-
-    async def file(self, title: Title) -> str:
-        """See `Players`; the files are Kodi's business."""
-        return ""
-
-
-@dataclass(frozen=True)
-class KodiPlayer(KodiLibrary):
-    """See `dialogs.player.Player`."""
-
-    store: MediaStore
-
-    @property
-    def screen(self) -> KodiScreen:
-        """What it shows."""
-        return KodiScreen(self.rpc)
-
-    async def history(self, since: datetime, until: datetime) -> Sequence[Play]:
-        """Return what was played last in a span of time, and what plays now."""
-        plays, playback = await super().history(since, until), await self.now()
-        title, at = playback.title, datetime.now(UTC) - timedelta(seconds=playback.position)
-        if title is None or title.id == OTHER or not since <= at < until:
-            return plays
-        return [Play(title=title, at=at), *(play for play in plays if play.title.id != title.id)]
-
-    async def now(self) -> Playback:
-        """Return what plays; a video that is not in the library has the id `OTHER`."""
-        screen, volume = await self.screen.shown(), await self._volume()
-        if screen is None:
-            return Playback(state="stopped", volume=volume)
-        is_other = screen.id == OTHER
-        title = Title(id=OTHER, name=screen.label, kind="film") if is_other else await self.title(screen.id)
-        return Playback(
-            state="paused" if screen.is_paused else "playing",
-            volume=volume,
-            title=replace(title, duration=screen.duration or title.duration),
-            position=screen.position,
-            off_at_end=await self._is_off_at_end(screen),
-        )
-
-    async def play(self, id: str, position: int = 0) -> Playback:
-        """Play a title, and line up the episodes after it."""
-        title, file = await self.title_and_file(id)
-        if title.kind == "series":
-            raise PlayerError("not_playable", title)
-        if await self._is_gone(file):
-            raise PlayerError("missing_file", title)
-        before = await self.screen.shown()
-        if before and before.id == id:
-            await self.screen.act("Player.Seek", before, value={"time": clock(position)})
-            await self.screen.act("Player.PlayPause", before, play=True)
-        else:
-            options = {"resume": clock(position) if position else False}
-            await self.rpc.call("Player.Open", {"item": key_of(id), "options": options}, refused="no_title")
-        screen = await self.screen.until(lambda screen: bool(screen and screen.id == id and screen.is_settled))
-        if screen is None or screen.id != id:
-            raise PlayerError("not_started", title)
-        await self.screen.line_up(screen, await self._after(title))
-        await self._note(screen, off=False)
-        return replace(await self.now(), position=position)
-
-    async def pause(self) -> Playback:
-        """See `Player`."""
-        await self.screen.act("Player.PlayPause", await self._playing(), play=False)
-        return await self.now()
-
-    async def resume(self) -> Playback:
-        """See `Player`."""
-        await self.screen.act("Player.PlayPause", await self._playing(), play=True)
-        return await self.now()
-
-    async def stop(self) -> Playback:
-        """Stop; Kodi keeps the position."""
-        await self.screen.act("Player.Stop", await self._playing())
-        await self.screen.until(lambda screen: screen is None)
-        return await self.now()
-
-    async def set_volume(self, percent: int) -> Playback:
-        """Set the volume; a sound that is muted comes back."""
-        await self.rpc.call("Application.SetVolume", {"volume": percent})
-        await self.rpc.call("Application.SetMute", {"mute": False})
-        return await self.now()
-
-    async def set_off_at_end(self, off: bool) -> Playback:
-        """Take what follows out of Kodi's list, or put the later episodes in again."""
-        screen = await self._playing()
-        later = [] if off or screen.id == OTHER else await self._after(await self.title(screen.id))
-        await self.screen.line_up(screen, later)
-        # The title may have ended meanwhile, and the last one that is left begun.
-        await self._note(await self._playing(), off=off)
-        return await self.now()
-
-    async def _playing(self) -> Screen:
-        if screen := await self.screen.shown():
-            return screen
-        raise PlayerError("nothing_plays")
-
-    async def _volume(self) -> int:
-        answer = await self.rpc.call("Application.GetProperties", {"properties": ["volume", "muted"]})
-        is_muted = value_in(answer, "muted") is True
-        return 0 if is_muted else min(max(number_in(answer, "volume"), 0), 100)
-
-    async def _after(self, title: Title) -> list[str]:
-        """Return the ids of the episodes that follow one."""
-        if not title.series:
-            return []
-        later = [it.id for it in await self.episodes(title.series) if it.order > title.order]
-        return later[:FOLLOWING]
-
-    async def _is_gone(self, file: str) -> bool:
-        """Tell whether Kodi does not find a file; it does not say it of all addresses."""
-        if not file or ("://" in file and not file.startswith(LIKE_ITS_DISK)):
-            return False
-        try:
-            params = {"file": file, "media": "video"}
-            answer = await self.rpc.call("Files.GetFileDetails", params, refused="missing_file")
-        except PlayerError as error:
-            if error.code == "missing_file":
-                # It tells nothing of files outside its sources, which it plays nevertheless.
-                return False
-            raise
-        details = value_in(answer, "filedetails")
-        return isinstance(details, Mapping) and "id" not in details
-
-    async def _is_off_at_end(self, screen: Screen) -> bool:
-        row = await self.store.of(PROFILE, lambda rows: rows.playback())
-        return row.off_at_end and row.title == screen.id and await self.screen.is_last(screen)
-
-    async def _note(self, screen: Screen, *, off: bool) -> None:
-        row = PlaybackRow(title=screen.id, state="playing", off_at_end=off)
-        await self.store.of(PROFILE, lambda rows: rows.play(row))
+        item = value_in(answer, "item")
+        kind, id = KINDS.get(str(value_in(item, "type"))), number_in(item, "id")
+        facts = {"player": player, "id": f"{kind}-{id}" if kind and id > 0 else OTHER, "label": value_in(item, "label")}
+        return read({**shown, **facts}, Screen) if isinstance(shown, Mapping) else None

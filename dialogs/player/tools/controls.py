@@ -9,21 +9,52 @@ from langgraph.types import interrupt
 from pydantic import Field
 
 from agents.events.views import MOST_ENTRIES
+from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, result, traits
+from agents.toolkit.traits import Items
 from agents.toolkit.undo import entered
 from dialogs.player.access import Seat, has_foreign_titles, seat
 from dialogs.player.players import Playback, Player, PlayerError, Title
-from dialogs.player.search import AnyKind, Query, episode_after, fitting, in_alarms, next_to_watch, span_of, what_of
+from dialogs.player.search import AnyKind, Query, episode_after, fitting, in_alarms, next_to_watch, span_of
 from dialogs.player.wording import PLAYBACK, TitleId, name_of, playback_row, playback_view, said, title_line
 
 ONE = "playback"
 """The key of the one thing that a profile plays."""
+Words = Annotated[str, Field(max_length=200)]
+Percent = Annotated[int, Field(ge=0, le=100)]
+Action = Literal["pause", "resume", "stop", "stop_at_end", "play_on", "next_episode", "next_season"]
+OUTCOMES: Mapping[str, Mapping[str, object]] = {
+    "pause": {"state": "paused"},
+    "resume": {"state": "playing"},
+    "stop": {"title": "", "state": "stopped", "off_at_end": False},
+    "stop_at_end": {"off_at_end": True},
+    "play_on": {"off_at_end": False},
+}
+"""What an action changes of what plays."""
+ALARM = "alarm"
+STEP = 10
+"""Per cent that "louder" is."""
+steers = partial(
+    traits, effect="write", repeatable=True, confirm="never", foreign=has_foreign_titles, result=PLAYBACK, view="player"
+)
+"""What the user sees and hears at once, and takes back with a word, is done without a question."""
 
 
-class PlayedNow:
+class Compared(Items):
+    """Values of which some may differ without a change."""
+
+    compared: Sequence[str]
+
+    def same(self, one: Json | None, other: Json | None) -> bool:
+        """Compare what counts."""
+        return one == other or bool(one and other and all(one[name] == other[name] for name in self.compared))
+
+
+class PlayedNow(Compared):
     """What plays. A position moves by itself, so that it is no difference; it comes back as it was."""
 
     name = "media_playback"
+    compared = ("title", "state", "off_at_end")
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
         """Return what plays."""
@@ -43,11 +74,6 @@ class PlayedNow:
             if value["off_at_end"]:
                 await own.player.set_off_at_end(True)
 
-    def same(self, one: Any, other: Any) -> bool:
-        """Compare title, state and what happens at its end."""
-        names = ("title", "state", "off_at_end")
-        return one is other or (bool(one and other) and all(one[name] == other[name] for name in names))
-
     def worded(self, value: Any, lang: str) -> str:
         """Return what plays in words."""
         if not value["title"]:
@@ -55,7 +81,7 @@ class PlayedNow:
         return said(f"{value['state']}", lang, title=value["name"])
 
 
-class Volume:
+class Volume(Items):
     """How loud it is, in per cent."""
 
     name = "media_volume"
@@ -70,19 +96,16 @@ class Volume:
         async with seat(runtime) as own:
             await own.player.set_volume(value)
 
-    def same(self, one: Any, other: Any) -> bool:
-        """Compare two volumes."""
-        return bool(one == other)
-
     def worded(self, value: Any, lang: str) -> str:
         """Return the volume in words."""
         return said("volume", lang, percent=value)
 
 
-class Marks:
+class Marks(Compared):
     """What is liked and watched; the key of a mark is its title."""
 
     name = "media_marks"
+    compared = ("liked", "watched")
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
         """Return the marks of titles that are still there."""
@@ -106,11 +129,6 @@ class Marks:
             if title.watched != value["watched"]:
                 await own.player.set_watched(key, value["watched"])
 
-    def same(self, one: Any, other: Any) -> bool:
-        """Compare both marks."""
-        names = ("liked", "watched")
-        return one is other or (bool(one and other) and all(one[name] == other[name] for name in names))
-
     def worded(self, value: Any, lang: str) -> str:
         """Return the marks in words."""
         liked = said("is_liked" if value["liked"] else "is_not_liked", lang)
@@ -133,26 +151,6 @@ def playback_value(playback: Playback, lang: str) -> dict[str, Any]:
     }
 
 
-Words = Annotated[str, Field(max_length=200)]
-Percent = Annotated[int, Field(ge=0, le=100)]
-Action = Literal["pause", "resume", "stop", "stop_at_end", "play_on", "next_episode", "next_season"]
-OUTCOMES: Mapping[str, Mapping[str, object]] = {
-    "pause": {"state": "paused"},
-    "resume": {"state": "playing"},
-    "stop": {"title": "", "state": "stopped", "off_at_end": False},
-    "stop_at_end": {"off_at_end": True},
-    "play_on": {"off_at_end": False},
-}
-"""What an action changes of what plays."""
-ALARM = "alarm"
-STEP = 10
-"""Per cent that "louder" is."""
-steers = partial(
-    traits, effect="write", repeatable=True, confirm="never", foreign=has_foreign_titles, result=PLAYBACK, view="player"
-)
-"""What the user sees and hears at once, and takes back with a word, is done without a question."""
-
-
 @steers(undo=PLAYED_NOW)
 @tool(response_format="content_and_artifact")
 async def play_title(title_id: TitleId, runtime: Runtime, from_start: bool = False) -> Answer:
@@ -173,7 +171,7 @@ async def play_from(source: Words, runtime: Runtime, what: AnyKind = "any") -> A
         else:
             plays = await own.player.history(*await span_of(source, runtime))
             titles = [play.title for play in plays]
-        titles = [title for title in titles if title in fitting(titles, Query(what=what_of(what)), lang)]
+        titles = [title for title in titles if title in fitting(titles, Query(what=what), lang)]
         if not titles:
             raise Refused(said("none_of", lang))
     title = titles[0]
@@ -257,14 +255,12 @@ async def _play(own: Seat, title: Title, runtime: Runtime, *, from_start: bool) 
 
 
 async def _done(player: Player, action: Action) -> Playback:
-    """Do one of the actions that have an outcome."""
     if action in ("stop_at_end", "play_on"):
         return await player.set_off_at_end(action == "stop_at_end")
     return await {"pause": player.pause, "resume": player.resume, "stop": player.stop}[action]()
 
 
 def _mark(title: Title, lang: str, *, liked: bool | None = None, watched: bool | None = None) -> dict[str, object]:
-    """Return the marks of a title, but for those that are set."""
     return {
         "name": name_of(title, lang),
         "liked": title.liked if liked is None else liked,

@@ -9,7 +9,7 @@ from agents.events.views import MOST_ENTRIES
 from agents.toolkit import Answer, CardList, Option, Refused, Runtime, choice, result, traits
 from dialogs.player.access import has_foreign_titles, seat, why_not
 from dialogs.player.players import Title
-from dialogs.player.search import AnyKind, Query, fitting, named_by, shown_last, span_of, what_of
+from dialogs.player.search import AnyKind, Query, facts_of, fitting, named_by, shown_last, span_of
 from dialogs.player.wording import (
     DETAILS,
     PLAYBACK,
@@ -46,7 +46,7 @@ async def search_titles(
 ) -> Answer:
     """Find titles. rating_from: of 10, high is 8. listed: only among those listed last."""
     lang = runtime.state["lang"]
-    query = Query(words, what_of(what), genre, year or None, rating_from or None, liked or None, _not(unwatched))
+    query = Query(words, what, genre, year or None, rating_from or None, liked or None, False if unwatched else None)
     async with seat(runtime) as own:
         titles = await shown_last(own.player, runtime) if listed else await own.player.titles()
         if listed and not titles:
@@ -127,13 +127,4 @@ def _listed(titles: list[Title], heading: str, runtime: Runtime) -> Answer:
 def _option(title: Title, runtime: Runtime) -> Option:
     lang = runtime.state["lang"]
     entry = title_entry(title, lang, alone=runtime.context.is_shared)
-    facts: dict[str, float | str] = {}
-    if title.rating is not None:
-        facts["rating"] = title.rating
-    if title.year is not None:
-        facts["date"] = title.year
-    return Option(entry.label, title_row(title, lang), entry.detail, title.id, facts)
-
-
-def _not(unwatched: bool) -> bool | None:
-    return False if unwatched else None
+    return Option(entry.label, title_row(title, lang), entry.detail, title.id, facts_of(title))

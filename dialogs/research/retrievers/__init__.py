@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from agents.discovery import load_each
 from agents.errors import DialogSupervisorError
 from agents.sources.documents.index import DocumentIndex
-from agents.sources.web.fetcher import Fetcher
+from agents.sources.web.fetcher import Fetcher, NotFetched
 from prompts import sentence
 
 Kind = Literal["web", "news", "images"]
@@ -129,6 +129,19 @@ class Base:
     def description(self, lang: str) -> str:
         """Return in a line what it is good for."""
         return sentence("research/retrievers", self.name, lang)
+
+    async def answer(
+        self, url: str, *, params: Mapping[str, str] | None = None, body: object = None, headers: Mapping[str, str] = {}
+    ) -> object:
+        """Return the JSON that a service answers to a GET, or to a POST with a `body`.
+
+        Raises:
+            SearchFailed: it does not answer.
+        """
+        try:
+            return await self.means.fetcher.answer(url, params=params, body=body, headers=headers)
+        except NotFetched as fault:
+            raise SearchFailed(f"{self.name}: {fault}") from fault
 
 
 @dataclass(frozen=True, kw_only=True)

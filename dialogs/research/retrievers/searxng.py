@@ -8,9 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agents.sources.web.fetcher import NotFetched
 from dialogs.research.fields import address, day, number, rows, text
-from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
+from dialogs.research.retrievers import Base, Document, Image, Kind, Results, Source
 
 CATEGORIES: dict[Kind, str] = {"web": "general", "news": "news", "images": "images"}
 _SIZE = re.compile(r"(\d{1,6})\s*[x×]\s*(\d{1,6})")
@@ -32,10 +31,7 @@ class SearXNG(Base):
             "safesearch": "1",
         }
         url = f"{self.means.searxng_url.rstrip('/')}/search"
-        try:
-            answer = await self.means.fetcher.answer(url, params=params)
-        except NotFetched as fault:
-            raise SearchFailed(f"{self.name}: {fault}") from fault
+        answer = await self.answer(url, params=params)
         documents = [self._document(row) for row in rows(answer, "results") if address(row, "url")]
         return Results([document for document in documents if self.kind != "images" or document.image][:limit])
 

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agents.sources.web.fetcher import NotFetched
 from dialogs.research.fields import address, day, rows, text
-from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
+from dialogs.research.retrievers import Base, Document, Image, Kind, Results, Source
 from dialogs.research.retrievers.searxng import mime_type
 
 MOST = 20
@@ -30,10 +29,7 @@ class Tavily(Base):
         key = self.means.tavily_key
         headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
         url = f"{self.means.tavily_url.rstrip('/')}/search"
-        try:
-            answer = await self.means.fetcher.answer(url, body=body, headers=headers)
-        except NotFetched as fault:
-            raise SearchFailed(f"{self.name}: {fault}") from fault
+        answer = await self.answer(url, body=body, headers=headers)
         if self.kind == "images":
             return Results([self._picture(row) for row in rows(answer, "images") if address(row, "url")][:limit])
         return Results([self._document(row) for row in rows(answer, "results") if address(row, "url")][:limit])

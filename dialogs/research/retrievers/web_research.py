@@ -38,7 +38,6 @@ class WebResearch(Base):
         return Results(await asyncio.to_thread(best, query, [part for page in read for part in page], limit, lang))
 
     async def _passages(self, hit: Document) -> list[Document]:
-        """Return the passages of a page that was found."""
         found_as = replace(hit, retriever=self.name)
         try:
             download = await self.means.fetcher.page(hit.url)

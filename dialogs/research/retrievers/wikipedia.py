@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from agents.sources.web.fetcher import NotFetched
 from dialogs.research.fields import number, rows, text
-from dialogs.research.retrievers import Base, Document, Results, SearchFailed, Source
+from dialogs.research.retrievers import Base, Document, Results, Source
 
 MOST = 20
 """Articles whose beginnings the server gives at once."""
@@ -33,10 +32,7 @@ class Wikipedia(Base):
             "exchars": str(LENGTH),
             "exlimit": str(MOST),
         }
-        try:
-            answer = await self.means.fetcher.answer(f"{root}/w/api.php", params=params)
-        except NotFetched as fault:
-            raise SearchFailed(f"{self.name}: {fault}") from fault
+        answer = await self.answer(f"{root}/w/api.php", params=params)
         query_part = answer.get("query") if isinstance(answer, dict) else None
         pages = sorted(rows(query_part, "pages"), key=lambda page: number(page, "index") or MOST)
         titles = [(text(page, "title"), text(page, "extract")) for page in pages]

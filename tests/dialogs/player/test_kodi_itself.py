@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from agents.memory import open_memory
 from dialogs.player.kodi.library import KodiRpc, key_of
-from dialogs.player.kodi.player import Kodi, KodiScreen, clock
+from dialogs.player.kodi.player import Kodi, KodiPlayer, clock
 from dialogs.player.players import Player
 from dialogs.player.store import MediaStore
 from tests.conftest import Chat
@@ -41,7 +41,7 @@ class KodiStage:
 
     async def end(self) -> None:
         """Go to the last second, and wait until something else plays, or nothing."""
-        screen = KodiScreen(self.rpc)
+        screen = KodiPlayer(self.rpc, self.store)
         before = await screen.shown()
         assert before
         await screen.act("Player.Seek", before, value={"time": clock(MINUTE - 1)})
@@ -56,7 +56,7 @@ class KodiStage:
 
     async def reset(self) -> None:
         """Make everything as it was."""
-        screen = KodiScreen(self.rpc)
+        screen = KodiPlayer(self.rpc, self.store)
         if before := await screen.shown():
             await screen.act("Player.Stop", before)
             await screen.until(lambda now: now is None)

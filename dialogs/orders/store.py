@@ -207,11 +207,7 @@ class Shop:
 
 
 async def read(runtime: Runtime, work: Work[T]) -> T:
-    """Look something up as the user of a turn.
-
-    Raises:
-        Refused: this does not exist for the user.
-    """
+    """Look something up as the user of a turn. Raises Refused: this does not exist for the user."""
     return await runtime.context.service(Shop).read(_as_user(runtime, work))
 
 

@@ -16,13 +16,12 @@ from agents.language.schedule.recurrence import WEEKDAYS
 from agents.language.text.clean import clean
 from dialogs.planner.records import Reminder
 
-LONGEST = 2_000_000
+LONGEST_FILE = 2_000_000
 """Bytes of a file that is read."""
-TEXT = 500
+LONGEST_TEXT = 500
 """Characters of a reminder's text."""
 MORNING = 9
 """The hour of what has a day and no time, as in "on Friday"."""
-OURS = "@dialog-supervisor"
 PARTS = ("FREQ", "INTERVAL", "BYMONTH", "BYDAY", "BYMONTHDAY", "BYSETPOS")
 EVERY = r"INTERVAL=[1-9]\d{0,2}"
 DAY = "(MO|TU|WE|TH|FR|SA|SU)"
@@ -63,7 +62,7 @@ def calendar(reminders: Sequence[Reminder], user: str, now: datetime) -> str:
 
 def uid_of(reminder: Reminder, user: str) -> str:
     """Return the identifier of a reminder in calendars; the same as long as it is there."""
-    return hashlib.sha256(f"{user}\n{reminder.added_by}".encode()).hexdigest()[:32] + OURS
+    return hashlib.sha256(f"{user}\n{reminder.added_by}".encode()).hexdigest()[:32] + "@dialog-supervisor"
 
 
 def entries(source: bytes, zone: ZoneInfo, now: datetime) -> list[Found]:
@@ -72,8 +71,8 @@ def entries(source: bytes, zone: ZoneInfo, now: datetime) -> list[Found]:
     Raises:
         ValueError: this is no calendar, or it is too long.
     """
-    if len(source) > LONGEST:
-        raise ValueError(f"more than {LONGEST} bytes")
+    if len(source) > LONGEST_FILE:
+        raise ValueError(f"more than {LONGEST_FILE} bytes")
     files = Calendar.from_ical(source, multiple=True)
     if not files or any(file.name != "VCALENDAR" for file in files):
         raise ValueError("no VCALENDAR")
@@ -104,7 +103,7 @@ def _event(reminder: Reminder, user: str, now: datetime) -> Event:
 
 
 def _found(part: Component, zone: ZoneInfo, now: datetime, changed: set[str]) -> Found:
-    text = " ".join(clean(str(part.get("SUMMARY", ""))).split())[:TEXT].strip() or "…"
+    text = " ".join(clean(str(part.get("SUMMARY", ""))).split())[:LONGEST_TEXT].strip() or "…"
     uid = f"{part.get('UID', '')} {_occurrence(part)}".strip() or hashlib.sha256(part.to_ical()).hexdigest()
     if part.get("STATUS") in ("CANCELLED", "COMPLETED") or "COMPLETED" in part:
         return Found(uid, text, why="cancelled")

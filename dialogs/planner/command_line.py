@@ -18,7 +18,7 @@ from agents.memory import Memory
 from agents.memory.preferences import zone_of_user
 from agents.memory.undo_log import ToolWrite
 from agents.toolkit.command_line import CommandResult, installation_of, services_of
-from dialogs.planner.calendar_file import OURS, Found, calendar, entries, uid_of
+from dialogs.planner.calendar_file import Found, calendar, entries, uid_of
 from dialogs.planner.records import Reminder
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.reminders import REMINDERS, add_reminder
@@ -84,12 +84,7 @@ class Imported:
 
     found: Found
     reminder: Reminder | None = None
-    why: str = ""
-
-    def plain(self) -> dict[str, object]:
-        """Return it as plain data."""
-        number = self.reminder.number if self.reminder else None
-        return {"text": self.found.text, "number": number, "why": self.why or None}
+    why: str | None = None
 
 
 @application.command("import")
@@ -122,7 +117,8 @@ async def import_calendar(
         importing = Import(memory, reminders, thread, user, message, lang)
         async with memory.locks.hold(thread):
             outcome = [await importing.take(entry) for entry in found]
-    return CommandResult([it.plain() for it in outcome], _lines(outcome, lang))
+    rows = [{"text": it.found.text, "number": it.reminder and it.reminder.number, "why": it.why} for it in outcome]
+    return CommandResult(rows, _lines(outcome, lang))
 
 
 @dataclass(frozen=True)
@@ -141,41 +137,30 @@ class Import:
         if entry.moment is None:
             return self._left_out(entry, str(entry.why))
         live = await self.reminders.live(self.user)
-        if entry.uid.endswith(OURS) and entry.uid in {uid_of(reminder, self.user) for reminder in live}:
-            return self._left_out(entry, "known")
-        text = entry.text
-        if entry.starts is not None:
-            text = said("calendar.begins", self.lang, text=text, time=f"{entry.starts:%H:%M}")
         key = f"ics-{hashlib.sha256(entry.uid.encode()).hexdigest()[:32]}"
         before = next((reminder for reminder in live if reminder.added_by == key), None)
-        if before is not None and (before.text, before.moment) == (text, entry.moment):
+        text, moment, lang = entry.text, entry.moment, self.lang
+        if entry.starts is not None:
+            text = said("calendar.begins", lang, text=text, time=f"{entry.starts:%H:%M}")
+        is_same = before is not None and (before.text, before.moment) == (text, moment)
+        if is_same or entry.uid in {uid_of(reminder, self.user) for reminder in live}:
             return self._left_out(entry, "known")
         try:
             if before is not None:
-                call = f"{self.message}-{key}"
-                after = await self.reminders.change(before, call, text=text, moment=entry.moment)
+                after = await self.reminders.change(before, f"{self.message}-{key}", text=text, moment=moment)
             else:
-                moment, lang = entry.moment, self.lang
                 after = await self.reminders.add(self.user, self.thread, key, text=text, lang=lang, moment=moment)
         except UsageError:
             return self._left_out(entry, "full")
         if after.due_ms is None:
             # An import before has set it, and the user has deleted it.
             return self._left_out(entry, "deleted")
-        await self._enter(key, before, after)
-        return Imported(entry, after)
-
-    async def _enter(self, key: str, before: Reminder | None, after: Reminder) -> None:
         write = ToolWrite(
-            thread=self.thread,
-            user=self.user,
-            message=self.message,
-            speaker=PLANNER,
-            tool=add_reminder.name,
-            call=key,
+            thread=self.thread, user=self.user, message=self.message, speaker=PLANNER, tool=add_reminder.name, call=key
         )
         changes = {key: (before.values() if before else None, after.values())}
         await self.memory.undo.enter(write, REMINDERS.name, changes)
+        return Imported(entry, after)
 
     def _left_out(self, entry: Found, why: str) -> Imported:
         return Imported(entry, why=said(f"calendar.{why}", self.lang))

@@ -82,11 +82,7 @@ class Together(Composite):
     sort: ClassVar[str] = "together"
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
-        """Return the best documents of all; see `Retriever`.
-
-        Raises:
-            SearchFailed: none of them could search.
-        """
+        """Return the best documents of all; see `Retriever`. Raises SearchFailed: none of them could search."""
         outcomes = await asyncio.gather(*(asked(retriever, query, limit, lang) for retriever in self.retrievers))
         failures = {name: why for outcome in outcomes for name, why in outcome.failures.items()}
         documents = fused([outcome.documents for outcome in outcomes])[:limit]

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from agents.language.text.clean import clean
 from agents.sources.web.addresses import is_web
 
-LONGEST = 4_000
+LONGEST_TEXT = 4_000
 """Characters of a snippet, and of any other text of a service."""
 LONGEST_ADDRESS = 2_000
 _TAG = re.compile(r"<[^<>]*>")
@@ -27,7 +27,7 @@ def text(row: Mapping[str, object], *names: str) -> str:
     value = _first(row, names)
     # Twice: snippets come with tags, with escaped letters, and with escaped tags.
     bare = _TAG.sub("", html.unescape(_TAG.sub("", value)))
-    return _SPACES.sub(" ", clean(bare)).strip()[:LONGEST]
+    return _SPACES.sub(" ", clean(bare)).strip()[:LONGEST_TEXT]
 
 
 def address(row: Mapping[str, object], *names: str) -> str:

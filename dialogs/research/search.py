@@ -26,7 +26,7 @@ from prompts import sentence, table
 
 Tell = Callable[[Step, str, int], None]
 """Is told of a step that is over: what came of it, and its time in ms."""
-LONGEST = 20_000
+LONGEST_PASSAGE = 20_000
 """Characters of a passage that are looked at."""
 LONGEST_LINE = 200
 LONGEST_ADDRESS = 1_000
@@ -117,7 +117,7 @@ def _has(query: Sequence[str], phrase: Sequence[str]) -> bool:
 
 def foreign_document(document: Document) -> Document:
     """Return a document whose texts hold nothing that is shown nowhere, and nothing that would cite a source."""
-    text = _LINES.sub("\n\n", _BLANKS.sub(" ", without_marks(clean(document.text[:LONGEST])))).strip()
+    text = _LINES.sub("\n\n", _BLANKS.sub(" ", without_marks(clean(document.text[:LONGEST_PASSAGE])))).strip()
     return replace(
         document,
         text=text,
@@ -143,7 +143,7 @@ def foreign_image(image: Image) -> Image | None:
 
 def foreign_line(text: str) -> str:
     """Return a title or the like in one line of bounded length."""
-    line = " ".join(without_marks(clean(text[:LONGEST])).split())
+    line = " ".join(without_marks(clean(text[:LONGEST_PASSAGE])).split())
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"
 
 

@@ -34,11 +34,7 @@ class Plan:
 
 
 def read_plans(text: str) -> list[Plan]:
-    """Return what a setting lists.
-
-    Raises:
-        ValueError: it is not written as it should be; the message says how.
-    """
+    """Return what a setting lists. Raises ValueError: it is not written as it should be; the message says how."""
     plans = [_plan(entry) for entry in text.split(",") if entry.strip()]
     names = [plan.name for plan in plans]
     if len(set(names)) < len(names):

@@ -76,11 +76,7 @@ REMINDERS = KeptReminders()
 
 
 def reminders_of(runtime: Runtime) -> Reminders:
-    """Return the table of reminders.
-
-    Raises:
-        Refused: nothing can ring here, so nothing may be promised.
-    """
+    """Return the table of reminders. Raises Refused: nothing can ring here, so nothing may be promised."""
     reminders = runtime.context.services.find(Reminders)
     if reminders is None or not runtime.context.rings:
         raise Refused(said("reminders_nowhere", runtime.state["lang"]))

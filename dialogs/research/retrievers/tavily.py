@@ -7,7 +7,7 @@ from dialogs.research.fields import address, day, rows, text
 from dialogs.research.retrievers import Base, Document, Image, Kind, Results, Source
 from dialogs.research.retrievers.searxng import mime_type
 
-MOST = 20
+MOST_RESULTS = 20
 """Results that the service gives at most."""
 
 
@@ -21,7 +21,7 @@ class Tavily(Base):
         """Return what the service found; see `Retriever`."""
         body = {
             "query": query,
-            "max_results": min(limit, MOST),
+            "max_results": min(limit, MOST_RESULTS),
             "topic": "news" if self.kind == "news" else "general",
             "include_images": self.kind == "images",
             "include_image_descriptions": self.kind == "images",

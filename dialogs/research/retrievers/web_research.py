@@ -16,7 +16,7 @@ from prompts import FALLBACK
 
 PAGES = 8
 """Pages that are read for a query."""
-LONGEST = 1_200
+LONGEST_PASSAGE = 1_200
 """Characters of a passage."""
 PASSAGES = 200
 """Passages of a page that are looked at."""
@@ -47,7 +47,7 @@ class WebResearch(Base):
         about = replace(
             found_as, url=download.url, title=page.title or hit.title, published=page.published or hit.published
         )
-        return [replace(about, text=text) for text in list(passages(page.text, LONGEST))[:PASSAGES]]
+        return [replace(about, text=text) for text in list(passages(page.text, LONGEST_PASSAGE))[:PASSAGES]]
 
 
 def best(query: str, documents: Sequence[Document], limit: int, lang: str) -> list[Document]:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from dialogs.research.fields import number, rows, text
 from dialogs.research.retrievers import Base, Document, Results, Source
 
-MOST = 20
+MOST_ARTICLES = 20
 """Articles whose beginnings the server gives at once."""
 LENGTH = 1_200
 """Characters of an article's beginning."""
@@ -25,16 +25,16 @@ class Wikipedia(Base):
             "formatversion": "2",
             "generator": "search",
             "gsrsearch": query,
-            "gsrlimit": str(min(limit, MOST)),
+            "gsrlimit": str(min(limit, MOST_ARTICLES)),
             "prop": "extracts",
             "exintro": "1",
             "explaintext": "1",
             "exchars": str(LENGTH),
-            "exlimit": str(MOST),
+            "exlimit": str(MOST_ARTICLES),
         }
         answer = await self.answer(f"{root}/w/api.php", params=params)
         query_part = answer.get("query") if isinstance(answer, dict) else None
-        pages = sorted(rows(query_part, "pages"), key=lambda page: number(page, "index") or MOST)
+        pages = sorted(rows(query_part, "pages"), key=lambda page: number(page, "index") or MOST_ARTICLES)
         titles = [(text(page, "title"), text(page, "extract")) for page in pages]
         return Results(
             [

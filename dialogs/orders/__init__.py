@@ -2,7 +2,8 @@
 
 from dialogs import Dialog
 from dialogs.orders.command_line import application
-from dialogs.orders.store import TABLES, open_shop
+from dialogs.orders.services import open_services
+from dialogs.orders.store import TABLES
 from dialogs.orders.tools import changes, choices, lookups, price_watches
 
 dialog = Dialog(
@@ -39,6 +40,6 @@ dialog = Dialog(
         lookups.transfer_to_human_agents,
     ],
     tables=TABLES,
-    services=open_shop,
+    services=open_services,
     command_line=application,
 )

@@ -5,8 +5,7 @@ A write commits together with the answer of the tool that makes it.
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,6 @@ from agents.memory.connection import Connection
 from agents.memory.ledger import Ledger
 from agents.memory.schema import Tables
 from agents.toolkit import Refused, Runtime
-from agents.toolkit.services import Services
 from dialogs.orders.records import Database, Kind, Order, Product, User
 from dialogs.orders.wording import said
 
@@ -224,13 +222,6 @@ async def change(runtime: Runtime, about: str, operation: Work[T]) -> T:
         return outcome
 
     return await runtime.context.service(Shop).change(_as_user(runtime, work))
-
-
-@asynccontextmanager
-async def open_shop(services: Services) -> AsyncIterator[Sequence[object]]:
-    """Yield the shop as a service."""
-    database = services.get(Connection)
-    yield [Shop(database, services.get(Ledger))]
 
 
 def fill_with_catalogue(db: sqlite3.Connection) -> None:

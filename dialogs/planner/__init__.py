@@ -1,23 +1,10 @@
 """The user's to-dos, reminders, alarms and timers."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-
-from agents.memory import Memory
-from agents.toolkit.services import Services
 from dialogs import Dialog
 from dialogs.planner.command_line import application
-from dialogs.planner.commands import export, forget, greeting, today
-from dialogs.planner.store import TABLES, KeptAlarms, Reminders
+from dialogs.planner.services import export, forget, greeting, open_services, today
+from dialogs.planner.store import TABLES
 from dialogs.planner.tools import day, reminders, todos
-
-
-@asynccontextmanager
-async def _services(services: Services) -> AsyncIterator[Sequence[object]]:
-    memory = services.get(Memory)
-    reminders = Reminders(memory.database, memory.store, memory.now)
-    yield [reminders, KeptAlarms(reminders)]
-
 
 dialog = Dialog(
     tool="plan_things",
@@ -41,7 +28,7 @@ dialog = Dialog(
     ],
     resume="never",
     tables=TABLES,
-    services=_services,
+    services=open_services,
     commands=[today],
     command_line=application,
     greeting=greeting,

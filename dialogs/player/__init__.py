@@ -3,7 +3,7 @@
 from dialogs import Dialog
 from dialogs.player.access import playing_now
 from dialogs.player.command_line import application
-from dialogs.player.services import forget_profiles, open_player
+from dialogs.player.services import forget, open_services
 from dialogs.player.settings import PlayerSettings
 from dialogs.player.store import TABLES
 from dialogs.player.tools import controls, lookups
@@ -26,8 +26,8 @@ dialog = Dialog(
     ],
     settings=PlayerSettings,
     tables=TABLES,
-    services=open_player,
+    services=open_services,
     command_line=application,
-    forget=forget_profiles,
+    forget=forget,
     context_lines=playing_now,
 )

@@ -17,7 +17,7 @@ from dialogs.player.store import MediaStore
 
 
 @asynccontextmanager
-async def open_player(services: Services) -> AsyncIterator[Sequence[object]]:
+async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
     """Yield the tables and the players."""
     memory, settings = services.get(Memory), services.get(PlayerSettings)
     store = MediaStore(memory.database, memory.now)
@@ -33,6 +33,6 @@ def make_players(settings: PlayerSettings, store: MediaStore) -> Players:
     return Library(store, partial(folder_titles, folder.resolve()) if folder else catalogue_titles)
 
 
-async def forget_profiles(services: Services, thread: str, users: Collection[str]) -> None:
+async def forget(services: Services, thread: str, users: Collection[str]) -> None:
     """Delete what users have played and liked."""
     await services.get(MediaStore).erase(users)

@@ -1,6 +1,6 @@
 """The retrievers that SEARCH_SOURCES names."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -54,6 +54,11 @@ async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
             yield [cache, Retrievers(built)]
         finally:
             index.close()
+
+
+async def forget(services: Services, thread: str, users: Collection[str]) -> None:
+    """Delete all that searches have found: it tells what somebody had asked for."""
+    await services.get(SearchCache).erase()
 
 
 async def known_sources(context: Context, lang: str) -> Sequence[str]:

@@ -6,9 +6,8 @@ from functools import partial
 
 from agents.memory import Memory
 from agents.toolkit.services import Services
-from dialogs.research import forget
 from dialogs.research.retrievers import Retriever
-from dialogs.research.services import Retrievers, open_services
+from dialogs.research.services import Retrievers, forget, open_services
 from dialogs.research.settings import ResearchSettings
 from dialogs.research.store import SearchCache
 

@@ -11,7 +11,7 @@ from agents.memory import open_memory
 from agents.toolkit.services import Services
 from app.assistant import Turn
 from benchmarks.replay import compose
-from dialogs.orders.store import open_shop
+from dialogs.orders.services import open_services
 from tests.dialogs.orders.recorded.reads import Reads
 from tests.dialogs.orders.recorded.script import Clerk
 from tests.dialogs.orders.recorded.tasks import Task, tasks
@@ -39,7 +39,7 @@ async def play(request: Request, pipe: int) -> None:
     count(steps)
     async with (
         open_memory(f"sqlite:///{request.database}") as memory,
-        open_shop(Services(memory.database, memory.ledger)) as shop,
+        open_services(Services(memory.database, memory.ledger)) as shop,
     ):
         assistant = compose(memory, clerk, Services(*shop))
         async for event in assistant.play(Turn(thread=request.thread, text=request.text, lang="en", id=request.id)):

@@ -1,6 +1,7 @@
-"""`/today`, what the planner knows of a person, and what becomes of it."""
+"""What the planner's tools work with; `/today`, the greeting, and what becomes of a person's reminders and to-dos."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from agents.language.schedule.wording import worded
@@ -9,8 +10,16 @@ from agents.toolkit.commands import CommandCall, SlashCommand
 from agents.toolkit.services import Services
 from dialogs import Section
 from dialogs.planner.agenda import stored_todos
-from dialogs.planner.store import Reminders
+from dialogs.planner.store import KeptAlarms, Reminders
 from dialogs.planner.wording import said
+
+
+@asynccontextmanager
+async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
+    """Yield the table of reminders, and the alarms for other dialogs."""
+    memory = services.get(Memory)
+    reminders = Reminders(memory.database, memory.store, memory.now)
+    yield [reminders, KeptAlarms(reminders)]
 
 
 async def _today(call: CommandCall) -> str:

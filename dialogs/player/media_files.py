@@ -130,22 +130,11 @@ def name_of(stem: str) -> Name:
 
     stem = stem[:LONGEST_NAME]
     # Without a type guessit takes "Apollo 13" for an episode.
-    options = {"type": "episode" if _EPISODE.search(stem) else "movie", "excludes": ["part", "volume", "film"]}
+    kind = "episode" if _EPISODE.search(stem) else "movie"
+    options = {"type": kind, "excludes": ["part", "volume", "film"], "single_value": True}
     facts = guessit(f"{stem}.mkv", options)
-    return Name(
-        str(facts.get("title") or stem),
-        _number(facts.get("year")),
-        _number(facts.get("season", 1)),
-        _number(facts.get("episode")),
-        str(facts.get("episode_title") or ""),
-    )
-
-
-def _number(value: object) -> int | None:
-    """Return a number of a name; of several, such as those of a double episode, the first one."""
-    if isinstance(value, list):
-        value = value[0]
-    return value if isinstance(value, int) else None
+    name, year = str(facts.get("title") or stem), facts.get("year")
+    return Name(name, year, facts.get("season", 1), facts.get("episode"), str(facts.get("episode_title") or ""))
 
 
 def _id(folder: Path, path: Path) -> str:

@@ -3,7 +3,7 @@
 import base64
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import count
@@ -255,25 +255,25 @@ class KodiLibrary(Player):
     async def _set(self, id: str, values: Params) -> None:
         await self.rpc.call(f"VideoLibrary.Set{NAMES[kind_of(id)]}Details", {**key_of(id), **values})
 
-    async def _all(self, kind: Kind, params: Params | None = None) -> list[Row]:
+    async def _all(
+        self, kind: Kind, params: Params | None = None, is_over: Callable[[Sequence[Row]], bool] = lambda page: False
+    ) -> list[Row]:
+        """Return all rows, or those until a page after which it `is_over`."""
         rows: list[Row] = []
         for start in range(0, MOST_TITLES, PAGE):
             page, total = await self._page(kind, start, params or {})
             rows += page
-            if start + PAGE >= total:
+            if start + PAGE >= total or is_over(page):
                 return rows
         LOG.warning("Kodi has more than %s titles of one kind; the others are left out", MOST_TITLES)
         return rows
 
     async def _played(self, kind: Kind, since: datetime, until: datetime, zone: timezone) -> list[tuple[Row, datetime]]:
-        played: list[tuple[Row, datetime]] = []
-        for start in range(0, MOST_TITLES, PAGE):
-            page, total = await self._page(kind, start, {"sort": LATEST_FIRST})
-            times = [(row, row.played_at(zone)) for row in page]
-            played += [(row, at) for row, at in times if at and since <= at < until]
-            if start + PAGE >= total or any(at is None or at < since for _, at in times):
-                break
-        return played
+        def is_over(page: Sequence[Row]) -> bool:
+            return any((at := row.played_at(zone)) is None or at < since for row in page)
+
+        rows = await self._all(kind, {"sort": LATEST_FIRST}, is_over)
+        return [(row, at) for row in rows if (at := row.played_at(zone)) and since <= at < until]
 
     async def _page(self, kind: Kind, start: int, params: Params) -> tuple[list[Row], int]:
         """Return a page of rows, and how many rows there are in all."""

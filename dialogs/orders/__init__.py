@@ -1,7 +1,7 @@
 """The user's orders in the shop. The schema of the shop's records is that of tau2-bench's retail environment."""
 
 from dialogs import Dialog
-from dialogs.orders.command_line import application
+from dialogs.orders.command_line import command_line
 from dialogs.orders.services import open_services
 from dialogs.orders.store import TABLES
 from dialogs.orders.tools import changes, choices, lookups, price_watches
@@ -41,5 +41,5 @@ dialog = Dialog(
     ],
     tables=TABLES,
     services=open_services,
-    command_line=application,
+    command_line=command_line,
 )

@@ -14,10 +14,10 @@ from dialogs.orders.tools.price_watches import tell_watchers
 from dialogs.orders.wording import said
 
 MOST_MONEY = 1e9
-application = typer.Typer(name="orders")
+command_line = typer.Typer(name="orders")
 
 
-@application.callback(invoke_without_command=True)
+@command_line.callback(invoke_without_command=True)
 def orders(context: typer.Context) -> Awaitable[CommandResult] | None:
     """The shop: who is which customer; match one, set a price, load a shop."""
     return None if context.invoked_subcommand else list_customers(context)
@@ -32,7 +32,7 @@ async def list_customers(context: typer.Context) -> CommandResult:
     return CommandResult(result, lines or [_say(context, "nobody")])
 
 
-@application.command()
+@command_line.command()
 async def match(context: typer.Context, user_id: Name, customer: Name, *, device: Device = None) -> CommandResult:
     """Say which customer of the shop a user is.
 
@@ -48,7 +48,7 @@ async def match(context: typer.Context, user_id: Name, customer: Name, *, device
     return CommandResult({"user": user_id, "device": device, "customer": customer}, [line])
 
 
-@application.command()
+@command_line.command()
 async def unmatch(context: typer.Context, user_id: Name) -> CommandResult:
     """Say that a user is no customer.
 
@@ -62,7 +62,7 @@ async def unmatch(context: typer.Context, user_id: Name) -> CommandResult:
 
 
 # A price below zero is refused as a price, not as an unknown option.
-@application.command(context_settings={"ignore_unknown_options": True})
+@command_line.command(context_settings={"ignore_unknown_options": True})
 async def price(context: typer.Context, item: Name, price: Annotated[float, typer.Argument()]) -> CommandResult:
     """Change an item's price; those who watch it are told.
 
@@ -82,7 +82,7 @@ async def price(context: typer.Context, item: Name, price: Annotated[float, type
     return CommandResult(facts, [_say(context, "priced", **facts)])
 
 
-@application.command()
+@command_line.command()
 async def load(
     context: typer.Context,
     file: Name,

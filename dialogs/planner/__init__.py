@@ -1,8 +1,9 @@
 """The user's to-dos, reminders, alarms and timers."""
 
 from dialogs import Dialog
-from dialogs.planner.command_line import application
-from dialogs.planner.services import export, forget, greeting, open_services, today
+from dialogs.planner.command_line import command_line
+from dialogs.planner.commands import export, forget, greeting, today
+from dialogs.planner.services import open_services
 from dialogs.planner.store import TABLES
 from dialogs.planner.tools import day, reminders, todos
 
@@ -30,7 +31,7 @@ dialog = Dialog(
     tables=TABLES,
     services=open_services,
     commands=[today],
-    command_line=application,
+    command_line=command_line,
     greeting=greeting,
     forget=forget,
     export=export,

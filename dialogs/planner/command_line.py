@@ -34,10 +34,10 @@ LOOK_SECONDS = 10.0
 """Seconds between two looks at what the calendar file has to hold."""
 
 Whose = Annotated[str, typer.Option(help="Whose reminders.")]
-application = typer.Typer(name=PLANNER, help="Exchange reminders with calendars, as iCalendar files.")
+command_line = typer.Typer(name=PLANNER, help="Exchange reminders with calendars, as iCalendar files.")
 
 
-@application.command("calendar")
+@command_line.command("calendar")
 async def print_calendar(
     context: typer.Context,
     *,
@@ -87,7 +87,7 @@ class Imported:
     why: str | None = None
 
 
-@application.command("import")
+@command_line.command("import")
 async def import_calendar(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE.ics")],

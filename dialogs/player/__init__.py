@@ -2,7 +2,7 @@
 
 from dialogs import Dialog
 from dialogs.player.access import playing_now
-from dialogs.player.command_line import application
+from dialogs.player.command_line import command_line
 from dialogs.player.services import forget, open_services
 from dialogs.player.settings import PlayerSettings
 from dialogs.player.store import TABLES
@@ -27,7 +27,7 @@ dialog = Dialog(
     settings=PlayerSettings,
     tables=TABLES,
     services=open_services,
-    command_line=application,
+    command_line=command_line,
     forget=forget,
     context_lines=playing_now,
 )

@@ -12,16 +12,16 @@ from dialogs.player.store import OWNER, MediaStore
 from dialogs.player.wording import said
 
 Age = Annotated[int | None, typer.Option(metavar="YEARS", help="Play nothing for people who are older than this.")]
-application = typer.Typer(name="library")
+command_line = typer.Typer(name="library")
 
 
-@application.callback(invoke_without_command=True)
+@command_line.callback(invoke_without_command=True)
 def library(context: typer.Context) -> Awaitable[CommandResult] | None:
     """The media library: its titles; who has which profile."""
     return None if context.invoked_subcommand else list_titles(context)
 
 
-@application.command("list")
+@command_line.command("list")
 async def list_titles(context: typer.Context) -> CommandResult:
     """List all titles, with their files.
 
@@ -54,7 +54,7 @@ async def list_titles(context: typer.Context) -> CommandResult:
     return CommandResult(rows, lines or [said("library_empty", lang)])
 
 
-@application.command()
+@command_line.command()
 async def viewers(context: typer.Context) -> CommandResult:
     """List who has which profile."""
     async with services_of(context) as services:
@@ -67,7 +67,7 @@ async def viewers(context: typer.Context) -> CommandResult:
     return CommandResult(result, lines or [said("library_nobody", installation_of(context).lang)])
 
 
-@application.command()
+@command_line.command()
 async def viewer(
     context: typer.Context, user_id: Name, profile: Name, *, age: Age = None, device: Device = None
 ) -> CommandResult:
@@ -79,7 +79,7 @@ async def viewer(
     return CommandResult({"user": user_id, "device": device, "profile": profile, "age": age}, [line])
 
 
-@application.command()
+@command_line.command()
 async def no_viewer(context: typer.Context, user_id: Name) -> CommandResult:
     """Take a user's profile away.
 

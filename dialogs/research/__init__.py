@@ -1,7 +1,7 @@
 """Questions that documents answer: the help pages, the user's own documents and, where set up, the web."""
 
 from dialogs import Dialog
-from dialogs.research.command_line import application
+from dialogs.research.command_line import command_line
 from dialogs.research.services import forget, known_sources, open_services
 from dialogs.research.settings import ResearchSettings
 from dialogs.research.store import TABLES
@@ -15,7 +15,7 @@ dialog = Dialog(
     settings=ResearchSettings,
     tables=TABLES,
     services=open_services,
-    command_line=application,
+    command_line=command_line,
     forget=forget,
     context_lines=known_sources,
 )

@@ -6,10 +6,10 @@ from agents.toolkit.command_line import CommandResult, services_of
 from dialogs.research import retrievers
 from dialogs.research.settings import ResearchSettings
 
-application = typer.Typer(name="research", help="searches: which sources there are, and which of them are set up")
+command_line = typer.Typer(name="research", help="searches: which sources there are, and which of them are set up")
 
 
-@application.command()
+@command_line.command()
 async def sources(context: typer.Context) -> CommandResult:
     """List the sources, what each needs, and the name under which it is searched."""
     async with services_of(context) as services:

@@ -229,6 +229,6 @@ def test_a_file_to_subscribe_to_is_kept(path: Path, tmp_path: Path, monkeypatch:
             raise KeyboardInterrupt
         await set_reminders(path)
 
-    monkeypatch.setattr("dialogs.planner.command_line.asyncio.sleep", look)
+    monkeypatch.setattr(asyncio, "sleep", look)
     assert run("planner", "calendar", "--keep", str(kept)) == 130
     assert kept.stat().st_mode & 0o777 == 0o600

@@ -1,6 +1,5 @@
 """The entry for every door: `Assistant.play` takes a user message through the graph, once."""
 
-import copy
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
@@ -11,13 +10,11 @@ from agents.conversation.persons import seen_by
 from agents.conversation.prompt import Prompting
 from agents.errors import UsageError
 from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
-from agents.memory import Memory
 from agents.memory.inbox import TranscriptLine, now_ms
 from agents.memory.notices import NoticeSource
 from agents.memory.people import TO, UNASKED
 from agents.memory.preferences import Preferences
 from agents.memory.typed_file import TypedFile
-from agents.models import Models
 from agents.sources.attachments import Contents
 from agents.state import SUPERVISOR
 from agents.toolkit.services import Services
@@ -54,20 +51,9 @@ class Assistant(ThreadReader):
         return self._prompting.speakers
 
     @property
-    def models(self) -> Models:
-        """The models that are asked."""
-        return self._player.models
-
-    @property
     def services(self) -> Services:
         """What the dialogs offer to tools and commands."""
         return self._player.services
-
-    def beside(self, memory: Memory, models: Models) -> "Assistant":
-        """Return the same assistant on another database, with these models."""
-        graph = copy.copy(self.graph)
-        graph.checkpointer, graph.store = memory.saver, memory.store
-        return Assistant(replace(self._player, graph=graph, memory=memory, models=models), self.speakers)
 
     @property
     def dialogs(self) -> Mapping[str, str]:

@@ -21,13 +21,11 @@ from agents.errors import ConfigError
 from app.assistant import Assistant
 from app.assistant.notice_clock import Clock, ringing
 from app.assistant.silence_clock import SilenceClock, asking_after
-from app.assistant.warm_up import warm_up
 from app.composition import open_assistant
 from app.composition.file_reader import make_file_reader
 from app.doors.telegram.access import Access
 from app.doors.telegram.bot import ServiceBot, retrying, silent_libraries
 from app.doors.telegram.connection import REFUSED, connect, note, token_of
-from app.doors.telegram.delivery.pages import pages
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.operator_notes import delivering
@@ -38,7 +36,7 @@ from app.doors.telegram.updates.statistics import Faults
 from app.logs import log_on_stderr
 from app.settings import Settings
 from app.signals import cancelled_by
-from prompts import languages, sentence
+from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 10.0
@@ -58,8 +56,6 @@ async def serve(settings: Settings) -> int:
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             async with open_assistant(settings) as assistant:
-                await warm_up(assistant, languages())
-                pages("*Hello.*")
                 bot = ServiceBot(token, settings.telegram_api_url.rstrip("/"))
                 async with open_door(assistant, bot, settings) as door:
                     listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)

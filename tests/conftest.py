@@ -23,7 +23,7 @@ from agents.toolkit.help.chain import HelpChain
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
 from app.composition.services import dialogs_of, open_services, tables_of

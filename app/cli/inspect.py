@@ -11,7 +11,6 @@ from agents.memory.people import TOLD
 from agents.toolkit.command_line import CommandResult
 from app.assistant import Assistant
 from app.assistant.run import config_of
-from app.assistant.time_travel import go_back, kept_turns
 from app.cli.options import Thread
 from app.composition import discover, open_assistant
 from app.composition.remote_tools import with_remote_tools
@@ -62,10 +61,10 @@ async def back(thread: Thread, turn: TurnNumber) -> CommandResult:
     async with open_assistant(settings, remote=False) as assistant:
         facts = await _state(assistant, thread, settings.app_lang)
         lang = facts.get("lang") or settings.app_lang
-        turns = sorted(await kept_turns(assistant, thread))
+        turns = sorted(await assistant.kept_turns(thread))
         if turn not in turns:
             raise UsageError(say("no_turn", lang, turn=turn, known=", ".join(map(str, turns))))
-        notice = await go_back(assistant, thread, turn, say("gone_back", lang, turn=turn))
+        notice = await assistant.go_back(thread, turn, say("gone_back", lang, turn=turn))
         lines = [
             line
             for line in await assistant.history(thread)

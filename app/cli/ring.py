@@ -15,7 +15,7 @@ from agents.errors import ConfigError
 from agents.language.text.clean import clean
 from agents.toolkit.command_line import name_given
 from app.assistant import Assistant
-from app.assistant.notice_clock import Deliver, Ring, Unreachable, ringing
+from app.assistant.clocks import Deliver, Ring, Unreachable, ringing
 from app.cli.options import Lang
 from app.cli.talk import RULES
 from app.composition import open_assistant

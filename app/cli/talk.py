@@ -15,8 +15,8 @@ from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.command_line import readable
 from app.assistant import Assistant
+from app.assistant.clocks import asking_after
 from app.assistant.closing import TERMINAL
-from app.assistant.silence_clock import asking_after
 from app.cli.options import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User
 from app.cli.stdout import results_alone
 from app.composition import open_assistant

@@ -85,7 +85,7 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
         graph.add_edge(START, "tools")
         events: list[Event] = []
         zone = (await Preferences.of(parts.memory.store, trial.user)).zone
-        context = replace(parts.context(trial.user, trial.user, zone, device=TERMINAL), sink=events.append)
+        context = replace(parts.context(trial.user, trial.user, zone, TERMINAL), sink=events.append)
         state = await _state(trial, parts.memory)
         values = await graph.compile(store=parts.memory.store).ainvoke(state, context=context)
     return _finding(events, cast(State, values))

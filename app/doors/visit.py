@@ -11,9 +11,9 @@ from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, TurnEnd
 from agents.events.models import ModelEnd
 from agents.toolkit.questions import CHOICE, mark
 from app.assistant import Assistant, Turn
+from app.assistant.assistant import STORAGE
 from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
-from app.assistant.storage_faults import STORAGE
 
 INTERRUPTED = 130
 FAILED = 1

@@ -19,8 +19,7 @@ from telegram.ext import Updater
 
 from agents.errors import ConfigError
 from app.assistant import Assistant
-from app.assistant.notice_clock import Clock, ringing
-from app.assistant.silence_clock import SilenceClock, asking_after
+from app.assistant.clocks import Clock, SilenceClock, asking_after, ringing
 from app.composition import open_assistant
 from app.composition.file_reader import make_file_reader
 from app.doors.telegram.access import Access

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from app.assistant.notice_clock import Ring, ringing
+from app.assistant.clocks import Ring, ringing
 from app.cli.ring import ring_for
 from app.desktop_notifications import Desktop
 from app.settings import Settings

@@ -1,8 +1,9 @@
-"""Tasks beside the running one: started for a block, cancelled and waited for at its end."""
+"""Tasks beside the running one, for a block: cancelled and waited for at its end; and signals that cancel a task."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable
-from contextlib import asynccontextmanager
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 
 
 async def cancel(tasks: Iterable["asyncio.Task[object]"]) -> None:
@@ -21,3 +22,33 @@ async def running(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
         yield
     finally:
         await cancel([task])
+
+
+@contextmanager
+def on_signal(number: signal.Signals, handler: Callable[[], None]) -> Iterator[None]:
+    """Call the handler at a signal during the block, and put back what was set before."""
+    loop = asyncio.get_running_loop()
+    before = signal.getsignal(number)
+    loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(number)
+        signal.signal(number, before)
+
+
+@contextmanager
+def cancelled_by(*numbers: signal.Signals) -> Iterator[list[bool]]:
+    """Cancel the running task at each of these signals during the block; the list has an entry for each signal."""
+    task = asyncio.current_task()
+    assert task is not None
+    signalled: list[bool] = []
+
+    def cancel() -> None:
+        signalled.append(True)
+        task.cancel()
+
+    with ExitStack() as stack:
+        for number in numbers:
+            stack.enter_context(on_signal(number, cancel))
+        yield signalled

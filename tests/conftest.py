@@ -25,8 +25,7 @@ from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition.help_chain import make_help
-from app.composition.services import dialogs_of, open_services, tables_of
+from app.composition.services import dialogs_of, make_help, open_services, tables_of
 from app.permissions import NOBODY_MAY, Permissions
 from app.recording.recorded_tools import Answer, with_answers, with_strangers
 from app.settings import Settings

@@ -17,10 +17,9 @@ from agents.toolkit.command_line import readable
 from app.assistant import Assistant
 from app.assistant.clocks import asking_after
 from app.assistant.closing import TERMINAL
-from app.cli.options import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User
-from app.cli.stdout import results_alone
+from app.cli.invocation import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User, results_alone
 from app.composition import open_assistant
-from app.composition.file_reader import make_file_reader
+from app.composition.services import make_file_reader
 from app.doors.slash_commands.attached import file_at
 from app.doors.terminal.attached_files import with_files
 from app.doors.terminal.chunks import Chunks
@@ -33,8 +32,8 @@ from app.doors.terminal.typed_history import Typed
 from app.doors.visit import FAILED, INTERRUPTED, WAITING, Screen, Visit
 from app.listing import answers
 from app.logs import HeldLog, log_on_stderr
-from app.sentences import say
 from app.settings import Settings, read_settings
+from app.texts import say
 
 RULES = "local:rules"
 TRACE_WIDTH = 200

@@ -25,11 +25,8 @@ from agents.toolkit.supervisor.language import change_language
 from app.assistant import Assistant
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition.gate_thresholds import load_thresholds
-from app.composition.help_chain import check_help, make_help
-from app.composition.remote_tools import with_remote_tools
-from app.composition.server_changes import note_changes
-from app.composition.services import dialogs_of, open_services, tables_of
+from app.composition.remote_tools import note_changes, with_remote_tools
+from app.composition.services import check_help, dialogs_of, load_thresholds, make_help, open_services, tables_of
 from app.permissions import Permissions
 from app.settings import Settings
 from prompts import languages

@@ -17,6 +17,8 @@ from app.assistant.file_reader import FileReader
 
 INTERRUPTED = 130
 FAILED = 1
+USAGE = 2
+"""The exit code of a command that was called wrongly, or of a check that found faults."""
 WAITING = 10
 """The exit code of a turn that ends with a question to the user."""
 TROUBLE = {STORAGE: 74, "busy": 75, "key_refused": 76, "unavailable": 77}

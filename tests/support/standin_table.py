@@ -26,8 +26,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
-from app.composition.help_chain import make_help
-from app.composition.services import dialogs_of, open_services
+from app.composition.services import dialogs_of, make_help, open_services
 from app.settings import Settings
 from dialogs.planner.reminders import Reminders
 

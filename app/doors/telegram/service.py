@@ -21,7 +21,7 @@ from agents.errors import ConfigError
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, SilenceClock, asking_after, ringing
 from app.composition import open_assistant
-from app.composition.file_reader import make_file_reader
+from app.composition.services import make_file_reader
 from app.doors.telegram.access import Access
 from app.doors.telegram.bot import ServiceBot, retrying, silent_libraries
 from app.doors.telegram.connection import REFUSED, connect, note, token_of
@@ -34,7 +34,7 @@ from app.doors.telegram.updates.inbox import WANTED, Inbox
 from app.doors.telegram.updates.statistics import Faults
 from app.logs import log_on_stderr
 from app.settings import Settings
-from app.signals import cancelled_by
+from app.tasks import cancelled_by
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)

@@ -25,8 +25,8 @@ from app.doors.terminal.prompt_line import input_line
 from app.doors.terminal.screens import LiveMarkdown
 from app.doors.terminal.tty import plain_line, silent_keys
 from app.doors.visit import Visit
-from app.sentences import say
-from app.signals import on_signal
+from app.tasks import on_signal
+from app.texts import say
 
 TWICE_WITHIN = 2.0
 """Seconds within which a second Ctrl-C at the prompt leaves."""

@@ -7,8 +7,7 @@ import pytest
 
 from agents.memory import open_memory
 from app.assistant.clocks import Ring, ringing
-from app.cli.ring import ring_for
-from app.desktop_notifications import Desktop
+from app.cli.ring import Desktop, ring_for
 from app.settings import Settings
 from tests.support.notification_server import notification_server
 from tests.support.ringing import remind, ring_service, told, until

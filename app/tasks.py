@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from typing import Self
 
 
 async def cancel(tasks: Iterable["asyncio.Task[object]"]) -> None:
@@ -22,6 +23,21 @@ async def running(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
         yield
     finally:
         await cancel([task])
+
+
+class Beside:
+    """Does its `run` beside the block that opens it."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self.run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await cancel([self._task])
 
 
 @contextmanager

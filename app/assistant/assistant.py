@@ -5,7 +5,7 @@ import logging
 import sqlite3
 import uuid
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from contextlib import aclosing, suppress
 from typing import cast
 
 from langchain_core.runnables import RunnableConfig
@@ -24,7 +24,7 @@ from agents.memory.typed_file import TypedFile
 from agents.state import SUPERVISOR, State
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
-from app.assistant.clocks import Deliver, ringing
+from app.assistant.clocks import Clock, Deliver
 from app.assistant.closing import TERMINAL
 from app.assistant.forgetter import Forgetter
 from app.assistant.run import Stamp, config_of
@@ -207,9 +207,9 @@ class Assistant(ThreadReader):
         """What has something to tell users later: the engine's own notices, and those of dialogs."""
         return [self.memory.notices, *self.services.every(NoticeSource)]
 
-    def ringing(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
+    def ringing(self, deliver: Deliver, *, user: str | None = None) -> Clock:
         """Let the notices of one user, or of all, ring during a block."""
-        return ringing(self.memory, self.sources, deliver, user=user)
+        return Clock(self.memory, self.sources, deliver, user=user)
 
     async def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
         """Stop the answer that is being made in a thread; its `play` then ends with what was shown.

@@ -14,7 +14,7 @@ from agents.memory.notices import Due, NoticeSource
 from agents.memory.people import SILENCE
 from agents.memory.preferences import Preferences, machine_zone
 from app.assistant.thread_reader import ThreadReader
-from app.tasks import cancel, running
+from app.tasks import Beside, cancel
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -28,6 +28,14 @@ TURN_SECONDS = 5.0
 """Seconds that a notice waits for the delivery of those before it."""
 AWAY_SECONDS = 3600.0
 """Seconds until a user who could not be reached is tried again, unless they write before."""
+LOOK = 2.0
+"""Seconds between two looks at what was said."""
+LATE_MS = 300_000
+"""How late a user may be asked: later, as after a restart, it is left out."""
+DAY = range(8, 22)
+"""The hours in which people are asked, by their own clocks; whoever is silent at night sleeps."""
+AWAITING = ("llm", "greeting", SILENCE)
+"""The sources of lines after which the user is expected to say something."""
 
 
 class Unreachable(Exception):
@@ -50,7 +58,7 @@ Deliver = Callable[[Ring], Awaitable[None]]
 """Delivers a notice while its thread is held; may be called with the same one again after a crash."""
 
 
-class Clock:
+class Clock(Beside):
     """Ring the notices that are due: those of one `user` or of all, in the threads of a GLOB pattern.
 
     Threads of the pattern `without` are left to others. A user who could not be reached is tried again after `away`
@@ -126,20 +134,15 @@ class Clock:
 
     async def _attempt(self, source: NoticeSource, due: Due) -> None:
         try:
-            while not await self._has_rung(source, due):
-                await self._return_to(due.thread)
+            while True:
+                try:
+                    return await self._ring(source, due)
+                except Unreachable:
+                    LOG.warning("%s waits: its user cannot be reached", due.id)
+                    await self._return_to(due.thread)
         except Exception:
             LOG.exception("%s could not be delivered", due.id)
             await asyncio.sleep(RETRY_SECONDS / self._speed)
-
-    async def _has_rung(self, source: NoticeSource, due: Due) -> bool:
-        """Ring a notice; False if its user cannot be reached."""
-        try:
-            await self._ring(source, due)
-        except Unreachable:
-            LOG.warning("%s waits: its user cannot be reached", due.id)
-            return False
-        return True
 
     async def _return_to(self, thread: str) -> None:
         waiting = self._away.setdefault(thread, asyncio.Event())
@@ -168,38 +171,11 @@ class Clock:
                 self._delivery.release()
 
 
-@asynccontextmanager
-async def ringing(
-    memory: Memory,
-    sources: Sequence[NoticeSource],
-    deliver: Deliver,
-    *,
-    user: str | None = None,
-    threads: str = "*",
-    without: str = "",
-    away: float = AWAY_SECONDS,
-) -> AsyncIterator[Clock]:
-    """Let a clock run during the block."""
-    clock = Clock(memory, sources, deliver, user=user, threads=threads, without=without, away=away)
-    async with running(clock.run()):
-        yield clock
-
-
-LOOK = 2.0
-"""Seconds between two looks at what was said."""
-LATE_MS = 300_000
-"""How late a user may be asked: later, as after a restart, it is left out."""
-DAY = range(8, 22)
-"""The hours in which people are asked, by their own clocks; whoever is silent at night sleeps."""
-AWAITING = ("llm", "greeting", SILENCE)
-"""The sources of lines after which the user is expected to say something."""
-
-
 Ask = Callable[[Ring], Awaitable[bool]]
 """Stores and shows the question while its thread is held; False if this is not the moment, and it is tried again."""
 
 
-class SilenceClock:
+class SilenceClock(Beside):
     """Ask the users of the threads that `is_ours` names; how soon and how often the speakers say.
 
     Nobody is asked whose message waits or is being answered, in a thread of several people, after an answer that was
@@ -273,16 +249,6 @@ class SilenceClock:
     async def _sleeps(self, user: str) -> bool:
         zone = (await Preferences.of(self._memory.store, user)).zone or machine_zone()
         return datetime.fromtimestamp(self._memory.now(), UTC).astimezone(zone).hour not in DAY
-
-
-@asynccontextmanager
-async def asking_after(
-    reader: ThreadReader, deliver: Ask, is_ours: Callable[[str], bool]
-) -> AsyncIterator[SilenceClock]:
-    """Let a clock of silence run during the block."""
-    clock = SilenceClock(reader, deliver, is_ours)
-    async with running(clock.run()):
-        yield clock
 
 
 def _trailing(lines: list[TranscriptLine]) -> int:

@@ -24,7 +24,7 @@ from agents.errors import ConfigError
 from agents.language.text.clean import clean
 from agents.toolkit.command_line import name_given
 from app.assistant import Assistant
-from app.assistant.clocks import Deliver, Ring, Unreachable, ringing
+from app.assistant.clocks import Clock, Deliver, Ring, Unreachable
 from app.cli.invocation import Lang
 from app.cli.talk import RULES
 from app.composition import open_assistant
@@ -164,7 +164,7 @@ async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str,
     chat, ways = settings.ring_telegram_chat, []
     deliver: Deliver | None = None
     async with AsyncExitStack() as stack:
-        begin = partial(ringing, assistant.memory, assistant.sources, user=user)
+        begin = partial(Clock, assistant.memory, assistant.sources, user=user)
         if token:
             # Its library takes half a second to import, which other commands should not wait for.
             telegram = import_module("app.doors.telegram.notices")

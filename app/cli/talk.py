@@ -15,7 +15,7 @@ from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.command_line import readable
 from app.assistant import Assistant
-from app.assistant.clocks import asking_after
+from app.assistant.clocks import SilenceClock
 from app.assistant.closing import TERMINAL
 from app.cli.invocation import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User, results_alone
 from app.composition import open_assistant
@@ -159,7 +159,7 @@ async def chat(
             repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
             async with (
                 assistant.ringing(repl.ring, user=visit.owner),
-                asking_after(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
+                SilenceClock(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
             ):
                 repl.noted = clock.heard
                 return await repl.run()

@@ -31,9 +31,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant.closing import TERMINAL
 from app.composition import open_parts
 from app.settings import Settings
-
-COMMAND = "command"
-"""The source of a message that no user wrote."""
+from app.short_term_memory import COMMAND
 
 
 @dataclass(frozen=True, kw_only=True)

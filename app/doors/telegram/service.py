@@ -19,7 +19,7 @@ from telegram.ext import Updater
 
 from agents.errors import ConfigError
 from app.assistant import Assistant
-from app.assistant.clocks import Clock, SilenceClock, asking_after, ringing
+from app.assistant.clocks import Clock, SilenceClock
 from app.composition import open_assistant
 from app.composition.services import make_file_reader
 from app.doors.telegram.access import Access
@@ -104,9 +104,9 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             await door.conversations.read()
             await inbox.recover()
             clock = await stack.enter_async_context(
-                ringing(assistant.memory, assistant.sources, door.deliver, threads=f"{names.prefix}*")
+                Clock(assistant.memory, assistant.sources, door.deliver, threads=f"{names.prefix}*")
             )
-            silence = await stack.enter_async_context(asking_after(assistant, door.nudge, door.is_held_in_private))
+            silence = await stack.enter_async_context(SilenceClock(assistant, door.nudge, door.is_held_in_private))
             door.reached = partial(_note_reached, clock, silence, names)
             if (chat := settings.help_operator_chat) is not None:
                 await stack.enter_async_context(delivering(assistant.memory.notes, sender, chat, lang))

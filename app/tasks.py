@@ -2,8 +2,8 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Self
 
 
@@ -13,16 +13,6 @@ async def cancel(tasks: Iterable["asyncio.Task[object]"]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-@asynccontextmanager
-async def running(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    """Let work run during the block."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        await cancel([task])
 
 
 class Beside:

@@ -27,7 +27,7 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.services import dialogs_of, make_help, open_services, tables_of
 from app.permissions import NOBODY_MAY, Permissions
-from app.recording.recorded_tools import Answer, with_answers, with_strangers
+from app.recording import Answer, with_answers, with_strangers
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer

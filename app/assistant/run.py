@@ -21,7 +21,7 @@ from agents.state import State
 from agents.state.citations import Citation, shifted
 from agents.state.verdict import Kind
 from agents.toolkit.context import Context, nothing
-from app.recording.record import Recording
+from app.recording import Recording
 from app.tasks import cancel
 from prompts import FALLBACK, phrase
 
@@ -68,7 +68,6 @@ class Run:
         self.stopped_ms = 0
         """When the run was first told to stop; 0 if it was not."""
         self.images: list[ShownImage] = []
-        """The pictures that were shown."""
         self.shown = ""
         """The text shown since the last complete message."""
         self.citations: list[Citation] = []
@@ -80,7 +79,6 @@ class Run:
         self.ended = False
         """Whether the graph came to its end."""
         self.failure: Exception | None = None
-        """What the graph raised."""
         self.recording = Recording()
         self.guess = GuessOutcome()
         self._answered = False

@@ -12,7 +12,7 @@ from agents.state import State
 from agents.toolkit.questions import ask, fits
 from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.turn_player import TurnPlayer, sound_state
-from app.recording.record import Record, read_record
+from app.recording import Record, read_record
 from dialogs import Dialog
 
 
@@ -115,7 +115,6 @@ class ThreadReader:
 
 
 def _facts(thread: str, values: State) -> dict[str, Any]:
-    """Return a state as plain data."""
     talks = values.get("talks", {})
     return {
         "thread": thread,

@@ -113,7 +113,6 @@ async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, hea
 
 
 async def _type(text: str | None, console: Console, pause: _Pause) -> None:
-    """Show how the user types."""
     if text is None:
         return
     console.print(Text("> ", "bold green"), end="")

@@ -121,7 +121,6 @@ async def _router() -> AsyncIterator[DBusRouter]:
 async def _call(
     router: DBusRouter, method: str, signature: str | None = None, body: tuple[object, ...] = ()
 ) -> tuple[object, ...]:
-    """Call a method of the server and return what it answers."""
     reply = await router.send_and_get_reply(new_method_call(NOTIFICATION_SERVER, method, signature, body))
     values: tuple[object, ...] = unwrap_msg(reply)
     return values
@@ -160,7 +159,6 @@ async def ring_for(settings: Settings, lang: str, user: str | None = None) -> in
 
 
 async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str, user: str | None) -> int:
-    """Ring as the settings say until cancelled."""
     chat, ways = settings.ring_telegram_chat, []
     deliver: Deliver | None = None
     async with AsyncExitStack() as stack:

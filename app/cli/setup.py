@@ -235,7 +235,6 @@ async def _agreed(question: str, ask: Ask, words: Say, **variables: object) -> b
 
 
 def _changed(values: Mapping[str, str]) -> list[str]:
-    """Return the names that the file sets to something else."""
     before = read_env(FILE)
     return [name for name, value in values.items() if before.get(name) and before[name] != value]
 

@@ -21,7 +21,7 @@ from app.cli.trace_test import rehearse, trace_test
 from app.composition import open_assistant
 from app.doors.visit import FAILED
 from app.listing import history_lines, markdown_lines, state_lines, thread_lines
-from app.recording.record import Record
+from app.recording import Record
 from app.settings import Settings, read_settings
 from app.short_term_memory import contents
 from app.texts import say

@@ -19,8 +19,7 @@ from agents.toolkit.traits import traits_of
 from app.assistant import Turn
 from app.composition import discover, open_assistant
 from app.logs import silence
-from app.recording.record import Answered, Failed, Lost, Record, Replied, Step, Viewed
-from app.recording.recorded_tools import Answer, with_answers, with_strangers
+from app.recording import Answer, Answered, Failed, Lost, Record, Replied, Step, Viewed, with_answers, with_strangers
 from app.settings import Settings
 
 THREAD = "rehearsal"
@@ -96,7 +95,6 @@ async def _rehearse(playable: Sequence[Record], *, direct_switch: bool) -> Play:
 
 
 async def _perform(play: Play) -> list[Record]:
-    """Return the turns as they went this time."""
     speakers, _ = discover()
     speakers = with_answers(with_strangers(speakers, play.strangers), play.answers)
     models = Script(play.replies).models([SUPERVISOR, "observer", *speakers.dialogs])
@@ -222,7 +220,6 @@ def _call(name: str, queues: Mapping[str, Sequence[object]]) -> str:
 
 
 def _stretch(turns: Sequence[Record], lang: str) -> str:
-    """Return the assertion for turns in one language."""
     lines: list[str] = []
     for turn in turns:
         heard = f"user: {turn.text}" if turn.text is not None else "user says nothing"

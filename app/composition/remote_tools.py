@@ -63,7 +63,6 @@ async def with_remote_tools(
 
 
 def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
-    """Return the speakers, one of them with the offered tool added."""
     everyone = [speakers.supervisor, *speakers.dialogs.values()]
     if offer.speaker not in (names := [speaker.name for speaker in everyone]):
         problem = f"there is no {offer.speaker!r}; there are {', '.join(names)}"

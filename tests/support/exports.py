@@ -6,7 +6,7 @@ import pytest
 
 from agents.models.script import Call
 from app.cli.threads import exported as text_of
-from app.recording.record import Record
+from app.recording import Record
 from app.settings import Settings
 from tests.conftest import Chat
 

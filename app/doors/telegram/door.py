@@ -27,7 +27,6 @@ from app.doors.telegram.queues import Chats
 from app.doors.telegram.rights import Rights
 from app.doors.telegram.thread_names import door_of
 from app.doors.visit import stop_when_begun
-from app.tasks import running
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
@@ -178,7 +177,7 @@ class TelegramDoor:
         screen = ChatScreen(self.sender, receipts, place, turn.owner, lang, live)
         answer = self.answers[place.queue] = AnswerInMaking(turn, live, screen)
         try:
-            async with running(live.run()):
+            async with live:
                 read = await self._read(answer, await whole() if whole else turn)
                 gone = await self._show(answer, read) if read else None
                 await live.close()

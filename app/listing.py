@@ -14,8 +14,7 @@ from agents.memory.notes import Note
 from agents.memory.people import writers_of
 from agents.state import SUPERVISOR
 from agents.toolkit.card import ToolCard
-from app.cited_text import with_list
-from app.sentences import say
+from app.texts import say, with_list
 from prompts import form_texts, language, title_of
 
 LONGEST_FIRST_LINE = 40

@@ -19,7 +19,7 @@ from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.shelf import Mode
 from agents.toolkit.speaker import Silence
-from app.env_file import read_env
+from app.files import read_env
 from app.permissions import read_permissions
 from prompts import languages
 

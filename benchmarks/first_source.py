@@ -17,7 +17,7 @@ from agents.memory import open_memory
 from agents.models.script import Call, Script
 from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from benchmarks.report import Row, arguments, show

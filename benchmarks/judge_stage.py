@@ -16,8 +16,8 @@ from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
 from app.assistant.run import config_of
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.settings import Settings
 from benchmarks.judge_cases import Case, SwitchCase, Talk, WishCase

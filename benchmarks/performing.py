@@ -17,7 +17,7 @@ from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import SUPERVISOR_TOOLS
 from app.composition.services import dialogs_of, tables_of

@@ -27,7 +27,7 @@ from agents.memory import Memory, open_memory
 from agents.state import SUPERVISOR
 from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from benchmarks.report import Row, arguments, show
 from dialogs.orders.services import open_services

@@ -21,7 +21,7 @@ from agents.state import SUPERVISOR
 from agents.toolkit import shelf
 from agents.toolkit.find_tools import FIND
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from benchmarks.conversation import TURNS
 from benchmarks.counts import Calls

@@ -18,7 +18,7 @@ from agents.graph import build_graph
 from agents.memory import open_memory
 from agents.models.script import Asked, Call, Script
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from app.composition.services import dialogs_of, tables_of

@@ -23,12 +23,11 @@ from agents.toolkit.help.chain import HelpChain
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition.help_chain import make_help
-from app.composition.services import dialogs_of, open_services, tables_of
+from app.composition.services import dialogs_of, make_help, open_services, tables_of
 from app.permissions import NOBODY_MAY, Permissions
-from app.recording.recorded_tools import Answer, with_answers, with_strangers
+from app.recording import Answer, with_answers, with_strangers
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer

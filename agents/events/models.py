@@ -51,7 +51,7 @@ class ModelEnd(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Replied(Event):
-    """The reply of a role's models, for the record of the turn (`app.recording.record`); doors do not get it.
+    """The reply of a role's models, for the record of the turn (`app.recording`); doors do not get it.
 
     Without a reply the draft was thrown away or, with `trouble`, none could be had.
     """

@@ -10,9 +10,6 @@ from typing import Any
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
-from openai.types import CompletionUsage
-from openai.types.chat import ChatCompletionChunk
-from openai.types.chat.chat_completion_chunk import Choice, ChoiceDelta, ChoiceDeltaToolCall
 
 from agents.models.streamed_reply import IS_OVER
 
@@ -37,12 +34,6 @@ class CompatibleChat(ChatOpenAI):
             # The price comes behind the last piece; some servers never say why the reply ended.
             message.response_metadata[IS_OVER] = True
         return generation
-
-
-def build_types() -> None:
-    """Build the types of a reply's pieces, which the client leaves for its first reply."""
-    for kind in (ChatCompletionChunk, Choice, ChoiceDelta, ChoiceDeltaToolCall, CompletionUsage):
-        kind.model_rebuild()
 
 
 def _delta(chunk: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -129,43 +129,32 @@ def make_context(
     models: Models,
     *,
     zone: ZoneInfo | None,
-    is_interruptable: bool = True,
+    device: str,
     permissions: frozenset[str],
     help: HelpChain,
-    device: str = "",
-    ballot: Ballot | None = None,
-    is_shared: bool = False,
-    rings: bool = True,
-    limits: Limits | None = None,
-    contents: Contents | None = None,
-    services: Services | None = None,
+    limits: Limits,
+    services: Services,
 ) -> Context:
     """Return the context of a turn: what one database holds, and the trusted values of a user.
 
-    `zone` is the time zone that the user has set, None if there is none. `rings` is False where nothing would
-    ring a notice.
+    `zone` is the time zone that the user has set, None if there is none.
     """
     return Context(
         thread,
         user,
         models,
-        ballot=ballot or Ballot(),
         now=memory.now,
-        rings=rings,
         locks=memory.locks,
         zone=zone or machine_zone(),
         device=device,
-        is_interruptable=is_interruptable,
-        is_shared=is_shared,
         permissions=permissions,
         help=help,
         ledger=memory.ledger,
-        limits=limits or Limits(),
+        limits=limits,
         undo=memory.undo,
-        contents=contents or Contents(),
         notes=memory.notes,
         database=memory.database,
-        services=services or Services(),
+        services=services,
     )
 
 

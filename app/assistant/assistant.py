@@ -1,39 +1,43 @@
 """The entry for every door: `Assistant.play` takes a user message through the graph, once."""
 
-import copy
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
-from dataclasses import replace
+import logging
+import sqlite3
+import uuid
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
+from typing import cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite
 
 from agents.conversation.forgetting import EVERYTHING, worded
 from agents.conversation.persons import seen_by
 from agents.conversation.prompt import Prompting
 from agents.errors import UsageError
 from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
-from agents.memory import Memory
 from agents.memory.inbox import TranscriptLine, now_ms
 from agents.memory.notices import NoticeSource
 from agents.memory.people import TO, UNASKED
 from agents.memory.preferences import Preferences
 from agents.memory.typed_file import TypedFile
-from agents.models import Models
-from agents.sources.attachments import Contents
-from agents.state import SUPERVISOR
+from agents.state import SUPERVISOR, State
 from agents.toolkit.services import Services
-from agents.toolkit.speaker import Silence, Speakers
+from agents.toolkit.speaker import Speakers
+from app.assistant.clocks import Clock, Deliver
 from app.assistant.closing import TERMINAL
 from app.assistant.forgetter import Forgetter
-from app.assistant.notice_clock import Deliver, ringing
-from app.assistant.run import Stamp
-from app.assistant.storage_faults import apologises
+from app.assistant.run import Stamp, config_of
 from app.assistant.thread_reader import ThreadReader
-from app.assistant.turn import Turn
-from app.assistant.turn_count import TurnCount
-from app.assistant.turn_player import Place, TurnPlayer
-from dialogs import Dialog
+from app.assistant.turn import Turn, TurnCount
+from app.assistant.turn_player import TurnPlayer
 from prompts import phrase
 
+LOG = logging.getLogger(__name__)
+STORAGE = "storage"
+"""The code of the error that ends a turn whose database fails."""
+MARK = "back_to"
+"""Among the metadata of a checkpoint: the turn that the thread went back to with it."""
 MOST_ECHOED = 200
 """Characters of a message that is not taken, in its first event."""
 
@@ -42,37 +46,16 @@ class Assistant(ThreadReader):
     """The conversation, for doors: play a turn, stop it, look at a thread, forget it."""
 
     def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
-        super().__init__(player)
+        super().__init__(player, speakers)
         self._prompting = Prompting(speakers)
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = TurnCount(player.limits.turns_per_hour)
         self.forgetting = Forgetter(player.graph, player.memory, self.typed, speakers)
 
     @property
-    def speakers(self) -> Speakers:
-        """Who can speak: the supervisor and the dialogs."""
-        return self._prompting.speakers
-
-    @property
-    def models(self) -> Models:
-        """The models that are asked."""
-        return self._player.models
-
-    @property
     def services(self) -> Services:
         """What the dialogs offer to tools and commands."""
         return self._player.services
-
-    def beside(self, memory: Memory, models: Models) -> "Assistant":
-        """Return the same assistant on another database, with these models."""
-        graph = copy.copy(self.graph)
-        graph.checkpointer, graph.store = memory.saver, memory.store
-        return Assistant(replace(self._player, graph=graph, memory=memory, models=models), self.speakers)
-
-    @property
-    def dialogs(self) -> Mapping[str, str]:
-        """The dialogs a user can go to, with their descriptions."""
-        return {name: dialog.description for name, dialog in self._prompting.speakers.dialogs.items()}
 
     @property
     def reads(self) -> bool:
@@ -89,16 +72,35 @@ class Assistant(ThreadReader):
         """The file of what was typed at the prompt."""
         return TypedFile.beside(self.memory.path)
 
-    @apologises
     async def play(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Take one message through the conversation and yield its events, one turn at a time per thread.
 
         The same id again repeats the outcome and does nothing twice. A message of this thread that a crash
-        left unanswered is answered first.
+        left unanswered is answered first. Where the database fails, an apology says whether the message was stored.
 
         Raises:
             UsageError: the id was used before with another text.
         """
+        try:
+            self.memory.check_file()
+            async with aclosing(self._play(turn)) as events:
+                async for event in events:
+                    yield event
+        except (sqlite3.Error, OSError) as fault:
+            LOG.error("thread %s: the database cannot be used: %s", turn.thread, fault)
+            key = "sorry_storage" if await self._is_stored(turn) else "sorry_not_stored"
+            stamp = Stamp(turn.thread)
+            yield stamp(Error(code=STORAGE, text=phrase(key, turn.lang or self._player.lang)), 0)
+            yield stamp(TurnEnd(is_active=True, dialog=None, waiting=False), 0)
+
+    async def _is_stored(self, turn: Turn) -> bool:
+        try:
+            self.memory.check_file()
+            return await self.message(turn.thread, turn.id) is not None
+        except (sqlite3.Error, OSError):
+            return False
+
+    async def _play(self, turn: Turn) -> AsyncGenerator[Event, None]:
         forgets: Forgetting | None = None
         end: TurnEnd | None = None
         async with self.memory.locks.hold(turn.thread):
@@ -107,10 +109,8 @@ class Assistant(ThreadReader):
                 for event in await self._refused(turn, refusal):
                     yield stamp(event, 0)
                 return
-            place = Place(turn.owner, turn.lang, turn.device, turn.is_group, turn.name)
             for entry in await self.memory.transcript.accept_in_order(turn.entry()):
-                place = replace(place, contents=turn.contents if entry.message_id == turn.id else Contents())
-                async with aclosing(self._player.play(entry, place, stamp)) as events:
+                async with aclosing(self._player.play(entry, turn, stamp)) as events:
                     async for event in events:
                         forgets = event if isinstance(event, Forgetting) else forgets
                         if forgets and isinstance(event, TurnEnd):
@@ -197,11 +197,6 @@ class Assistant(ThreadReader):
         """Speak a language with a user from now on, as if they had asked for it in words."""
         await Preferences(lang=lang).save(self.memory.store, user)
 
-    @property
-    def specialists(self) -> list[Dialog]:
-        """The dialogs with all that they declare."""
-        return [speaker for speaker in self.speakers if isinstance(speaker, Dialog)]
-
     async def greeting(self, user: str, lang: str) -> str:
         """Return what the dialogs tell a user who comes back; empty if nothing."""
         greetings = [dialog.greeting for dialog in self.specialists if dialog.greeting]
@@ -212,9 +207,9 @@ class Assistant(ThreadReader):
         """What has something to tell users later: the engine's own notices, and those of dialogs."""
         return [self.memory.notices, *self.services.every(NoticeSource)]
 
-    def ringing(self, deliver: Deliver, *, user: str | None = None) -> AbstractAsyncContextManager[object]:
+    def ringing(self, deliver: Deliver, *, user: str | None = None) -> Clock:
         """Let the notices of one user, or of all, ring during a block."""
-        return ringing(self.memory, self.sources, deliver, user=user)
+        return Clock(self.memory, self.sources, deliver, user=user)
 
     async def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
         """Stop the answer that is being made in a thread; its `play` then ends with what was shown.
@@ -228,23 +223,50 @@ class Assistant(ThreadReader):
         """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none."""
         return await self.forgetting.thread(thread)
 
-    def silence(self, dialog: str | None) -> Silence:
-        """Return when a silent user is asked whether they are there, in a dialog or (None) with the supervisor."""
-        speakers = self._prompting.speakers
-        return (speakers.dialogs.get(dialog or "") or speakers.supervisor).silence or Silence()
+    async def kept_turns(self, thread: str) -> dict[int, RunnableConfig]:
+        """Return the turns whose end is still stored, the latest first, each with the config of its last checkpoint."""
+        configs: dict[int, RunnableConfig] = {}
+        root: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+        async for checkpoint in self.memory.saver.alist(root):
+            turn = checkpoint.checkpoint["channel_values"].get("turn")
+            # An input is stored before its turn begins, under the number of the turn before.
+            begins = checkpoint.metadata.get("source") == "input" or MARK in checkpoint.metadata
+            if isinstance(turn, int) and not begins:
+                configs.setdefault(turn, checkpoint.config)
+        return configs
 
-    @property
-    def shortest_silence(self) -> int:
-        """Seconds of silence after which some speaker's user may be asked; 0 if nobody is."""
-        dialogs = (None, *self.dialogs)
-        return min((seconds for dialog in dialogs if (seconds := self.silence(dialog).seconds)), default=0)
+    async def go_back(self, thread: str, turn: int, text: str) -> Message:
+        """Go back to the end of a turn, say so with `text` in the transcript, and return that message.
+
+        What the turns since have done stays done: items, reminders, writes, and what was sent. Their lines stay in
+        the transcript, and one can go back to them as well. No number stands for two turns.
+
+        Raises:
+            UsageError: the turn is not kept, the thread is there already, or a message was not answered yet.
+        """
+        async with self.memory.locks.hold(thread):
+            if await self.memory.transcript.open_entries(thread):
+                raise UsageError(
+                    "A message of this thread is not answered yet; say something, and it is answered first."
+                )
+            snapshot = await self.graph.aget_state(config_of(thread))
+            end = (await self.kept_turns(thread)).get(turn)
+            if end is None:
+                raise UsageError(f"The end of turn {turn} is not kept.")
+            if end == snapshot.config:
+                raise UsageError(f"The thread is at the end of turn {turn} already.")
+            now = cast(State, snapshot.values)
+            present = {"turn": now["turn"], "heard": now["heard"], "lang": now["lang"]}
+            over: dict[str, object] = {"listener": None, "asked": [], "votes": Overwrite([])}
+            fork: RunnableConfig = {**end, "metadata": {MARK: turn}}
+            await self.graph.aupdate_state(fork, {**over, **present}, as_node="settle")
+            return await self.tell(thread, text, uuid.uuid4().hex)
 
     def prompt(self, dialog: str | None, lang: str) -> str:
         """Return the system prompt of a dialog, or (None) of the supervisor; a dialog that is gone has none."""
-        speakers = self._prompting.speakers
-        if dialog is not None and dialog not in speakers.dialogs:
+        if dialog is not None and dialog not in self.dialogs:
             return ""
-        return self._prompting.role(speakers[dialog or SUPERVISOR], lang)
+        return self._prompting.role(self.speakers[dialog or SUPERVISOR], lang)
 
     def drawing(self) -> str:
         """Return the graph as a mermaid drawing."""
@@ -252,7 +274,7 @@ class Assistant(ThreadReader):
 
     def _refusal(self, turn: Turn) -> Error | None:
         """Return why a message is not taken: it is too long, or its user has sent too many."""
-        limits, lang = self._player.limits, turn.lang or self._player.languages.default
+        limits, lang = self._player.limits, turn.lang or self._player.lang
         length = len(turn.text or "")
         if length > limits.message_length:
             text = phrase("sorry_message_long", lang, length=length, most=limits.message_length)

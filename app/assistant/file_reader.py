@@ -95,18 +95,13 @@ class FileReader:
         until = asyncio.get_running_loop().time() + SECONDS
         for part in turn.quoted:
             try:
-                await self._take_until(until, part, parts, fetch, lang)
-            except NotFetched as failure:
-                parts.failures.append(phrase(str(failure), lang, name=part["by"]))
+                async with asyncio.timeout_at(until):
+                    await self._take(part, parts, fetch, lang)
+            except (NotFetched, TimeoutError) as failure:
+                key = str(failure) if isinstance(failure, NotFetched) else "file_lost"
+                parts.failures.append(phrase(key, lang, name=part["by"]))
                 parts.quoted.append(Quoted(kind="caption", by="", text=part["kind"], foreign=False))
         return self._put_together(turn, parts, lang)
-
-    async def _take_until(self, until: float, part: Quoted, parts: _Parts, fetch: Fetch, lang: str) -> None:
-        try:
-            async with asyncio.timeout_at(until):
-                await self._take(part, parts, fetch, lang)
-        except TimeoutError:
-            raise NotFetched("file_lost") from None
 
     async def _take(self, part: Quoted, parts: _Parts, fetch: Fetch, lang: str) -> None:
         """Add what a part of the message holds.

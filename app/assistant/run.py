@@ -1,4 +1,4 @@
-"""One run of the graph: its events as they happen, and a way to stop it."""
+"""One run of the graph: its events as they happen, what came of the gate's guess, and a way to stop it."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -15,12 +15,13 @@ from agents.events.models import ModelStart, Replied
 from agents.events.search import Images, ShownImage
 from agents.events.views import Notice
 from agents.graph import Graph
+from agents.memory.gate_log import Logged, Outcome
 from agents.memory.inbox import now_ms
 from agents.state import State
 from agents.state.citations import Citation, shifted
+from agents.state.verdict import Kind
 from agents.toolkit.context import Context, nothing
-from app.assistant.guess_outcome import GuessOutcome
-from app.recording.record import Recording
+from app.recording import Recording
 from app.tasks import cancel
 from prompts import FALLBACK, phrase
 
@@ -67,7 +68,6 @@ class Run:
         self.stopped_ms = 0
         """When the run was first told to stop; 0 if it was not."""
         self.images: list[ShownImage] = []
-        """The pictures that were shown."""
         self.shown = ""
         """The text shown since the last complete message."""
         self.citations: list[Citation] = []
@@ -79,7 +79,6 @@ class Run:
         self.ended = False
         """Whether the graph came to its end."""
         self.failure: Exception | None = None
-        """What the graph raised."""
         self.recording = Recording()
         self.guess = GuessOutcome()
         self._answered = False
@@ -233,3 +232,37 @@ class Run:
 def config_of(thread: str) -> RunnableConfig:
     """Return the graph's configuration for a thread."""
     return {"configurable": {"thread_id": thread}}
+
+
+LEFT: tuple[Kind, ...] = ("switch", "supervisor")
+"""The verdicts by which a message leaves the dialog. One that finishes it is not for another dialog."""
+UNDO = "undo"
+"""The decision by which the user takes the switch of the turn before back."""
+
+
+class GuessOutcome:
+    """Gather from the events of a turn whether the gate guessed right."""
+
+    def __init__(self) -> None:
+        self._guess: Guessed | None = None
+        self._watched = self._leaves = self._takes_back = False
+
+    def begin(self, guess: Guessed) -> None:
+        """Take the guess itself."""
+        self._guess = guess
+
+    def note(self, event: Observed) -> None:
+        """Take a decision on who holds the conversation."""
+        self._takes_back = self._takes_back or (
+            event.observer == UNDO and event.by == "free" and event.verdict == "switch"
+        )
+        if event.by in ("observer", "dialog"):
+            self._watched = self._watched or event.by == "observer"
+            self._leaves = self._leaves or event.verdict in LEFT
+
+    def logged(self) -> Outcome | None:
+        """Return what the log keeps of the turn; None if there is nothing to learn."""
+        if self._guess is None:
+            return Outcome(takes_back=True) if self._takes_back else None
+        logged = Logged(self._guess.score, self._watched, self._leaves)
+        return Outcome(logged, self._guess.model, self._takes_back)

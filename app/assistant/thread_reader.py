@@ -1,5 +1,6 @@
 """What can be read of the threads: their state, open questions, transcripts and records."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from agents.conversation.persons import name_of, seen_by
@@ -9,17 +10,28 @@ from agents.memory.people import lines_of
 from agents.memory.preferences import Preferences
 from agents.state import State
 from agents.toolkit.questions import ask, fits
-from app.assistant.stored_state import sound_state
-from app.assistant.turn_player import TurnPlayer
-from app.recording.record import Record, read_record
+from agents.toolkit.speaker import Silence, Speakers
+from app.assistant.turn_player import TurnPlayer, sound_state
+from app.recording import Record, read_record
+from dialogs import Dialog
 
 
 class ThreadReader:
     """Read threads, for doors and commands; nothing here changes one."""
 
-    def __init__(self, player: TurnPlayer) -> None:
-        self.graph, self.memory = player.graph, player.memory
+    def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
+        self.graph, self.memory, self.speakers = player.graph, player.memory, speakers
         self._player = player
+
+    @property
+    def dialogs(self) -> Mapping[str, str]:
+        """The dialogs a user can go to, with their descriptions."""
+        return {name: dialog.description for name, dialog in self.speakers.dialogs.items()}
+
+    @property
+    def specialists(self) -> list[Dialog]:
+        """The dialogs with all that they declare."""
+        return [speaker for speaker in self.speakers if isinstance(speaker, Dialog)]
 
     async def state(self, thread: str, user: str | None = None) -> dict[str, Any] | None:
         """Return the state of a thread as plain data; None for an unknown one.
@@ -88,12 +100,21 @@ class ThreadReader:
         own = await self.memory.transcript.threads_of(user)
         return [info for info in threads if info.thread in own]
 
+    def silence(self, dialog: str | None) -> Silence:
+        """Return when a silent user is asked whether they are there, in a dialog or (None) with the supervisor."""
+        return (self.speakers.dialogs.get(dialog or "") or self.speakers.supervisor).silence or Silence()
+
+    @property
+    def shortest_silence(self) -> int:
+        """Seconds of silence after which some speaker's user may be asked; 0 if nobody is."""
+        dialogs = (None, *self.dialogs)
+        return min((seconds for dialog in dialogs if (seconds := self.silence(dialog).seconds)), default=0)
+
     async def _values(self, thread: str) -> State:
         return cast(State, (await sound_state(thread, self._player.snapshot)).values)
 
 
 def _facts(thread: str, values: State) -> dict[str, Any]:
-    """Return a state as plain data."""
     talks = values.get("talks", {})
     return {
         "thread": thread,

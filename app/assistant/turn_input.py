@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import takewhile
 from typing import cast
 
@@ -12,15 +13,15 @@ from langgraph.types import StateSnapshot
 from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.conversation.migration import from_transcript
-from agents.conversation.persons import BLANK
+from agents.conversation.persons import BLANK, name_of
 from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.memory.people import TOLD
+from agents.memory.people import TO, TOLD, UNASKED, lines_of, writers_of
 from agents.state import SUPERVISOR, State
 from agents.state.history import dangling, set_before
-from agents.state.message_notes import notes
-from agents.state.person import Heard
+from agents.state.message_notes import Metadata, StoppedAnswer, notes
+from agents.state.person import Heard, Person
 from agents.state.talk import TalkUpdate
-from app.assistant.said_aloud import shared_update
+from agents.toolkit.context import Context
 
 LOG = logging.getLogger(__name__)
 REMEMBERED = 20
@@ -101,3 +102,80 @@ def _caught_up(
         elif added := [*heard, *additions]:
             missed[name] = {"add": added}
     return missed
+
+
+MOST_LINES_ALOUD = 10
+"""Lines that a speaker is told."""
+LONGEST_LINE_ALOUD = 300
+"""Characters of such a line."""
+
+
+def shared_update(entry: InboxEntry, state: State, lines: Sequence[TranscriptLine], name: str) -> Update:
+    """Return what a message changes where several people write.
+
+    `lines` are the last ones of the transcript, `name` is what the writer is called; empty: as before.
+    """
+    writer = state.get("writer", entry.user)
+    persons = dict(state.get("persons", {}))
+    update: Update = {}
+    if "writer" not in state and state.get("talks"):
+        update["writer"] = writer = _writer_of(lines)
+    if "lang" in state and writer != entry.user:
+        persons[writer] = cast(Person, {**persons.get(writer, {}), "lang": state["lang"]})
+    if name or entry.user not in persons:
+        persons[entry.user] = cast(Person, {**persons.get(entry.user, {}), "name": name})
+    named = cast(State, {**state, "persons": persons})
+    return {**update, "persons": persons, "beside": said_by_others(named, entry.user, lines)}
+
+
+def said_by_others(state: State, user: str, lines: Sequence[TranscriptLine]) -> list[str]:
+    """Return what others said while several could read it, and what rang for this user, a line each, oldest first.
+
+    What somebody said before anybody else was there, and what they were answered, stays between them and the assistant.
+    """
+    aloud = {line.message_id for line in lines if TO in line.metadata}
+    others = (line for line in lines if line.message_id in aloud and _is_told(line, user))
+    return [_worded(state, line) for line in [*others][-MOST_LINES_ALOUD:]]
+
+
+def _writer_of(lines: Sequence[TranscriptLine]) -> str:
+    """Return whose the state of an older thread is; nobody's if several people made it."""
+    users = writers_of(lines)
+    return users.pop() if len(users) == 1 else ""
+
+
+def _is_told(line: TranscriptLine, user: str) -> bool:
+    if line.role == "user":
+        return line.speaker != user
+    return line.metadata.get("source") == UNASKED and line.metadata.get(TO) == user
+
+
+def _worded(state: State, line: TranscriptLine) -> str:
+    text = " ".join(line.text.split())[:LONGEST_LINE_ALOUD]
+    return f"{name_of(state, line.speaker) if line.role == 'user' else SUPERVISOR}: {text}"
+
+
+LONGEST_ORIGINAL = 2000
+"""Characters of a stopped answer that are told."""
+
+
+def metadata_of(entry: InboxEntry, lines: Sequence[TranscriptLine], context: Context, name: str) -> Metadata:
+    """Return a message's metadata; `lines` are the last ones of the transcript, `name` is what its writer is called."""
+    metadata = Metadata(time=_time(entry.received_ms, context), user=name or entry.user, source=entry.source)
+    answers = [
+        line
+        for line in lines_of(entry.user, lines)
+        if line.role == "assistant" and line.metadata.get("source") not in TOLD
+    ]
+    if answers and answers[-1].metadata.get("interrupted"):
+        stopped = answers[-1].metadata
+        original = str(stopped.get("original", ""))[:LONGEST_ORIGINAL]
+        metadata["stopped"] = StoppedAnswer(time=_time(stopped["interrupt_timestamp"], context), original=original)
+    elif answers:
+        metadata["answered"] = _time(answers[-1].at_ms, context)
+    return metadata
+
+
+def _time(ms: int, context: Context) -> str:
+    """Return a time (Unix ms) as the user's clock shows it, to the second."""
+    return datetime.fromtimestamp(ms / 1000, UTC).astimezone(context.zone).isoformat(timespec="seconds")

@@ -1,20 +1,24 @@
 """What happens to one message: answered, repeated, or taken up where a crash or a failure left it."""
 
+import logging
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import cast
 
+from langchain_core.messages import BaseMessage
 from langgraph.types import StateSnapshot
 
 from agents.conversation.changes import Update
 from agents.conversation.persons import others_in, seen_by
+from agents.errors import BrokenState
 from agents.events import REBUILT, Error, Event, Message, TurnEnd, TurnStart
 from agents.events.search import Images
 from agents.graph import Graph
 from agents.memory import Memory
+from agents.memory.checkpointer import Saver
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences
 from agents.models import Models
@@ -27,11 +31,9 @@ from agents.toolkit.help.chain import HelpChain
 from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
 from app.assistant.closing import Closing
-from app.assistant.language import Languages
-from app.assistant.message_metadata import metadata_of
 from app.assistant.run import Run, Stamp, config_of
-from app.assistant.stored_state import mended_state
-from app.assistant.turn_input import REMEMBERED, update_for
+from app.assistant.turn import Languages, Turn
+from app.assistant.turn_input import REMEMBERED, metadata_of, update_for
 from app.permissions import NOBODY_MAY, Permissions
 from prompts import phrase
 
@@ -43,23 +45,6 @@ class Progress(Enum):
     HEARD = "it is in the state, and `route` has to look at it"
     ROUTED = "`route` has looked at it, and nodes are left to run"
     ENDED = "the graph came to its end, and only the outcome is not stored"
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a message was written, as its door says."""
-
-    user: str
-    """The user who wrote it."""
-    lang: str | None = None
-    """The language to begin in, if the door names one; what the user asks for counts more."""
-    device: str = ""
-    is_group: bool = False
-    """Whether others read along, whoever has written so far."""
-    name: str = ""
-    """What the writer is called."""
-    contents: Contents = field(default_factory=Contents)
-    """What the files beside the message hold."""
 
 
 @dataclass(eq=False)
@@ -101,8 +86,11 @@ class TurnPlayer:
             run.stop()
         return True
 
-    async def play(self, entry: InboxEntry, place: Place, stamp: Stamp) -> AsyncGenerator[Event, None]:
-        """Answer a message and yield the events, stamped; repeat the outcome of one that was answered before."""
+    async def play(self, entry: InboxEntry, turn: Turn, stamp: Stamp) -> AsyncGenerator[Event, None]:
+        """Answer a message and yield the events, stamped; repeat the outcome of one that was answered before.
+
+        `turn` is the message that a door has brought: this one, or one behind it.
+        """
         snapshot, is_mended = await mended_state(entry.thread, self.snapshot, self.memory.saver)
         if entry.status in ("done", "interrupted"):
             for event in await self._repeated(entry, seen_by(cast(State, snapshot.values), entry.user)):
@@ -111,13 +99,13 @@ class TurnPlayer:
         begun, progress = time.perf_counter(), progress_of(entry, snapshot)
         preferences = await Preferences.of(self.memory.store, entry.user)
         is_resumed = progress in (Progress.ROUTED, Progress.ENDED)
-        context = await self._context(entry, place, snapshot, preferences)
+        context = self._context(entry, turn, snapshot, preferences)
         run = Run(self.graph, context, snapshot, is_resumed=is_resumed)
         self._runs[entry.thread] = run
         try:
             update = None
             if progress is Progress.NEW:
-                update = await self._update(entry, snapshot, place, context, preferences.lang)
+                update = await self._update(entry, snapshot, turn, context, preferences.lang)
             run.recording.begin((update or run.state)["lang"], resumed=is_resumed)
             for event in (TurnStart(text=entry.text, source=entry.source), *_as_shown(run.messages, run.state)):
                 yield stamp(event, run.turn)
@@ -154,41 +142,40 @@ class TurnPlayer:
         images = [Images(images=line.metadata["images"]) for line in answers if line.metadata.get("images")]
         return [TurnStart(text=entry.text, source=entry.source), *images, *_as_shown(messages, state), _end(state)]
 
-    async def _context(
-        self, entry: InboxEntry, place: Place, snapshot: StateSnapshot, preferences: Preferences
-    ) -> Context:
-        state = cast(State, snapshot.values)
-        is_shared = place.is_group or bool(others_in(state, entry.user))
-        return make_context(
+    def _context(self, entry: InboxEntry, turn: Turn, snapshot: StateSnapshot, preferences: Preferences) -> Context:
+        context = make_context(
             self.memory,
             entry.thread,
             entry.user,
             self.models,
             zone=preferences.zone,
-            is_interruptable=preferences.busy == "interrupt",
+            device=turn.device,
             permissions=self.permissions.of(entry.user),
             help=self.help,
-            device=place.device,
-            is_shared=is_shared,
-            ballot=Ballot(_votes(snapshot)),
             limits=self.limits,
-            contents=place.contents,
             services=self.services,
+        )
+        return replace(
+            context,
+            is_interruptable=preferences.busy == "interrupt",
+            is_shared=turn.is_group or bool(others_in(cast(State, snapshot.values), entry.user)),
+            ballot=Ballot(_votes(snapshot)),
+            contents=turn.contents if turn.id == entry.message_id else Contents(),
         )
 
     async def _update(
-        self, entry: InboxEntry, snapshot: StateSnapshot, place: Place, context: Context, set_lang: str | None
+        self, entry: InboxEntry, snapshot: StateSnapshot, turn: Turn, context: Context, set_lang: str | None
     ) -> Update:
         """Return what a new message puts into the state; `set_lang` is the language that the user has set.
 
         Of a transcript that is not ahead of the state, in a thread of one person, one line is read.
         """
         before = snapshot.values.get("persons", {}).get(entry.user, {}).get("lang", snapshot.values.get("lang"))
-        chosen = self.languages.choose(entry, set_lang or place.lang, before)
+        chosen = self.languages.choose(entry, set_lang or turn.lang, before)
         lines = await self.memory.transcript.lines(entry.thread, limit=1)
         if context.is_shared or (lines and lines[-1].message_id != snapshot.values.get("heard", {}).get("id")):
             lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
-        name = place.name if place.user == entry.user else ""
+        name = turn.name if turn.owner == entry.user else ""
         update = update_for(entry, chosen, snapshot, lines, is_shared=context.is_shared, name=name)
         if self.tells_metadata:
             update["heard"]["metadata"] = metadata_of(entry, lines, context, name)
@@ -236,3 +223,56 @@ def _votes(snapshot: StateSnapshot) -> dict[str, Verdict]:
     """Return the votes that observers cast before a crash in the same step."""
     written = [task.result.get("votes") for task in snapshot.tasks if task.result]
     return read_votes(vote for votes in written if isinstance(votes, list) for vote in votes if vote)
+
+
+Read = Callable[[str], Awaitable[StateSnapshot]]
+LOG = logging.getLogger(__name__)
+KINDS: dict[str, type] = {
+    "heard": dict,
+    "lang": str,
+    "turn": int,
+    "paused": list,
+    "wishes": list,
+    "pending": list,
+    "said": list,
+    "screen": list,
+    "talks": dict,
+}
+"""What the values of the state must be for a turn to begin."""
+
+
+async def sound_state(thread: str, read: Read) -> StateSnapshot:
+    """Return the latest state of a thread as `read` finds it.
+
+    Raises:
+        BrokenState: what is stored cannot be read, or is no state.
+    """
+    snapshot = await read(thread)
+    if not _is_sound(snapshot.values):
+        raise BrokenState(thread)
+    return snapshot
+
+
+async def mended_state(thread: str, read: Read, saver: Saver) -> tuple[StateSnapshot, bool]:
+    """Return the latest state that can be read, and whether later ones had to go.
+
+    What they held is rebuilt from the transcript, like any state that is older than its transcript.
+    """
+    is_mended = False
+    while True:
+        try:
+            return await sound_state(thread, read), is_mended
+        except BrokenState as broken:
+            LOG.error("%s; it is rebuilt from the transcript", broken)
+            await saver.drop_last_turn(thread)
+            is_mended = True
+
+
+def _is_sound(values: dict[str, object]) -> bool:
+    if not all(isinstance(values.get(name, kind()), kind) for name, kind in KINDS.items()):
+        return False
+    talks = values.get("talks")
+    return not isinstance(talks, dict) or all(
+        isinstance(talk, dict) and all(isinstance(message, BaseMessage) for message in talk.get("messages", []))
+        for talk in talks.values()
+    )

@@ -1,1 +1,1 @@
-"""The command line: one file for each command, and what several commands share."""
+"""The command line: the commands by what they are about, and what several of them share."""

@@ -1,7 +1,7 @@
 """The command line: every command by its name, those of the dialogs among them, and the exit codes."""
 
 import asyncio
-import inspect as signatures
+import inspect
 import os
 import signal
 import sqlite3
@@ -18,16 +18,15 @@ from typer.main import get_command
 from agents.errors import BrokenState, ConfigError, ContractError, UnusableDatabase, UsageError
 from agents.language.text.clean import safe_json
 from agents.toolkit.command_line import CommandResult
-from app.assistant.storage_faults import STORAGE
-from app.cli import calibrate, demo, export, forget, inspect, setup, talk, tools
+from app.assistant.assistant import STORAGE
+from app.cli import demo, installation, setup, talk, threads, tools
 from app.cli.document_index import application as document_index
-from app.cli.invocation import Invocation
+from app.cli.invocation import Invocation, results_alone
 from app.cli.ring import ring
-from app.cli.stdout import results_alone
 from app.composition.services import dialogs_of
-from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
+from app.doors.visit import FAILED, INTERRUPTED, TROUBLE, USAGE
 from app.settings import read_settings
-from app.signals import cancelled_by
+from app.tasks import cancelled_by
 from prompts import PromptError
 
 PROGRAM = "python -m app"
@@ -35,8 +34,8 @@ TERMINATED = 143
 
 COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
-    *(inspect.threads, inspect.state, inspect.history, export.export, inspect.back, forget.forget),
-    *(demo.demo, setup.setup, inspect.notes, ring, inspect.graph, calibrate.calibrate, inspect.check),
+    *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget),
+    *(demo.demo, setup.setup, installation.notes, ring, installation.graph, installation.calibrate, installation.check),
 )
 
 telegram = typer.Typer(name="telegram")
@@ -65,11 +64,11 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _run(arguments)
     except typer.TyperException as fault:
-        return _told(fault.format_message(), inspect.USAGE)
+        return _told(fault.format_message(), USAGE)
     except UnusableDatabase as fault:
         return _told(fault, TROUBLE[STORAGE])
     except (ConfigError, UsageError, ContractError, PromptError) as fault:
-        return _told(fault, inspect.USAGE)
+        return _told(fault, USAGE)
     except BrokenState as fault:
         return _told(f"{fault}; say something in it, or forget it", TROUBLE[STORAGE])
     except sqlite3.Error as fault:
@@ -147,7 +146,7 @@ def _finish(command: object, options: Sequence[Any]) -> None:
     """Show the first line of a command's docstring as its help; let it take `--json` if it returns a result."""
     assert isinstance(command, TyperGroup | TyperCommand)
     command.help = (command.help or "").partition("\n")[0]
-    returned = signatures.signature(command.callback).return_annotation if command.callback else None
+    returned = inspect.signature(command.callback).return_annotation if command.callback else None
     if CommandResult.__name__ in str(returned):
         command.params += options
     for part in command.commands.values() if isinstance(command, TyperGroup) else ():

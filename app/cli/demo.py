@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agents.events import Event, Message
-from app.cli.options import Lang, Trace
+from app.cli.invocation import Lang, Trace
 from app.cli.talk import RULES, TRACE_WIDTH
 from app.composition import open_assistant
 from app.doors.terminal.door import TerminalDoor
@@ -22,8 +22,8 @@ from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import pressed_keys
 from app.doors.visit import INTERRUPTED, WAITING, Screen, Visit
 from app.logs import log_on_stderr
-from app.sentences import say
 from app.settings import Settings, read_settings
+from app.texts import say
 from prompts import table
 
 THREAD = "demo"
@@ -113,7 +113,6 @@ async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, hea
 
 
 async def _type(text: str | None, console: Console, pause: _Pause) -> None:
-    """Show how the user types."""
     if text is None:
         return
     console.print(Text("> ", "bold green"), end="")

@@ -20,11 +20,9 @@ from agents.sources.documents.index import DocumentIndex, index_file
 from agents.sources.documents.indexing import Tell, index_folder, index_help
 from agents.sources.documents.indexing import remove as remove_folder
 from agents.toolkit.command_line import CommandResult
-from app.sentences import say
+from app.doors.visit import FAILED
 from app.settings import Settings, read_settings
-
-UNREADABLE = 1
-"""The exit code when some files could not be read; the others are indexed."""
+from app.texts import say
 
 application = typer.Typer(name="index", help="Index your own documents for searches: add, list, remove.")
 Added = Annotated[Path, typer.Argument(metavar="PATH", help="Markdown, HTML, PDF and text files are read.")]
@@ -47,7 +45,7 @@ async def add(path: Added, *, url: Url = "") -> CommandResult:
         sys.stderr.write(f"python -m app: {clean(line)}\n")
     facts = {**asdict(report), "unreadable": len(report.unreadable)}
     line_of_result = say("indexed", settings.app_lang, path=path, **facts)
-    return CommandResult(asdict(report), [line_of_result], UNREADABLE if report.unreadable else 0)
+    return CommandResult(asdict(report), [line_of_result], FAILED if report.unreadable else 0)
 
 
 @application.command("list")

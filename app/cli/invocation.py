@@ -1,12 +1,18 @@
-"""One use of the command line, as commands and the dialogs' own ones see it."""
+"""One use of the command line, as commands and the dialogs' own ones see it: options, settings, standard output."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, redirect_stdout
 from functools import cached_property
+from typing import Annotated, TextIO
 
+import typer
+
+from agents.toolkit.command_line import name_given
 from agents.toolkit.services import Services
 from app.composition import open_parts
 from app.settings import Settings, read_settings
+from prompts import languages
 
 
 class Invocation:
@@ -30,3 +36,34 @@ class Invocation:
         """Open the database and the services of every dialog; who only `reads` needs no file that can be written to."""
         async with open_parts(self.settings, remote=False, reads=reads) as parts:
             yield parts.services
+
+
+DEFAULT_THREAD = "me"
+
+
+def language_given(value: str | None) -> str | None:
+    """Return the code of a language that there are texts for.
+
+    Raises:
+        BadParameter: there are none.
+    """
+    if value is not None and value not in languages():
+        raise typer.BadParameter(f"there is no language {value!r}; there are: {', '.join(languages())}")
+    return value
+
+
+Thread = Annotated[str, typer.Option(callback=name_given, help="Which conversation.")]
+OptionalThread = Annotated[str | None, typer.Option(callback=name_given, help="Which conversation.")]
+User = Annotated[str | None, typer.Option(callback=name_given, help="Whose conversation (default: the thread's name).")]
+Lang = Annotated[str | None, typer.Option(callback=language_given, help="Which language (default: APP_LANG).")]
+Model = Annotated[str | None, typer.Option(help="The model to ask (default: LLM_MODEL).")]
+Trace = Annotated[bool, typer.Option("--trace", help="Show on stderr what happens in every turn.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
+
+
+@contextmanager
+def results_alone() -> Iterator[TextIO]:
+    """Yield stdout for results; during the block other prints of the whole process go to stderr."""
+    results = sys.stdout
+    with redirect_stdout(sys.stderr):
+        yield results

@@ -1,30 +1,39 @@
-"""`ring`: a small service that rings notices while no conversation is open."""
+"""`ring`: a small service that rings notices, such as on the desktop, while no conversation is open; and its unit."""
 
 import asyncio
+import hashlib
+import html
 import logging
+import shutil
 import signal
 import sys
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from jeepney import DBusAddress, DBusErrorResponse, new_method_call
+from jeepney.io.asyncio import DBusRouter, open_dbus_connection
+from jeepney.io.common import RouterClosed
+from jeepney.wrappers import unwrap_msg
 
 from agents.errors import ConfigError
 from agents.language.text.clean import clean
 from agents.toolkit.command_line import name_given
 from app.assistant import Assistant
-from app.assistant.notice_clock import Deliver, Ring, Unreachable, ringing
-from app.cli.options import Lang
+from app.assistant.clocks import Clock, Deliver, Ring, Unreachable
+from app.cli.invocation import Lang
 from app.cli.talk import RULES
 from app.composition import open_assistant
-from app.desktop_notifications import Desktop, NoDesktop
 from app.doors.visit import TROUBLE
+from app.files import replace_file, write_env
 from app.logs import log_on_stderr
-from app.sentences import say
 from app.settings import Settings, read_settings
-from app.signals import cancelled_by
+from app.tasks import cancelled_by
+from app.texts import say
 
 LOG = logging.getLogger(__name__)
 APP = "Dialog Supervisor"
@@ -35,6 +44,91 @@ DESKTOP_AGAIN = 30.0
 
 
 Whose = Annotated[str | None, typer.Option(callback=name_given, help="Only this user's (default: those of everybody).")]
+BUS_SECONDS = 10.0
+"""Seconds that bus and server may take for a notification."""
+NOTIFICATION_SERVER = DBusAddress(
+    "/org/freedesktop/Notifications",
+    bus_name="org.freedesktop.Notifications",
+    interface="org.freedesktop.Notifications",
+)
+NOTIFY = "susssasa{sv}i"
+STAYS_UNTIL_SEEN = 0
+"""The lifetime of a notification that stays until the user has seen it."""
+HINTS = {"urgency": ("y", 2), "category": ("s", "reminder"), "sound-name": ("s", "alarm-clock-elapsed")}
+MARKUP = "body-markup"
+UNIT_NAME = "dialog-supervisor-ring.service"
+TEMPLATE = Path(__file__).parents[2] / "docs" / "deploy" / UNIT_NAME
+PLACEHOLDER = "%h/dialog-supervisor"
+Ask = Callable[[str, bool], Awaitable[str]]
+"""Takes a question and whether the answer is a secret."""
+Say = Callable[..., str]
+
+
+class NoDesktop(Exception):
+    """Nothing on this machine shows notifications now; says why in one line."""
+
+
+class Desktop:
+    """Shows notifications; each call opens a connection, since a desktop may end and begin again meanwhile."""
+
+    def __init__(self, app_name: str) -> None:
+        self._app_name = app_name
+
+    async def check(self) -> str:
+        """Return the name of the server that shows notifications. Raises NoDesktop if there is none."""
+        async with _router() as router:
+            return str((await _call(router, "GetServerInformation"))[0])
+
+    async def show(self, id: str, title: str, text: str) -> None:
+        """Show a notification. One with the same id takes the place of the one before, where the server keeps ids.
+
+        Raises:
+            NoDesktop: it could not be shown.
+        """
+        async with _router() as router:
+            capabilities = str((await _call(router, "GetCapabilities"))[0])
+            # Where markup is read, the words of a user must not be taken for it.
+            body = html.escape(clean(text), quote=False) if MARKUP in capabilities else clean(text)
+            arguments: tuple[object, ...] = (
+                self._app_name,
+                _number(id),
+                "appointment-soon",
+                clean(title),
+                body,
+                [],
+                HINTS,
+                STAYS_UNTIL_SEEN,
+            )
+            await _call(router, "Notify", NOTIFY, arguments)
+
+
+@asynccontextmanager
+async def _router() -> AsyncIterator[DBusRouter]:
+    """Be connected to the session bus during the block; what fails there is a NoDesktop."""
+    try:
+        async with asyncio.timeout(BUS_SECONDS):
+            connection = await open_dbus_connection("SESSION")
+            async with connection, DBusRouter(connection) as router:
+                yield router
+    except KeyError:
+        raise NoDesktop("there is no session bus (DBUS_SESSION_BUS_ADDRESS is not set)") from None
+    except DBusErrorResponse as refusal:
+        raise NoDesktop(f"no server shows notifications ({refusal.name})") from refusal
+    except (OSError, RuntimeError, ValueError, EOFError, RouterClosed, TimeoutError) as failure:
+        raise NoDesktop(f"the session bus cannot be reached ({type(failure).__name__})") from failure
+
+
+async def _call(
+    router: DBusRouter, method: str, signature: str | None = None, body: tuple[object, ...] = ()
+) -> tuple[object, ...]:
+    reply = await router.send_and_get_reply(new_method_call(NOTIFICATION_SERVER, method, signature, body))
+    values: tuple[object, ...] = unwrap_msg(reply)
+    return values
+
+
+def _number(id: str) -> int:
+    """Return the notification's number for an id: the upper half, which servers do not count up to."""
+    return int.from_bytes(hashlib.sha256(id.encode()).digest()[:4]) | 1 << 31
 
 
 async def ring(*, user: Whose = None, lang: Lang = None) -> int:
@@ -65,11 +159,10 @@ async def ring_for(settings: Settings, lang: str, user: str | None = None) -> in
 
 
 async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str, user: str | None) -> int:
-    """Ring as the settings say until cancelled."""
     chat, ways = settings.ring_telegram_chat, []
     deliver: Deliver | None = None
     async with AsyncExitStack() as stack:
-        begin = partial(ringing, assistant.memory, assistant.sources, user=user)
+        begin = partial(Clock, assistant.memory, assistant.sources, user=user)
         if token:
             # Its library takes half a second to import, which other commands should not wait for.
             telegram = import_module("app.doors.telegram.notices")
@@ -107,3 +200,39 @@ async def _notify(assistant: Assistant, desktop: Desktop, title: str, ring: Ring
         LOG.warning("%s", lack)
         raise Unreachable from lack
     await assistant.tell(ring.thread, ring.text, ring.id, ring.user)
+
+
+def can_ring() -> bool:
+    """Tell whether this machine has a systemd of the user's own, and the application its unit."""
+    return shutil.which("systemctl") is not None and TEMPLATE.is_file()
+
+
+async def set_up_ring(settings: Settings, env_file: Path, ask: Ask, words: Say, tell: Callable[[str], None]) -> None:
+    """Write the unit, and on wish the Telegram chat to ring in; tell how it is started.
+
+    Raises:
+        ConfigError: a file cannot be written.
+    """
+    chat = ""
+    while settings.telegram_bot_token is not None:
+        chat = (await ask(words("ring_chat"), False)).strip()
+        if not chat or chat.removeprefix("-").isdecimal():
+            break
+        tell(words("no_such", answer=repr(chat)))
+    path = Path.home() / ".config" / "systemd" / "user" / UNIT_NAME
+    try:
+        if chat:
+            write_env(env_file, {"RING_TELEGRAM_CHAT": chat})
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, unit(Path.cwd(), Path(sys.executable)))
+    except OSError as fault:
+        raise ConfigError(f"{fault.filename or path}: {fault.strerror or fault}") from None
+    tell(words("ring_written", path=path, name=UNIT_NAME.removesuffix(".service")))
+
+
+def unit(folder: Path, python: Path) -> str:
+    """Return the unit for an application in `folder`, run by this interpreter."""
+    text = TEMPLATE.read_text("utf-8")
+    # A percent sign begins a placeholder of systemd's own.
+    text = text.replace(f"{PLACEHOLDER}/.venv/bin/python", str(python).replace("%", "%%"))
+    return text.replace(PLACEHOLDER, str(folder).replace("%", "%%"))

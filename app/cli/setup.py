@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,19 +17,16 @@ from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
 from agents.models.providers import KEY_OF
 from app.cli.model_servers import PLACES, models_of, servers_here, verdict
-from app.cli.ring_unit import can_ring, set_up_ring
+from app.cli.ring import Ask, Say, can_ring, set_up_ring
 from app.doors.visit import FAILED, TROUBLE
-from app.env_file import read_env, write_env
-from app.sentences import say
+from app.files import read_env, write_env
 from app.settings import Settings, read_settings
+from app.texts import say
 
 FILE = Path(".env")
 OPENAI = "openai"
 MOST_LISTED = 30
 """Models of a server that are listed; any other can be named as well."""
-Say = Callable[..., str]
-Ask = Callable[[str, bool], Awaitable[str]]
-"""Takes a question and whether the answer is a secret."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +235,6 @@ async def _agreed(question: str, ask: Ask, words: Say, **variables: object) -> b
 
 
 def _changed(values: Mapping[str, str]) -> list[str]:
-    """Return the names that the file sets to something else."""
     before = read_env(FILE)
     return [name for name, value in values.items() if before.get(name) and before[name] != value]
 

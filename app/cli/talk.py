@@ -15,12 +15,11 @@ from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.command_line import readable
 from app.assistant import Assistant
+from app.assistant.clocks import SilenceClock
 from app.assistant.closing import TERMINAL
-from app.assistant.silence_clock import asking_after
-from app.cli.options import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User
-from app.cli.stdout import results_alone
+from app.cli.invocation import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User, results_alone
 from app.composition import open_assistant
-from app.composition.file_reader import make_file_reader
+from app.composition.services import make_file_reader
 from app.doors.slash_commands.attached import file_at
 from app.doors.terminal.attached_files import with_files
 from app.doors.terminal.chunks import Chunks
@@ -33,8 +32,8 @@ from app.doors.terminal.typed_history import Typed
 from app.doors.visit import FAILED, INTERRUPTED, WAITING, Screen, Visit
 from app.listing import answers
 from app.logs import HeldLog, log_on_stderr
-from app.sentences import say
 from app.settings import Settings, read_settings
+from app.texts import say
 
 RULES = "local:rules"
 TRACE_WIDTH = 200
@@ -160,7 +159,7 @@ async def chat(
             repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
             async with (
                 assistant.ringing(repl.ring, user=visit.owner),
-                asking_after(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
+                SilenceClock(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
             ):
                 repl.noted = clock.heard
                 return await repl.run()

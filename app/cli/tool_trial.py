@@ -1,8 +1,8 @@
-"""Run one tool for real, through the node that runs it in a conversation, and return its result."""
+"""Run one tool for real, with arguments as typed, through the node that runs it in a conversation."""
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -10,10 +10,13 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.graph import START, StateGraph
+from pydantic import BaseModel, ValidationError
 
+from agents.errors import UsageError
 from agents.events import Event, Interrupt, ToolEnd
 from agents.events.views import Notice, View, read_view
-from agents.language.identifiers import Aliases, NumberedIds
+from agents.language.identifiers import MARK, Aliases, NumberedIds
+from agents.language.identifiers.json_schema import resolved
 from agents.memory import Memory
 from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of
@@ -28,9 +31,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant.closing import TERMINAL
 from app.composition import open_parts
 from app.settings import Settings
-
-COMMAND = "command"
-"""The source of a message that no user wrote."""
+from app.short_term_memory import COMMAND
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,7 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
         graph.add_edge(START, "tools")
         events: list[Event] = []
         zone = (await Preferences.of(parts.memory.store, trial.user)).zone
-        context = replace(parts.context(trial.user, trial.user, zone, device=TERMINAL), sink=events.append)
+        context = replace(parts.context(trial.user, trial.user, zone, TERMINAL), sink=events.append)
         state = await _state(trial, parts.memory)
         values = await graph.compile(store=parts.memory.store).ainvoke(state, context=context)
     return _finding(events, cast(State, values))
@@ -134,3 +135,54 @@ def _read(text: str) -> object:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, Any]:
+    """Return the arguments that these pairs stand for: a text as it is, anything else as JSON.
+
+    Raises:
+        UsageError: a pair is none, names what the tool does not take, or the tool's schema refuses it.
+    """
+    schema = parameters(tool)
+    fields = schema.get("properties", {})
+    args: dict[str, Any] = {}
+    for pair in pairs:
+        name, separator, raw = pair.partition("=")
+        if not separator or name in args:
+            raise UsageError(f"write each argument once, as name=value; found {pair!r}")
+        if name not in fields:
+            raise UsageError(f"{tool.name} takes no {name!r}; it takes: {', '.join(fields) or 'nothing'}")
+        args[name] = _value(name, raw, fields[name], schema)
+    _check(tool, args, schema)
+    return args
+
+
+def _value(name: str, raw: str, field: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    resolved_field = resolved(field, root)
+    branches = [
+        resolved(branch, root)
+        for branch in resolved_field.get("anyOf") or resolved_field.get("oneOf") or [resolved_field]
+    ]
+    allowed = [value for branch in branches for value in (*branch.get("enum", ()), branch.get("const"))]
+    if raw in (by_text := {str(value): value for value in allowed if value is not None}):
+        return by_text[raw]
+    if any(branch.get("type") == "string" or MARK in branch for branch in branches):
+        return raw
+    try:
+        return json.loads(raw)
+    except ValueError:
+        kinds = " or ".join(str(branch.get("type", "any")) for branch in branches if branch.get("type") != "null")
+        raise UsageError(f'{name} is {kinds}, written as JSON (2, true, [1, 2], ["a"]); found {raw!r}') from None
+
+
+def _check(tool: BaseTool, args: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """Hold the arguments against the schema; what only a JSON schema says is for the tool to refuse."""
+    if missing := [name for name in schema.get("required", ()) if name not in args]:
+        raise UsageError(f"{tool.name} needs {', '.join(missing)}")
+    model = tool.tool_call_schema
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        try:
+            model.model_validate(args)
+        except ValidationError as wrong:
+            problems = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in wrong.errors())
+            raise UsageError("; ".join(problems)) from None

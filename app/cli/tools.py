@@ -1,30 +1,40 @@
-"""`tools`: list the tools, show one, try one, edit its card."""
+"""`tools`: list the tools, show one, try one, edit its card without touching the other lines of the file."""
 
+import asyncio
+import os
+import re
+import shlex
+import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from langchain_core.tools import BaseTool
 
+import prompts
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.card import HAND_OVER, ToolCard, cards, owned_tools, slots
 from agents.toolkit.command_line import CommandResult, name_given
+from agents.toolkit.lint import text_faults
 from agents.toolkit.questions import worded
 from agents.toolkit.speaker import Speaker, Speakers
-from app.cli.card_file import CardFile, changed, edited
-from app.cli.options import DEFAULT_THREAD, Lang, language_given
-from app.cli.tool_arguments import typed
-from app.cli.tool_trial import Finding, Trial, tried
+from app.cli.invocation import DEFAULT_THREAD, Lang, language_given
+from app.cli.tool_trial import Finding, Trial, tried, typed
 from app.composition import check_tools, discover
 from app.composition.remote_tools import with_remote_tools
 from app.doors.visit import FAILED
+from app.files import replace_file
 from app.listing import card_lines, tool_lines
 from app.logs import log_on_stderr
-from app.sentences import say
 from app.settings import Settings, read_settings
+from app.tasks import on_signal
+from app.texts import say
 from prompts import card_file, languages
 
 Owned = Mapping[str, Sequence[tuple[Speaker, BaseTool]]]
@@ -166,3 +176,99 @@ def _finding_lines(finding: Finding, lang: str) -> list[str]:
     numbers = [f"{kind} {n} = {meant}" for kind, ids in finding.aliases.items() for n, meant in ids.items()]
     parts = [part for part in (finding.object, on_screen, "\n".join(numbers)) if part]
     return [clean("\n\n".join(parts))]
+
+
+EDITORS = ("VISUAL", "EDITOR")
+
+
+@dataclass(frozen=True)
+class CardFile:
+    """The card file of a tool in a language: `slots` are what its examples may have in braces."""
+
+    path: Path
+    slots: Sequence[str]
+
+    @property
+    def text(self) -> str:
+        """What the file says; empty when there is none. Raises ConfigError when it cannot be read."""
+        try:
+            return self.path.read_text("utf-8") if self.path.exists() else ""
+        except (OSError, UnicodeDecodeError) as fault:
+            raise ConfigError(f"{self.path}: {fault}") from None
+
+    def replace(self, text: str) -> bool:
+        """Write the whole file at once; return False if that is what it said before.
+
+        Raises:
+            UsageError: the text is no card; nothing was written.
+            ConfigError: the file cannot be written.
+        """
+        if text == self.text:
+            return False
+        if problems := text_faults(text, self.slots):
+            raise UsageError(problems[0])
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self.path, text)
+        except OSError as fault:
+            raise ConfigError(f"{self.path}: {fault.strerror or fault}") from None
+        prompts.card.cache_clear()
+        return True
+
+
+def changed(text: str, description: str | None, added: Sequence[str], removed: Sequence[str]) -> str:
+    """Return a card's text with another description (None: the same), fewer and more examples.
+
+    Raises:
+        UsageError: an example that shall be removed is not there, or the description looks like one.
+    """
+    if description and re.search("^ *-", description, re.MULTILINE):
+        raise UsageError("no line of a description may begin with a dash: such a line is an example")
+    lines = text.splitlines()
+    first = next((place for place, line in enumerate(lines) if line.startswith("- ")), len(lines))
+    above, examples = lines[:first], lines[first:]
+    if description is not None:
+        above = [line.strip() for line in description.strip().splitlines()]
+        above += [""] if above and (examples or added) else []
+    elif any(above) and above[-1] and not examples and added:
+        above = [*above, ""]
+    for example in removed:
+        place = next((place for place, line in enumerate(examples) if line[2:].strip() == example.strip()), None)
+        if place is None:
+            raise UsageError(f"there is no example {example!r}")
+        del examples[place]
+    examples += [f"- {' '.join(example.split())}" for example in added]
+    return "".join(f"{line}\n" for line in [*above, *examples])
+
+
+async def edited(file: CardFile) -> bool:
+    """Let a person change a card in their editor; return False if they left it as it was.
+
+    Raises:
+        UsageError: no editor is set or it failed, or what was written is no card; the draft is kept then.
+    """
+    command = next((os.environ[name] for name in EDITORS if os.environ.get(name)), "")
+    if not command:
+        raise UsageError(f"set {EDITORS[1]}, or say what to change (see --help)")
+    handle, name = tempfile.mkstemp(prefix=f"{file.path.stem}-", suffix=".md")
+    with os.fdopen(handle, "w", encoding="utf-8") as draft:
+        draft.write(file.text)
+    try:
+        await _run(command, name)
+        return _taken(file, Path(name))
+    except (OSError, ValueError) as fault:
+        raise UsageError(f"{fault} (your draft: {name})") from None
+
+
+async def _run(command: str, draft: str) -> None:
+    # Ctrl-C is for the editor, and must not end the command that waits for it.
+    with on_signal(signal.SIGINT, lambda: None):
+        code = await (await asyncio.create_subprocess_exec(*shlex.split(command), draft)).wait()
+    if code:
+        raise UsageError(f"{command} ended with code {code}")
+
+
+def _taken(file: CardFile, draft: Path) -> bool:
+    is_changed = file.replace(draft.read_text("utf-8"))
+    draft.unlink()
+    return is_changed

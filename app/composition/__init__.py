@@ -23,13 +23,10 @@ from agents.toolkit.supervisor.abilities import abilities
 from agents.toolkit.supervisor.clock import current_time
 from agents.toolkit.supervisor.language import change_language
 from app.assistant import Assistant
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition.gate_thresholds import load_thresholds
-from app.composition.help_chain import check_help, make_help
-from app.composition.remote_tools import with_remote_tools
-from app.composition.server_changes import note_changes
-from app.composition.services import dialogs_of, open_services, tables_of
+from app.composition.remote_tools import note_changes, with_remote_tools
+from app.composition.services import check_help, dialogs_of, load_thresholds, make_help, open_services, tables_of
 from app.permissions import Permissions
 from app.settings import Settings
 from prompts import languages
@@ -55,20 +52,17 @@ class Parts:
         """What each user may do."""
         return Permissions(self.settings.permissions)
 
-    def context(
-        self, thread: str, user: str, zone: ZoneInfo | None, *, device: str = "", rings: bool = True
-    ) -> Context:
-        """Return the context of a turn that no `TurnPlayer` plays. Without `rings` no reminder can be set."""
+    def context(self, thread: str, user: str, zone: ZoneInfo | None, device: str = "") -> Context:
+        """Return the context of a turn that no `TurnPlayer` plays."""
         return make_context(
             self.memory,
             thread,
             user,
             self.models,
             zone=zone,
+            device=device,
             permissions=self.permissions.of(user),
             help=self.help,
-            device=device,
-            rings=rings,
             limits=self.settings.limits,
             services=self.services,
         )

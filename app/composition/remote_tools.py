@@ -1,4 +1,4 @@
-"""Remote tools: read their files, open their connections, add them to their speakers."""
+"""Remote tools: read their files, open their connections, add them to their speakers, tell what has changed."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -10,17 +10,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
+from langgraph.store.base import BaseStore
+
 from agents.errors import ConfigError
 from agents.remote.http import http_tools, open_connections
 from agents.remote.http_file import HttpFile
 from agents.remote.mcp_file import McpFile
 from agents.remote.yaml_file import Offer, fault, read_files, secrets_of
 from agents.toolkit.bound_tools import bound_tools
-from agents.toolkit.card_texts import from_source
+from agents.toolkit.card_texts import from_source, own_texts
 from agents.toolkit.find_tools import FINDING
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.speaker import Speaker, Speakers
-from app.env_file import read_env
+from app.files import read_env
 from app.settings import Settings
 
 NO_MCP = "MCP_SERVERS: MCP is an extra; install it: pip install --require-hashes -r requirements-mcp.txt"
@@ -61,7 +63,6 @@ async def with_remote_tools(
 
 
 def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
-    """Return the speakers, one of them with the offered tool added."""
     everyone = [speakers.supervisor, *speakers.dialogs.values()]
     if offer.speaker not in (names := [speaker.name for speaker in everyone]):
         problem = f"there is no {offer.speaker!r}; there are {', '.join(names)}"
@@ -87,3 +88,26 @@ def _mcp() -> ModuleType:
         if (missing.name or "").partition(".")[0] not in ("mcp", "langchain_mcp_adapters"):
             raise
         raise ConfigError(NO_MCP) from None
+
+
+SEEN_DESCRIPTIONS = ("application", "mcp")
+
+
+async def note_changes(store: BaseStore, speakers: Speakers) -> list[str]:
+    """Return a line for each tool whose description, parameters or results have changed, and remember them."""
+    lines = []
+    for tool in (tool for speaker in speakers for tool in speaker.tools):
+        texts = own_texts(tool)
+        if not texts.fingerprint:
+            continue
+        item = await store.aget(SEEN_DESCRIPTIONS, texts.source)
+        last_fingerprint = item.value.get("fingerprint") if item else None
+        if last_fingerprint == texts.fingerprint:
+            continue
+        await store.aput(SEEN_DESCRIPTIONS, texts.source, {"fingerprint": texts.fingerprint})
+        if last_fingerprint is not None:
+            lines.append(
+                f"{texts.source}: the server describes {tool.name} otherwise than at the last start; "
+                f"read it: python -m app tools show {tool.name}"
+            )
+    return lines

@@ -8,6 +8,7 @@ each run.
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
@@ -24,9 +25,9 @@ from agents.memory.checkpointer import Saver
 from agents.memory.inbox import InboxEntry, now_ms
 from agents.memory.preferences import Preferences
 from agents.state.person import Heard
-from app.assistant.language import Languages
-from app.assistant.message_metadata import metadata_of
 from app.assistant.run import STEPS
+from app.assistant.turn import Languages
+from app.assistant.turn_input import metadata_of
 from app.composition import Parts, discover_checked, open_parts
 from app.settings import read_settings
 from prompts import languages
@@ -91,7 +92,7 @@ def _turn(conversation: Graph, parts: Parts | None) -> Callable[..., Awaitable[d
         preferences = await Preferences.of(runtime.store, entry.user)
         spoken = Languages(parts.settings.app_lang, tuple(languages()))
         lang = spoken.choose(entry, preferences.lang, state.get("lang"))
-        context = parts.context(entry.thread, entry.user, preferences.zone, rings=False)
+        context = replace(parts.context(entry.thread, entry.user, preferences.zone), rings=False)
         heard: Heard = {"id": entry.message_id, "text": entry.text, "source": entry.source}
         heard["metadata"] = metadata_of(entry, (), context, "")
         outcome = await conversation.ainvoke(

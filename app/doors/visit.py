@@ -11,12 +11,14 @@ from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, TurnEnd
 from agents.events.models import ModelEnd
 from agents.toolkit.questions import CHOICE, mark
 from app.assistant import Assistant, Turn
+from app.assistant.assistant import STORAGE
 from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
-from app.assistant.storage_faults import STORAGE
 
 INTERRUPTED = 130
 FAILED = 1
+USAGE = 2
+"""The exit code of a command that was called wrongly, or of a check that found faults."""
 WAITING = 10
 """The exit code of a turn that ends with a question to the user."""
 TROUBLE = {STORAGE: 74, "busy": 75, "key_refused": 76, "unavailable": 77}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from configparser import ConfigParser
 
 from app.cli import command_line
-from app.cli.inspect import USAGE
+from app.doors.visit import USAGE
 from tests.support.places import ROOT
 
 

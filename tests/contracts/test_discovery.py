@@ -17,8 +17,8 @@ import prompts
 from agents.errors import ContractError
 from agents.toolkit.supervisor.clock import current_time
 from app.cli import command_line
+from app.cli.installation import report
 from app.composition import discover
-from app.composition.report import report
 from app.settings import Settings
 from dialogs import Dialog
 from prompts import PromptError

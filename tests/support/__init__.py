@@ -16,7 +16,7 @@ Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, 
     `telegram_limits`, `telegram_flood`, `telegram_pacing`, `telegram_chats`, `telegram_people`, `busy_chats`.
 
 Processes, time and the terminal: `killable_process`, `killable_writes`, `killable_bot`, `command_line`,
-    `tools_command`, `warm_python`, `first_messages`, `simulated_time`, `pseudo_terminal`, `terminal_visit`,
+    `tools_command`, `warm_python`, `simulated_time`, `pseudo_terminal`, `terminal_visit`,
     `ringing`, `exports`.
 
 The repository itself: `pages`, `places`, `size`, `changed_tests`, `core_branches`, `screenshots`.

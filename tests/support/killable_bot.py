@@ -30,7 +30,7 @@ from app.doors.telegram.delivery import draft
 from app.doors.telegram.updates import incoming
 from app.logs import log_on_stderr
 from app.settings import Settings
-from app.signals import cancelled_by
+from app.tasks import cancelled_by
 from tests.support.busy_chats import LONG, PEOPLE
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, stage

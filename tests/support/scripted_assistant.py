@@ -16,11 +16,10 @@ from agents.state import State
 from agents.state.history import dangling
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
 from app.assistant.run import config_of
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition.help_chain import make_help
-from app.composition.services import dialogs_of, open_services, tables_of
+from app.composition.services import dialogs_of, make_help, open_services, tables_of
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
 from tests.support.compiled import compiled, discovered

@@ -25,11 +25,10 @@ from agents.memory.store import namespace_of
 from agents.models import Model, Models
 from agents.models.standin import RulesModel
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
-from app.composition.help_chain import make_help
-from app.composition.services import dialogs_of, open_services, tables_of
+from app.composition.services import dialogs_of, make_help, open_services, tables_of
 from app.settings import Settings
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders

@@ -10,7 +10,7 @@ from app.doors.slash_commands import attached, own_data, preferences, talk
 from app.doors.slash_commands.command import PRIVATE, Command, Scope, no_picks, of_dialog
 from app.doors.visit import Visit
 from app.listing import columns
-from app.sentences import say
+from app.texts import say
 from prompts import languages
 
 CALL = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.doors.visit import Visit
-from app.sentences import say
+from app.texts import say
 
 
 async def attach(visit: Visit, argument: str, lang: str) -> str:

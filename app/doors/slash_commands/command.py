@@ -6,7 +6,7 @@ from typing import Literal
 
 from agents.toolkit.commands import CommandCall, SlashCommand
 from app.doors.visit import Visit
-from app.sentences import say
+from app.texts import say
 
 Handler = Callable[[Visit, str, str], Awaitable[str]]
 """Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""

@@ -9,7 +9,7 @@ from agents.errors import UsageError
 from app.doors.visit import Visit
 from app.listing import history_lines, state_of_talk
 from app.personal_data import as_json, as_markdown, personal_data
-from app.sentences import say
+from app.texts import say
 from prompts import phrase, title_of
 
 YES = "yes"

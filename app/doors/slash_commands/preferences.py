@@ -6,7 +6,7 @@ from typing import get_args
 from agents.memory.preferences import Busy
 from agents.memory.store import namespace_of
 from app.doors.visit import Visit
-from app.sentences import say
+from app.texts import say
 from prompts import language, languages
 
 MODES = get_args(Busy)

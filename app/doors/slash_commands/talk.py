@@ -7,7 +7,7 @@ from agents.state.person import ASR
 from agents.toolkit.supervisor.abilities import ability
 from app.doors.visit import Visit
 from app.listing import columns, first_line, moment, own_thread_lines
-from app.sentences import say
+from app.texts import say
 
 UNDO = "undo"
 """The message that takes back what was written last, in every language."""

@@ -11,9 +11,8 @@ from agents.memory.feedback import ShownTurn
 from agents.memory.locks import ThreadLocks
 from agents.memory.people import SILENCE
 from app.assistant import Assistant, Turn
+from app.assistant.clocks import Ring, Unreachable
 from app.assistant.file_reader import FileReader
-from app.assistant.notice_clock import Ring, Unreachable
-from app.assistant.silence_clock import Nudge
 from app.doors.telegram.access import Access
 from app.doors.telegram.conversations import Conversations
 from app.doors.telegram.delivery.buttons import command_buttons
@@ -28,7 +27,6 @@ from app.doors.telegram.queues import Chats
 from app.doors.telegram.rights import Rights
 from app.doors.telegram.thread_names import door_of
 from app.doors.visit import stop_when_begun
-from app.tasks import running
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
@@ -100,7 +98,7 @@ class TelegramDoor:
         place = self.names.place(thread)
         return place is not None and not place.is_group and self.names.thread(place.chat, place.topic) == thread
 
-    async def nudge(self, nudge: Nudge) -> bool:
+    async def nudge(self, nudge: Ring) -> bool:
         """Store and send the question to a silent user.
 
         It is stored first: a process that is killed in between loses it, and nobody is asked twice.
@@ -179,7 +177,7 @@ class TelegramDoor:
         screen = ChatScreen(self.sender, receipts, place, turn.owner, lang, live)
         answer = self.answers[place.queue] = AnswerInMaking(turn, live, screen)
         try:
-            async with running(live.run()):
+            async with live:
                 read = await self._read(answer, await whole() if whole else turn)
                 gone = await self._show(answer, read) if read else None
                 await live.close()

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from app.assistant import Assistant
-from app.assistant.notice_clock import Ring, Unreachable
+from app.assistant.clocks import Ring, Unreachable
 from app.doors.telegram.bot import ServiceBot, silent_libraries
 from app.doors.telegram.connection import connect
 from app.doors.telegram.delivery.sender import Gone, Sender

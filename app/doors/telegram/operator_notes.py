@@ -9,7 +9,7 @@ from agents.memory.notes import Note, Notes
 from app.doors.telegram.delivery.sender import Gone, Sender
 from app.doors.telegram.place import Place
 from app.listing import moment
-from app.tasks import running
+from app.tasks import Beside
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ PATIENCE = 10.0
 """Seconds that a note on its way has at the end, so that it is not sent again at the next start."""
 
 
-class Courier:
+class Courier(Beside):
     """Carry notes to a chat; `lang` is the operators' language."""
 
     def __init__(self, notes: Notes, sender: Sender, chat: int, lang: str) -> None:
@@ -57,7 +57,7 @@ class Courier:
 async def delivering(notes: Notes, sender: Sender, chat: int, lang: str) -> AsyncIterator[None]:
     """Let a courier run during the block; at its end wait for the note on its way."""
     courier = Courier(notes, sender, chat, lang)
-    async with running(courier.run()):
+    async with courier:
         try:
             yield
         finally:

@@ -19,15 +19,12 @@ from telegram.ext import Updater
 
 from agents.errors import ConfigError
 from app.assistant import Assistant
-from app.assistant.notice_clock import Clock, ringing
-from app.assistant.silence_clock import SilenceClock, asking_after
-from app.assistant.warm_up import warm_up
+from app.assistant.clocks import Clock, SilenceClock
 from app.composition import open_assistant
-from app.composition.file_reader import make_file_reader
+from app.composition.services import make_file_reader
 from app.doors.telegram.access import Access
 from app.doors.telegram.bot import ServiceBot, retrying, silent_libraries
 from app.doors.telegram.connection import REFUSED, connect, note, token_of
-from app.doors.telegram.delivery.pages import pages
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.operator_notes import delivering
@@ -37,8 +34,8 @@ from app.doors.telegram.updates.inbox import WANTED, Inbox
 from app.doors.telegram.updates.statistics import Faults
 from app.logs import log_on_stderr
 from app.settings import Settings
-from app.signals import cancelled_by
-from prompts import languages, sentence
+from app.tasks import cancelled_by
+from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 10.0
@@ -58,8 +55,6 @@ async def serve(settings: Settings) -> int:
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             async with open_assistant(settings) as assistant:
-                await warm_up(assistant, languages())
-                pages("*Hello.*")
                 bot = ServiceBot(token, settings.telegram_api_url.rstrip("/"))
                 async with open_door(assistant, bot, settings) as door:
                     listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)
@@ -109,9 +104,9 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
             await door.conversations.read()
             await inbox.recover()
             clock = await stack.enter_async_context(
-                ringing(assistant.memory, assistant.sources, door.deliver, threads=f"{names.prefix}*")
+                Clock(assistant.memory, assistant.sources, door.deliver, threads=f"{names.prefix}*")
             )
-            silence = await stack.enter_async_context(asking_after(assistant, door.nudge, door.is_held_in_private))
+            silence = await stack.enter_async_context(SilenceClock(assistant, door.nudge, door.is_held_in_private))
             door.reached = partial(_note_reached, clock, silence, names)
             if (chat := settings.help_operator_chat) is not None:
                 await stack.enter_async_context(delivering(assistant.memory.notes, sender, chat, lang))

@@ -10,8 +10,8 @@ from pathlib import Path
 from agents.events import Event
 from app.assistant import Assistant, Turn
 from app.doors.visit import PATIENCE, Screen, Visit, stop_when_begun
-from app.sentences import say
-from app.signals import on_signal
+from app.tasks import on_signal
+from app.texts import say
 
 
 class TerminalDoor:

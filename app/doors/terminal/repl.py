@@ -17,8 +17,7 @@ from rich.text import Text
 from agents.events import Message
 from agents.language.text.clean import clean
 from agents.memory.people import SILENCE
-from app.assistant.notice_clock import Ring
-from app.assistant.silence_clock import Nudge
+from app.assistant.clocks import Ring
 from app.doors import slash_commands
 from app.doors.terminal.attached_files import with_files
 from app.doors.terminal.completion import Completions
@@ -26,8 +25,8 @@ from app.doors.terminal.prompt_line import input_line
 from app.doors.terminal.screens import LiveMarkdown
 from app.doors.terminal.tty import plain_line, silent_keys
 from app.doors.visit import Visit
-from app.sentences import say
-from app.signals import on_signal
+from app.tasks import on_signal
+from app.texts import say
 
 TWICE_WITHIN = 2.0
 """Seconds within which a second Ctrl-C at the prompt leaves."""
@@ -91,7 +90,7 @@ class Repl:
         if self._is_prompting:
             self._show_rung()
 
-    async def nudge(self, nudge: Nudge) -> bool:
+    async def nudge(self, nudge: Ring) -> bool:
         """Ask a silent user whether they are still there; False while something is typed, or an answer is shown."""
         if not self._is_prompting or (self._line is not None and self._line.default_buffer.text):
             return False

@@ -15,11 +15,10 @@ from agents.events.views import Notice, View
 from agents.language.text.clean import clean, safe_json
 from agents.state import SUPERVISOR
 from agents.state.citations import Citation
-from app.cited_text import gallery, with_list
 from app.doors.terminal.tty import Canvas
 from app.doors.terminal.views import Cited, asked, drawn, source_list
 from app.doors.visit import Screen
-from app.sentences import say
+from app.texts import gallery, say, with_list
 
 FRAME = 1 / 15
 SLOWEST_FRAME = 1.0

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 
 from agents.language.text.clean import clean
-from app.signals import on_signal
+from app.tasks import on_signal
 
 
 class Canvas:

@@ -7,7 +7,7 @@ import pytest
 
 from agents.memory import open_memory
 from agents.models.script import Call, Line
-from app.assistant.notice_clock import Ring
+from app.assistant.clocks import Ring
 from app.permissions import Permissions
 from dialogs.orders.store import SERVE, Shop
 from dialogs.orders.tools.price_watches import tell_watchers

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from agents.memory.inbox import TranscriptLine
-from app.assistant.notice_clock import Clock, Ring
+from app.assistant.clocks import Clock, Ring
 from tests.dialogs.planner.room import open_reminders
 
 CRASHES = 0.04

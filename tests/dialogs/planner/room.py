@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from agents.language.schedule.parser import moment
 from agents.memory import Memory, open_memory
-from app.assistant.notice_clock import Clock, Ring
+from app.assistant.clocks import Clock, Ring
 from app.composition.services import open_services
 from dialogs.planner import dialog
 from dialogs.planner.records import Reminder

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.assistant.notice_clock import GRACE_MS
+from app.assistant.clocks import GRACE_MS
 from tests.dialogs.planner.room import BERLIN, open_reminders, set_reminder
 
 MISSED = re.compile(r"⏰ (\d+)( \(missed: .*\))?")

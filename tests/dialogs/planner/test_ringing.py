@@ -3,7 +3,7 @@
 import asyncio
 from datetime import datetime, timedelta
 
-from app.assistant.notice_clock import Ring
+from app.assistant.clocks import Ring
 from tests.dialogs.planner.room import BERLIN, FRIDAY, Room, set_reminder, texts
 
 

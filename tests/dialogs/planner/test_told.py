@@ -15,7 +15,7 @@ from agents.events import Event
 from agents.language.schedule import Moment
 from agents.memory.inbox import InboxEntry
 from agents.models.script import Call, Script
-from app.assistant.notice_clock import Ring
+from app.assistant.clocks import Ring
 from dialogs.planner.store import Reminders
 from tests.conftest import Chat
 from tests.support.fake_assistant import StandIn, line, says

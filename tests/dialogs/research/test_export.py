@@ -1,7 +1,8 @@
 """A conversation with a search, exported as a test."""
 
-from agents.models.script import Call
 from app.cli.replay import rehearse
+
+from agents.models.script import Call
 from app.cli.trace_test import trace_test
 from dialogs.research.retrievers import Image
 from dialogs.research.services import Retrievers

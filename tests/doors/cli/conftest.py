@@ -24,8 +24,8 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
     def set_up(*turns: Sequence[Event], **more: object) -> StandIn:
         stand_in = StandIn(*turns, **more)  # type: ignore[arg-type]  # passed through
         monkeypatch.setattr("app.cli.talk.open_assistant", stand_in.open)
-        monkeypatch.setattr("app.cli.inspect.open_assistant", stand_in.open)
-        monkeypatch.setattr("app.cli.forget.open_assistant", stand_in.open)
+        monkeypatch.setattr("app.cli.threads.open_assistant", stand_in.open)
+        monkeypatch.setattr("app.cli.installation.open_assistant", stand_in.open)
         return stand_in
 
     return set_up

@@ -12,7 +12,7 @@ from agents.conversation.gate.calibration import LEAST_STAYS, LEAST_SWITCHES
 from agents.conversation.gate.trained import Thresholds, weights
 from agents.memory import open_memory
 from app.cli import command_line
-from app.composition.gate_thresholds import ITEM, load_thresholds
+from app.composition.services import THRESHOLDS_ITEM, load_thresholds
 from tests.doors.cli.conftest import Captured
 
 
@@ -46,9 +46,9 @@ async def loaded(path: Path, **changed: str) -> Thresholds | None:
     """Return the thresholds that a start would use, once what is stored has been changed."""
     async with open_memory(f"sqlite:///{path}") as memory:
         if changed:
-            item = await memory.store.aget(*ITEM)
+            item = await memory.store.aget(*THRESHOLDS_ITEM)
             assert item is not None
-            await memory.store.aput(*ITEM, {**item.value, **changed})
+            await memory.store.aput(*THRESHOLDS_ITEM, {**item.value, **changed})
         return await load_thresholds(memory.store)
 
 

@@ -43,7 +43,7 @@ def test_what_a_tool_prints_is_no_event(printing: Callable[[str], StandIn], caps
 
 def test_other_commands_keep_their_json_clean_too(printing: Callable[[str], StandIn], capsys: Captured) -> None:
     """One JSON document is all there is on stdout."""
-    printing("inspect")
+    printing("threads")
     assert command_line.main(["threads", "--json"]) == 0
     out, err = capsys.readouterr()
     assert isinstance(json.loads(out), list)

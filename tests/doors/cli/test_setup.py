@@ -16,7 +16,7 @@ from llmock.scenarios import Reply, ToolCall
 
 from agents.errors import ConfigError, UsageError
 from app.cli.setup import set_up_model, set_up_ring_alone
-from app.env_file import read_env, write_env
+from app.files import read_env, write_env
 from app.settings import Settings
 from tests.support.loopback import listening
 from tests.support.odd_provider import HEAD, Chunk, call, words
@@ -278,7 +278,7 @@ async def test_a_folder_that_cannot_be_written_to(home: Path, monkeypatch: pytes
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("app.env_file.replace_file", refuse)
+    monkeypatch.setattr("app.files.replace_file", refuse)
     async with Server().open() as server:
         with pytest.raises(ConfigError, match=r"\.env: Permission denied"):
             await run(model="tiny", base_url=server.url, yes=True)

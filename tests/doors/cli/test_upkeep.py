@@ -56,7 +56,7 @@ def test_check_tells_faults(
         "warnings": [],
     }
     stage()
-    monkeypatch.setattr("app.cli.inspect.report", lambda *_, **__: found)
+    monkeypatch.setattr("app.cli.installation.report", lambda *_, **__: found)
     assert command_line.main(["check"]) == code
     out = capsys.readouterr().out
     assert "  profile\n    tools  a, b\n    form   -\n" in out

@@ -42,7 +42,7 @@ def run(chat: Chat, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("APP_LANG", "en")
-    for module in ("talk", "inspect"):
+    for module in ("talk", "threads"):
         monkeypatch.setattr(f"app.cli.{module}.open_assistant", opened)
     chat.speakers = with_shop(chat.speakers)
     return main

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from app.assistant.notice_clock import Ring, ringing
-from app.cli.ring import ring_for
-from app.desktop_notifications import Desktop
+from app.assistant.clocks import Clock, Ring
+from app.cli.ring import Desktop, ring_for
 from app.settings import Settings
 from tests.support.notification_server import notification_server
 from tests.support.ringing import remind, ring_service, told, until
@@ -98,7 +97,7 @@ async def test_two_doors_tell_a_reminder_once(bus: str, tmp_path: Path) -> None:
     async with (
         notification_server(bus) as server,
         open_memory(f"sqlite:///{path}") as memory,
-        ringing(memory, [memory.notices], deliver, user="me"),
+        Clock(memory, [memory.notices], deliver, user="me"),
         ring_service(path),
     ):
         await until(lambda: len(at_the_prompt) + len(server.calls) >= 20)

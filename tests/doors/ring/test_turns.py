@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from app.assistant import notice_clock
-from app.assistant.notice_clock import Ring, ringing
+from app.assistant import clocks
+from app.assistant.clocks import Clock, Ring
 from tests.support.ringing import remind
 
 
@@ -26,10 +26,10 @@ async def test_of_many_that_are_due_at_once_a_crash_repeats_one(tmp_path: Path) 
         sent.append(ring.text)
 
     async with open_memory(f"sqlite:///{path}") as memory:
-        async with ringing(memory, [memory.notices], send_and_die):
+        async with Clock(memory, [memory.notices], send_and_die):
             await asyncio.sleep(0.3)
         assert len(sent) == 1
-        async with ringing(memory, [memory.notices], send):
+        async with Clock(memory, [memory.notices], send):
             async with asyncio.timeout(10):
                 while await memory.notices.due(2**53, None, "*"):  # noqa: ASYNC110  # nothing tells the end of a ring
                     await asyncio.sleep(0.02)
@@ -38,7 +38,7 @@ async def test_of_many_that_are_due_at_once_a_crash_repeats_one(tmp_path: Path) 
 
 async def test_a_delivery_that_hangs_holds_up_nobody_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others ring while one chat does not answer."""
-    monkeypatch.setattr(notice_clock, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(clocks, "TURN_SECONDS", 0.1)
     path, sent = tmp_path / "dialogs.db", list[str]()
     for number in range(3):
         await remind(path, f"tea {number}", ago=3 - number, user=f"user{number}", thread=f"telegram-{number}")
@@ -48,7 +48,7 @@ async def test_a_delivery_that_hangs_holds_up_nobody_for_long(tmp_path: Path, mo
             await asyncio.Event().wait()
         sent.append(ring.text)
 
-    async with open_memory(f"sqlite:///{path}") as memory, ringing(memory, [memory.notices], send):
+    async with open_memory(f"sqlite:///{path}") as memory, Clock(memory, [memory.notices], send):
         async with asyncio.timeout(10):
             while len(sent) < 2:  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.02)

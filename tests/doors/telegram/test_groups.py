@@ -8,7 +8,7 @@ from agents.memory.store import namespace_of
 from agents.models import Model, Models
 from agents.models.script import Call, Script
 from agents.models.standin import RulesModel
-from app.assistant.notice_clock import Ring
+from app.assistant.clocks import Ring
 from app.doors.telegram.door import TelegramDoor
 from tests.support.scripted_assistant import ROLES, todos
 from tests.support.shop_tools import BEGIN

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from unittest.mock import AsyncMock
 
 import pytest
 
@@ -57,7 +56,6 @@ async def test_a_revoked_token_ends_the_command(world: BotApi, tmp_path: Path, m
         return stage(tmp_path / "telegram.db", Echo().models(ROLES))
 
     monkeypatch.setattr(service, "open_assistant", opened)
-    monkeypatch.setattr(service, "warm_up", AsyncMock())
     settings = Settings(_env_file=None, telegram_bot_token=TOKEN, telegram_api_url=world.url)
     command = asyncio.create_task(service.serve(settings))
     await world.until(lambda: "getUpdates" in world.methods())

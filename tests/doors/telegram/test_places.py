@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agents.models.script import Script
-from app.assistant.notice_clock import Ring
+from app.assistant.clocks import Ring
 from app.doors.telegram import service
 from app.doors.telegram.place import Place, ThreadNames
 from tests.support.scripted_assistant import ROLES, Gate

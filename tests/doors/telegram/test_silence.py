@@ -8,7 +8,7 @@ import pytest
 from agents.memory.people import SILENCE
 from agents.models.script import Script
 from agents.toolkit.speaker import Silence, Speakers
-from app.assistant import silence_clock
+from app.assistant import clocks
 from app.doors.telegram.door import TelegramDoor
 from app.short_term_memory import contents
 from tests.support.telegram_people import ANN, BOB, GROUP, Open
@@ -21,8 +21,8 @@ WORDS = "Are you still there?"
 @pytest.fixture
 def quiet(door: Open, monkeypatch: pytest.MonkeyPatch) -> Open:
     """Open the door of an assistant that asks after a minute, at any hour."""
-    monkeypatch.setattr(silence_clock, "LOOK", 0.02)
-    monkeypatch.setattr(silence_clock, "DAY", range(24))
+    monkeypatch.setattr(clocks, "LOOK", 0.02)
+    monkeypatch.setattr(clocks, "DAY", range(24))
 
     def asking(speakers: Speakers) -> Speakers:
         return speakers.with_defaults(silence=Silence(60))

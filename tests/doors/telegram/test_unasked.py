@@ -7,7 +7,7 @@ import pytest
 
 from agents.memory import Memory
 from agents.models.script import Call, Script
-from app.assistant.notice_clock import Ring
+from app.assistant.clocks import Ring
 from app.doors.telegram.delivery import sender
 from tests.support.scripted_assistant import ROLES, script_lines, stage
 from tests.support.telegram_people import ANN, BOB, PLAN, Echo, Open

@@ -11,8 +11,8 @@ from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 from agents.toolkit.speaker import Silence
-from app.assistant import silence_clock
-from app.assistant.silence_clock import SilenceClock
+from app.assistant import clocks
+from app.assistant.clocks import SilenceClock
 from app.short_term_memory import contents
 from tests.conftest import Chat
 from tests.support.ringing import until
@@ -23,7 +23,7 @@ WORDS = "Are you still there?"
 
 async def test_a_silent_user_is_asked_above_the_prompt(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has begun to type is not asked; once the line is empty they are, and what they enter then is answered."""
-    monkeypatch.setattr(silence_clock, "DAY", range(24))
+    monkeypatch.setattr(clocks, "DAY", range(24))
     chat.speakers = chat.speakers.with_defaults(silence=Silence(60))
     chat.expects(supervisor=["Welcome.", "Good."])
     screen = StringIO()

@@ -11,7 +11,7 @@ from agents.language.text.clean import clean
 from app.doors.slash_commands import FIRST, LAST
 from app.doors.terminal.tty import incoming_lines
 from app.logs import log_on_stderr
-from app.sentences import say
+from app.texts import say
 from prompts import PromptError, table
 
 

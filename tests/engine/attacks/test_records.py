@@ -5,8 +5,7 @@ import ast
 import pytest
 
 from agents.errors import UsageError
-from app.cli.replay import Play
-from app.cli.trace_test import trace_test
+from app.cli.trace_test import Play, trace_test
 
 NAMES = [
     "x=1);import os;os.system('id')#",

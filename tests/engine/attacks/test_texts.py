@@ -9,7 +9,7 @@ import pytest
 from agents.events import Message
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
-from app.cli.export import markdown
+from app.cli.threads import markdown
 from app.doors.telegram.delivery.pages import pages
 from app.doors.terminal.screens import JsonLines, PlainText
 from app.short_term_memory import contents

@@ -13,7 +13,7 @@ from agents.events import REBUILT, Error
 from agents.memory import connection
 from agents.memory.checkpointer import Packing
 from app.assistant import Assistant, Turn
-from app.assistant.storage_faults import STORAGE
+from app.assistant.assistant import STORAGE
 from prompts import phrase
 from tests.conftest import Chat
 

@@ -10,7 +10,7 @@ from llmock.scenarios import Fail, Reply
 from agents.events import ToolEnd, TurnEnd
 from agents.events.models import ModelEnd, ModelStart
 from agents.models.script import Call
-from app.recording.record import Lost, Replied
+from app.recording import Lost, Replied
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat, told

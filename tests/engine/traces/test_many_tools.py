@@ -18,7 +18,7 @@ from agents.toolkit import shelf
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from benchmarks.warehouse import with_warehouse

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agents.state.person import ASR
-from app.cli import inspect
+from app.cli import threads
 from app.short_term_memory import contents
 from tests.conftest import Chat
 from tests.support.exports import Captured, exported
@@ -46,7 +46,7 @@ async def test_history_and_export_are_of_one_form(
     chat.expects(supervisor=["Hello."])
     await chat.says("Hi", source=ASR)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{chat.path}")
-    printed = (await inspect.history("ann")).object
+    printed = (await threads.history("ann")).object
     assert isinstance(printed, dict)
     await exported(chat, form="json")
     assert json.loads(capsys.readouterr().out) == {**printed, "forms": {}}

@@ -17,7 +17,7 @@ from agents.memory.preferences import Preferences
 from agents.models.script import Call
 from agents.toolkit.speaker import Silence
 from app.assistant import Assistant, Turn
-from app.assistant.silence_clock import Nudge, SilenceClock
+from app.assistant.clocks import Ring, SilenceClock
 from app.composition import open_assistant
 from app.settings import Settings
 from app.short_term_memory import contents
@@ -31,7 +31,7 @@ class Watch:
     """A clock of silence of a thread, whose time goes on when a test says so."""
 
     assistant: Assistant
-    asked: list[Nudge] = field(default_factory=list)
+    asked: list[Ring] = field(default_factory=list)
     later: float = 0
     shows: bool = True
     """Whether this is the moment to ask."""
@@ -44,7 +44,7 @@ class Watch:
         """Return the time."""
         return time.time() + self.later
 
-    async def ask(self, nudge: Nudge) -> bool:
+    async def ask(self, nudge: Ring) -> bool:
         """Store the question, as a door does."""
         if self.shows:
             await self.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)

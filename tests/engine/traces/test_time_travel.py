@@ -5,7 +5,6 @@ import pytest
 from agents.errors import UsageError
 from agents.models.script import Call
 from app.assistant import Turn
-from app.assistant.time_travel import go_back, kept_turns
 from tests.conftest import Chat, told
 from tests.support.shop_tools import BEGIN
 
@@ -19,7 +18,7 @@ MILK = Call("add_todos", {"items": ["milk"]})
 async def back(chat: Chat, turn: int) -> None:
     """Go back in the thread."""
     async with chat.assistant() as assistant:
-        assert (await go_back(assistant, "ann", turn, BACK)).text == BACK
+        assert (await assistant.go_back("ann", turn, BACK)).text == BACK
 
 
 async def test_the_conversation_is_as_it_was_and_the_transcript_says_so(chat: Chat) -> None:
@@ -44,7 +43,7 @@ async def test_the_conversation_is_as_it_was_and_the_transcript_says_so(chat: Ch
     async with chat.assistant() as assistant:
         lines = [(line.turn, line.text) for line in await assistant.history("ann")]
         assert lines[-4:] == [(2, "Milk is on it."), (2, BACK), (3, "A nurse"), (3, "A nurse, then.")]
-        assert [*await kept_turns(assistant, "ann")] == [3, 2, 1]
+        assert [*await assistant.kept_turns("ann")] == [3, 2, 1]
 
 
 async def test_what_was_done_stays_done_and_the_turn_that_was_left_can_be_gone_back_to(chat: Chat) -> None:

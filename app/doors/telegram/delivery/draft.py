@@ -16,6 +16,7 @@ from app.doors.telegram.delivery.progress import Progress
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.place import Place
+from app.tasks import Beside
 
 LOG = logging.getLogger(__name__)
 DRAFT_EVERY = 1.0
@@ -37,7 +38,7 @@ _numbers = count(int(time.time()))
 Lang = Callable[[], Awaitable[str]]
 
 
-class LiveAnswer:
+class LiveAnswer(Beside):
     """The answer to one message while it is made; frames are left out when Telegram takes no more."""
 
     def __init__(self, sender: Sender, to: Place, owner: str, lang: Lang, receipts: Receipts) -> None:

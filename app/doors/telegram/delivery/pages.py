@@ -15,8 +15,7 @@ from telegramify_markdown import RenderConfig, convert
 from agents.events.links import is_told_by, is_web
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
-from app.cited_text import addresses, marked, numbers, references, unmarked
-from app.doors.plain_text import numbers_kept
+from app.texts import addresses, marked, numbers, numbers_kept, references, unmarked
 
 LOG = logging.getLogger(__name__)
 LIMIT = 4096

@@ -10,10 +10,10 @@ from telegram import InputMediaPhoto, MessageEntity
 from agents.events.links import is_web
 from agents.events.search import ShownImage
 from agents.language.text.clean import clean
-from app.cited_text import LONGEST_TITLE
 from app.doors.telegram.delivery.pages import Page, utf16_length
 from app.doors.telegram.delivery.sender import Fate, Sender
 from app.doors.telegram.place import Place
+from app.texts import LONGEST_TITLE
 
 MOST_PHOTOS = 10
 """Photos of one album."""

@@ -8,7 +8,6 @@ from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, Message,
 from agents.events.search import Images
 from agents.events.views import Document, Link, Notice, Table, View
 from agents.language.text.clean import clean
-from app.cited_text import gallery
 from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_buttons, web_app_keyboard
 from app.doors.telegram.delivery.documents import send_document
 from app.doors.telegram.delivery.draft import LiveAnswer
@@ -18,6 +17,7 @@ from app.doors.telegram.delivery.receipts import PageReceipts, Receipts
 from app.doors.telegram.delivery.sender import Gone, Keyboard, Sender
 from app.doors.telegram.place import ANONYMOUS, Place, chat_of
 from app.listing import columns
+from app.texts import gallery
 from prompts import sentence
 
 WIDEST_TABLE = 36

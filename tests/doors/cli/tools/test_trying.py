@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agents.errors import UsageError
 from app.cli import command_line
-from app.cli.tool_arguments import typed
+from app.cli.tool_trial import typed
 from tests.support import shop_tools
 from tests.support.shop_tools import HAT
 from tests.support.tools_command import Captured, run, tried

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from app.assistant import turn_count
-from app.assistant.turn_count import HOUR, TurnCount
+from app.assistant import turn as turn_module
+from app.assistant.turn import HOUR, TurnCount
 
 
 def test_an_hour_later_turns_may_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,7 +23,7 @@ def test_users_who_have_gone_are_not_remembered(monkeypatch: pytest.MonkeyPatch)
     """Only the turns of the last hour are kept when many have been here."""
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(turn_count, "MOST_USERS", 2)
+    monkeypatch.setattr(turn_module, "MOST_USERS", 2)
     count = TurnCount(1)
     for user in ("ann", "ben"):
         assert count.admits(user, "a")

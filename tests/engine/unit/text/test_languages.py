@@ -7,7 +7,7 @@ import pytest
 import prompts
 from agents.language.text.stems import letters_of, stem
 from agents.language.text.vocabulary import listening
-from app.assistant.language import Languages
+from app.assistant.turn import Languages
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from agents.toolkit.lint import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, faults
 from agents.toolkit.missing_texts import warnings
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits, with_traits
+from app.cli.installation import report
 from app.composition import check_tools, discover, open_assistant
-from app.composition.report import report
 from app.settings import Settings
 from prompts import card, card_file, languages
 from tests.support import shop_tools

@@ -1,15 +1,21 @@
-"""The clock: it rings each notice once, when it is due."""
+"""Two clocks: one rings each notice once, when it is due; one asks silent users whether they are still there."""
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
 from agents.memory import Memory
+from agents.memory.inbox import TranscriptLine
 from agents.memory.notices import Due, NoticeSource
-from app.tasks import cancel, running
+from agents.memory.people import SILENCE
+from agents.memory.preferences import Preferences, machine_zone
+from app.assistant.thread_reader import ThreadReader
+from app.tasks import Beside, cancel
+from prompts import phrase
 
 LOG = logging.getLogger(__name__)
 LONGEST_SLEEP_MS = 5_000
@@ -22,6 +28,14 @@ TURN_SECONDS = 5.0
 """Seconds that a notice waits for the delivery of those before it."""
 AWAY_SECONDS = 3600.0
 """Seconds until a user who could not be reached is tried again, unless they write before."""
+LOOK = 2.0
+"""Seconds between two looks at what was said."""
+LATE_MS = 300_000
+"""How late a user may be asked: later, as after a restart, it is left out."""
+DAY = range(8, 22)
+"""The hours in which people are asked, by their own clocks; whoever is silent at night sleeps."""
+AWAITING = ("llm", "greeting", SILENCE)
+"""The sources of lines after which the user is expected to say something."""
 
 
 class Unreachable(Exception):
@@ -44,7 +58,7 @@ Deliver = Callable[[Ring], Awaitable[None]]
 """Delivers a notice while its thread is held; may be called with the same one again after a crash."""
 
 
-class Clock:
+class Clock(Beside):
     """Ring the notices that are due: those of one `user` or of all, in the threads of a GLOB pattern.
 
     Threads of the pattern `without` are left to others. A user who could not be reached is tried again after `away`
@@ -120,20 +134,15 @@ class Clock:
 
     async def _attempt(self, source: NoticeSource, due: Due) -> None:
         try:
-            while not await self._has_rung(source, due):
-                await self._return_to(due.thread)
+            while True:
+                try:
+                    return await self._ring(source, due)
+                except Unreachable:
+                    LOG.warning("%s waits: its user cannot be reached", due.id)
+                    await self._return_to(due.thread)
         except Exception:
             LOG.exception("%s could not be delivered", due.id)
             await asyncio.sleep(RETRY_SECONDS / self._speed)
-
-    async def _has_rung(self, source: NoticeSource, due: Due) -> bool:
-        """Ring a notice; False if its user cannot be reached."""
-        try:
-            await self._ring(source, due)
-        except Unreachable:
-            LOG.warning("%s waits: its user cannot be reached", due.id)
-            return False
-        return True
 
     async def _return_to(self, thread: str) -> None:
         waiting = self._away.setdefault(thread, asyncio.Event())
@@ -162,18 +171,91 @@ class Clock:
                 self._delivery.release()
 
 
-@asynccontextmanager
-async def ringing(
-    memory: Memory,
-    sources: Sequence[NoticeSource],
-    deliver: Deliver,
-    *,
-    user: str | None = None,
-    threads: str = "*",
-    without: str = "",
-    away: float = AWAY_SECONDS,
-) -> AsyncIterator[Clock]:
-    """Let a clock run during the block."""
-    clock = Clock(memory, sources, deliver, user=user, threads=threads, without=without, away=away)
-    async with running(clock.run()):
-        yield clock
+Ask = Callable[[Ring], Awaitable[bool]]
+"""Stores and shows the question while its thread is held; False if this is not the moment, and it is tried again."""
+
+
+class SilenceClock(Beside):
+    """Ask the users of the threads that `is_ours` names; how soon and how often the speakers say.
+
+    Nobody is asked whose message waits or is being answered, in a thread of several people, after an answer that was
+    stopped or failed, or at night. What was asked stands in the transcript, so a restart asks nothing again.
+    """
+
+    def __init__(self, reader: ThreadReader, deliver: Ask, is_ours: Callable[[str], bool]) -> None:
+        self._reader, self._deliver, self._is_ours = reader, deliver, is_ours
+        self._memory = reader.memory
+        self._soonest_ms = reader.shortest_silence * 1000
+        self._seen: int | None = None
+        """The last line of all transcripts that was looked at."""
+        self._due: dict[str, int] = {}
+        """When to look at a thread next, Unix time in ms."""
+
+    def heard(self, thread: str) -> None:
+        """Note that the user of a thread has done something: nobody is asked for the silence before it."""
+        self._due.pop(thread, None)
+
+    async def run(self) -> None:
+        """Ask until cancelled; return at once if no speaker minds silence."""
+        while self._soonest_ms:
+            await self.look()
+            await asyncio.sleep(LOOK)
+
+    async def look(self) -> None:
+        """Take in what was said since the last look, and ask where it is time."""
+        for row, thread, at_ms in await self._memory.transcript.latest(self._seen):
+            self._seen = row
+            if self._is_ours(thread):
+                self._due[thread] = at_ms + self._soonest_ms
+        now_ms = self._memory.now() * 1000
+        due = [thread for thread, due_ms in self._due.items() if due_ms <= now_ms]
+        for thread in due:
+            del self._due[thread]
+        # A thread may have been left for another one since.
+        await asyncio.gather(*map(self._attempt, filter(self._is_ours, due)))
+
+    async def _attempt(self, thread: str) -> None:
+        try:
+            if await self._memory.transcript.open_entries(thread):
+                # The user has said something, and what comes of it is a new line.
+                return
+            async with self._memory.locks.hold(thread):
+                again_ms = await self._ask(thread)
+            if again_ms:
+                self._due.setdefault(thread, again_ms)
+        except Exception:
+            LOG.exception("thread %s: its user could not be asked after a silence", thread)
+
+    async def _ask(self, thread: str) -> int | None:
+        """Ask the user if it is time; return when to look again, None if only after another line."""
+        state = await self._reader.state(thread)
+        if state is None or "persons" in state:
+            return None
+        silence, now_ms = self._reader.silence(state["dialog"]), int(self._memory.now() * 1000)
+        lines = await self._memory.transcript.lines(thread, limit=silence.times + 1)
+        nudge_count = _trailing(lines)
+        if not lines or not silence.seconds or nudge_count >= silence.times or not _awaits(lines[-1]):
+            return None
+        due_ms = lines[-1].at_ms + silence.seconds * 1000
+        if now_ms < due_ms:
+            return due_ms
+        last = await self._memory.transcript.last(thread)
+        if last is None or now_ms > due_ms + LATE_MS or await self._sleeps(last.user):
+            return None
+        id = f"silence-{lines[-1 - nudge_count].message_id}-{nudge_count + 1}"
+        is_asked = await self._deliver(Ring(id, thread, last.user, phrase("still_there", state["lang"])))
+        return None if is_asked else now_ms
+
+    async def _sleeps(self, user: str) -> bool:
+        zone = (await Preferences.of(self._memory.store, user)).zone or machine_zone()
+        return datetime.fromtimestamp(self._memory.now(), UTC).astimezone(zone).hour not in DAY
+
+
+def _trailing(lines: list[TranscriptLine]) -> int:
+    """Return how often the user was asked since they last said something."""
+    return next((n for n, line in enumerate(reversed(lines)) if line.metadata.get("source") != SILENCE), len(lines))
+
+
+def _awaits(line: TranscriptLine) -> bool:
+    """Tell whether the user is expected to say something after a line."""
+    return line.metadata.get("source") in AWAITING and not line.metadata.get("interrupted")

@@ -1,4 +1,4 @@
-"""Cited texts as doors show them: numbers that lead to their sources, and a list of the sources below."""
+"""Texts as doors show them: sentences of our own, and models' answers with numbered sources and lists."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +9,7 @@ from agents.events.search import ShownImage
 from agents.events.views import MOST_ENTRIES, CardList, Entry
 from agents.language.text.clean import clean
 from agents.state.citations import Citation, Source, sources_of
+from prompts import sentence
 
 # Markdown would take "[1][2]" for a link. A number is drawn in signs of the private use area meanwhile: each is as wide
 # as the sign it stands for, in a terminal and in UTF-16.
@@ -94,3 +95,37 @@ def _reference(number: int, source: Source) -> Reference:
     title = " ".join(clean(source["title"]).split()) or place
     short = title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
     return Reference(number + 1, short, "" if place == short else place, url)
+
+
+def say(key: str, lang: str, /, **variables: object) -> str:
+    """Return the sentence `key` ("bye", or "reply.lang_is" for one of a section), its `$variables` filled in.
+
+    Raises:
+        PromptError: no language has the sentence, or a variable of it was not given.
+    """
+    return sentence("cli", key, lang, **variables)
+
+
+_ENTRY = re.compile(r"^(\s*)(\d+)([.)]) ")
+
+
+def numbers_kept(text: str) -> str:
+    """Return Markdown in which the numbers of a list with gaps are escaped, so that they stand as they are."""
+    lines = text.split("\n")
+    for run in _runs(lines):
+        numbers = [int(entry[2]) for place in run if (entry := _ENTRY.match(lines[place]))]
+        if numbers != [*range(numbers[0], numbers[0] + len(numbers))]:
+            for place in run:
+                lines[place] = _ENTRY.sub(r"\1\2\\\3 ", lines[place])
+    return "\n".join(lines)
+
+
+def _runs(lines: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the places of neighbouring lines that are entries of a numbered list."""
+    run: list[int] = []
+    for place, line in enumerate([*lines, ""]):
+        if _ENTRY.match(line):
+            run.append(place)
+        elif run:
+            yield run
+            run = []

@@ -1,0 +1,157 @@
+"""Commands on the installation: `check`, `graph`, `notes`, and `calibrate`, which fits the gate to what was logged."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from agents.conversation.gate.calibration import calibrate as fit
+from agents.conversation.gate.trained import weights
+from agents.errors import ConfigError, ContractError
+from agents.memory import open_memory
+from agents.toolkit.card_texts import texts_of
+from agents.toolkit.command_line import CommandResult
+from agents.toolkit.lint import faults
+from agents.toolkit.missing_texts import warnings
+from agents.toolkit.speaker import Speaker, Speakers
+from app.composition import discover, open_assistant
+from app.composition.remote_tools import with_remote_tools
+from app.composition.services import check_help, dialogs_of, drop_thresholds, load_thresholds, store_thresholds
+from app.doors.visit import USAGE
+from app.listing import note_lines, report_lines
+from app.settings import Settings, read, read_settings
+from app.texts import say
+from prompts import PromptError, languages, observer_file, translated
+
+
+async def notes() -> CommandResult:
+    """List what was passed on to a person."""
+    settings = read_settings()
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        notes = await assistant.memory.notes.all()
+    lines = note_lines(notes) if notes else [say("no_notes", settings.app_lang)]
+    return CommandResult([asdict(note) for note in notes], lines)
+
+
+async def graph() -> None:
+    """Draw the graph, as mermaid."""
+    async with open_assistant(read_settings(), remote=False) as assistant:
+        sys.stdout.write(assistant.drawing().rstrip("\n") + "\n")
+
+
+async def check() -> CommandResult:
+    """Show everything that is discovered; exit 2 if something is wrong."""
+    settings = read_settings()
+    result = report(settings)
+    if not result["faults"]:
+        try:
+            absent: list[ConfigError] = []
+            async with with_remote_tools(settings, discover()[0], absent.append) as speakers:
+                result = report(settings, speakers, complete=not absent)
+            result["faults"] += map(str, absent)
+        except ConfigError as wrong:
+            result["faults"].append(str(wrong))
+    return CommandResult(result, report_lines(result, settings.app_lang), USAGE if result["faults"] else 0)
+
+
+Reset = Annotated[bool, typer.Option("--reset", help="Go back to the thresholds that come with the application.")]
+
+
+async def calibrate(*, reset: Reset = False) -> CommandResult:
+    """Fit the gate to the verdicts this installation has logged."""
+    settings, model = read_settings(), weights()
+    async with open_memory(settings.database_url) as memory:
+        used = await load_thresholds(memory.store) or model.thresholds
+        if reset:
+            await drop_thresholds(memory.store)
+            return CommandResult(asdict(model.thresholds), [say("calibration_dropped", settings.app_lang)])
+        chosen = fit(await memory.transcript.guesses(model.name), model.thresholds, used)
+        await store_thresholds(memory.store, chosen)
+    limits = chosen.thresholds
+    facts = {
+        "turns": chosen.turns,
+        "switches": chosen.switches,
+        "low_before": round(used.low, 2),
+        "low": round(limits.low, 2),
+        "high_before": round(used.high, 2),
+        "high": round(limits.high, 2),
+        "spared_before": round(chosen.spared_before, 3),
+        "spared": round(chosen.spared, 3),
+    }
+    percent = {"spared_percent": f"{chosen.spared:.0%}", "before_percent": f"{chosen.spared_before:.0%}"}
+    return CommandResult(facts, [say("calibrated", settings.app_lang, **facts, **percent)])
+
+
+def report(settings: Settings, speakers: Speakers | None = None, *, complete: bool = False) -> dict[str, Any]:
+    """Return everything discovered, as plain data.
+
+    `speakers` are those with their remote tools, if these have been opened; `complete` says that all of them are there.
+    """
+    problems: list[str] = []
+    models: dict[str, str] = {}
+    try:
+        chosen = settings.models()
+        models = {"default": chosen.default.name} | {role: model.name for role, model in chosen.roles.items()}
+        models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
+    except ConfigError as wrong:
+        problems.append(str(wrong))
+    try:
+        check_help(settings)
+    except ConfigError as wrong:
+        problems.append(str(wrong))
+    try:
+        discovered, observers = discover()
+        problems += _wrong_settings()
+    except (ContractError, PromptError) as broken:
+        nothing: dict[str, Any] = {"dialogs": [], "observers": [], "tools": []}
+        return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
+    speakers = speakers or discovered
+    problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)
+    tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
+    return {
+        "dialogs": [_dialog(dialog) for dialog in speakers.dialogs.values()],
+        "observers": [
+            {
+                "name": name,
+                "checks": [check for check in ("pre_check", "post_check") if getattr(observer, check)],
+                "languages": translated(observer_file(name)),
+            }
+            for name, observer in observers.items()
+        ],
+        "tools": [
+            {
+                "name": tool.name,
+                "description": tool.description.partition("\n")[0],
+                "languages": [lang for lang in languages() if texts_of(tool, lang)[1]],
+            }
+            for tool in tools.values()
+        ],
+        "models": models,
+        "faults": problems,
+        "warnings": warnings(speakers, languages()),
+    }
+
+
+def _wrong_settings() -> Iterator[str]:
+    for dialog in dialogs_of().values():
+        try:
+            if dialog.settings:
+                read(dialog.settings)
+        except ConfigError as wrong:
+            yield str(wrong)
+
+
+def _dialog(dialog: Speaker) -> dict[str, object]:
+    return {
+        "name": dialog.name,
+        "tool": dialog.tool,
+        "description": dialog.description,
+        "tools": [tool.name for tool in dialog.tools],
+        "observers": list(dialog.observers),
+        "form": list(dialog.form.model_fields) if dialog.form else [],
+        "resume": dialog.resume,
+        "version": dialog.version,
+        "languages": translated(f"{dialog.name}/prompt"),
+    }

@@ -1,0 +1,219 @@
+"""Commands on what was said: `threads`, `state`, `history`, `back`, `forget` and `export`."""
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import typer
+
+from agents.errors import UsageError
+from agents.language.text.clean import clean, safe_json
+from agents.memory.inbox import TranscriptLine
+from agents.memory.people import TOLD, writers_of
+from agents.toolkit.command_line import CommandResult, name_given
+from app.assistant import Assistant
+from app.assistant.run import config_of
+from app.cli.invocation import AsJson, OptionalThread, Thread, results_alone
+from app.cli.trace_test import rehearse, trace_test
+from app.composition import open_assistant
+from app.doors.visit import FAILED
+from app.listing import history_lines, markdown_lines, state_lines, thread_lines
+from app.recording import Record
+from app.settings import Settings, read_settings
+from app.short_term_memory import contents
+from app.texts import say
+
+TurnNumber = Annotated[int, typer.Option(metavar="K", help="As `history --json` numbers them.")]
+
+
+async def threads() -> CommandResult:
+    """List the threads."""
+    settings = read_settings()
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        infos = await assistant.threads()
+    lines = thread_lines(infos) if infos else [say("no_threads", settings.app_lang)]
+    return CommandResult([asdict(info) for info in infos], lines)
+
+
+async def state(thread: Thread) -> CommandResult:
+    """Show who holds a thread's conversation."""
+    settings = read_settings()
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        facts = await _state(assistant, thread, settings.app_lang)
+        prompt = assistant.prompt(facts["dialog"], facts.get("lang") or settings.app_lang)
+    result = {**facts, "config": config_of(thread), "prompt": prompt}
+    return CommandResult(result, [*state_lines(facts), "", prompt])
+
+
+async def history(thread: Thread) -> CommandResult:
+    """Show what was said in a thread."""
+    settings = read_settings()
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        lines = await assistant.history(thread)
+        if not lines:
+            await _state(assistant, thread, settings.app_lang)
+    return CommandResult({"thread": thread, "contents": contents(lines)}, history_lines(lines, settings.app_lang))
+
+
+async def back(thread: Thread, turn: TurnNumber) -> CommandResult:
+    """Go back to the end of an earlier turn; what was done stays done."""
+    settings = read_settings()
+    async with open_assistant(settings, remote=False) as assistant:
+        facts = await _state(assistant, thread, settings.app_lang)
+        lang = facts.get("lang") or settings.app_lang
+        turns = sorted(await assistant.kept_turns(thread))
+        if turn not in turns:
+            raise UsageError(say("no_turn", lang, turn=turn, known=", ".join(map(str, turns))))
+        notice = await assistant.go_back(thread, turn, say("gone_back", lang, turn=turn))
+        lines = [
+            line
+            for line in await assistant.history(thread)
+            if line.turn == turn and line.metadata.get("source") not in TOLD
+        ]
+    result = {"thread": thread, "turn": turn, "left": facts["turn"], "text": notice.text}
+    return CommandResult(result, [*history_lines(lines, lang), "", notice.text])
+
+
+async def _state(assistant: Assistant, thread: str, lang: str) -> dict[str, Any]:
+    facts = await assistant.state(thread)
+    if facts is None:
+        raise UsageError(say("no_thread", lang, thread=repr(thread)))
+    return facts
+
+
+Whose = Annotated[
+    str | None,
+    typer.Option(callback=name_given, help="Whose part of it; without a thread all that is kept of this user."),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; without a terminal nobody is asked.")]
+
+
+async def forget(
+    context: typer.Context, *, thread: OptionalThread = None, user: Whose = None, yes: Yes = False
+) -> CommandResult:
+    """Delete a thread, a person's part of it, or all about a person."""
+    lang = (settings := read_settings()).app_lang
+    if thread is None and user is None:
+        raise UsageError(say("forget.name_one", lang))
+    async with open_assistant(settings, remote=False) as assistant:
+        scope = await _scope(assistant, thread, user)
+        about = {"thread": thread, "user": user}
+        if scope is None:
+            raise UsageError(say("forget.nothing", lang, user=user))
+        if sys.stdin.isatty() and not yes and not context.obj.as_json:
+            question = f"{say(f'forget.{scope}', lang, **about)} {say('forget.sure', lang)} "
+            if not await _agreed(question, lang):
+                return CommandResult({}, [say("forget.left", lang)], FAILED)
+        await _delete(assistant, scope, thread or "", user or "", lang)
+    result = {**{name: value for name, value in about.items() if value}, "forgotten": True}
+    return CommandResult(result, [say(f"forget.done_{scope}", lang, **about)])
+
+
+async def _agreed(question: str, lang: str) -> bool:
+    try:
+        typed = await asyncio.to_thread(input, question)
+    except EOFError:
+        return False
+    return typed.strip().lower() in ("y", "yes", say("setup.yes", lang))
+
+
+async def _scope(assistant: Assistant, thread: str | None, user: str | None) -> str | None:
+    """Return what is to be deleted: "own" or "shared" thread, "part" of one, "person"; None if nothing is there."""
+    writers = await assistant.forgetting.writers(thread) if thread else set()
+    if user is None:
+        return "shared" if len(writers) > 1 else "own"
+    if thread is None or writers == {user}:
+        return "person" if thread is None else "own"
+    return "part" if user in writers else None
+
+
+async def _delete(assistant: Assistant, scope: str, thread: str, user: str, lang: str) -> None:
+    if scope == "person":
+        await assistant.forgetting.person(user)
+    elif scope == "part":
+        await assistant.forgetting.part(thread, user)
+    elif not await assistant.forget(thread):
+        raise UsageError(say("no_thread", lang, thread=repr(thread)))
+
+
+AsTest = Annotated[bool, typer.Option("--as-test", help="A trace test, the models' replies as its script.")]
+Format = Annotated[Literal["markdown", "json"] | None, typer.Option(help="Default: markdown.")]
+
+
+async def export(
+    thread: Thread,
+    *,
+    format: Format = None,
+    json: AsJson = False,
+    as_test: AsTest = False,
+) -> None:
+    """Print a thread: to read, as JSON, or as a test.
+
+    Raises:
+        UsageError: two forms are asked for, there is no such thread, or nothing of it can be played again.
+    """
+    settings = read_settings()
+    forms = {format or "", *(["json"] if json else []), *(["test"] if as_test else [])} - {""}
+    if len(forms) > 1:
+        raise UsageError("choose one of --format, --json and --as-test")
+    # What it prints is a file, in any form.
+    with results_alone() as results:
+        results.write(await exported(settings, thread, *forms))
+
+
+async def exported(settings: Settings, thread: str, form: str = "markdown") -> str:
+    """Return a thread in the form that was asked for: "markdown", "json" or "test".
+
+    Raises:
+        UsageError: there is no such thread, or nothing of it can be played again.
+    """
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        state = await assistant.state(thread)
+        lines = await assistant.history(thread)
+        records = await assistant.records(thread)
+    if state is None and not lines:
+        raise UsageError(say("no_thread", settings.app_lang, thread=repr(thread)))
+    filled_in = (state or {}).get("forms", {})
+    if form == "test":
+        return await _test(records, lines, settings.app_lang)
+    if form == "json":
+        return safe_json({"thread": thread, "contents": contents(lines), "forms": filled_in}, indent=2) + "\n"
+    return markdown(thread, lines, filled_in, settings.app_lang)
+
+
+def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, Mapping[str, object]], lang: str) -> str:
+    """Return a conversation to be read: who said what and when, and what the dialogs found out."""
+    parts = [f"# {say('export.title', lang, thread=thread)}"]
+    parts += markdown_lines(lines, lang)
+    if forms:
+        parts.append(f"## {say('export.forms', lang)}")
+    for name, form in forms.items():
+        values = (", ".join(map(str, value)) if isinstance(value, list) else value for value in form.values())
+        rows = [f"- {field}: {value}" for field, value in zip(form, values, strict=True) if value not in (None, "")]
+        parts.append("\n".join([f"### {name}", "", *rows]))
+    return clean("\n\n".join(parts)) + "\n"
+
+
+async def _test(records: Sequence[Record], lines: Sequence[TranscriptLine], lang: str) -> str:
+    """Return the test; say on stderr where it ends before the conversation does, and why."""
+    if len(writers_of(lines)) > 1:
+        raise UsageError(say("export.several", lang))
+    play = await rehearse(records)
+    covered, all_turns = len(play.turns), len(records)
+    if covered < all_turns:
+        why = say(f"export.{_obstacle(records[covered])}", lang)
+        remark = say("export.ends_early", lang, turns=covered, whole=all_turns, turn=covered + 1, why=why)
+        if not covered:
+            raise UsageError(remark)
+        sys.stderr.write(f"{remark}\n")
+    day = datetime.fromtimestamp(lines[0].at_ms / 1000).astimezone().strftime("%Y-%m-%d") if lines else ""
+    return trace_test(play, day)
+
+
+def _obstacle(turn: Record) -> str:
+    if turn.is_playable:
+        return "differs"
+    return turn.status if turn.status in ("interrupted", "large") else "unrecorded"

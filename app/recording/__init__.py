@@ -1,1 +1,0 @@
-"""Records of turns, and tools that answer from a record."""

@@ -16,11 +16,10 @@ from langgraph.types import Checkpointer
 from agents.conversation.gate import Gate
 from agents.conversation.gate.trained import trained_gate
 from agents.conversation.prompt import Prompting
-from agents.conversation.scene import Watcher
-from agents.conversation.scenes import Scenes
+from agents.conversation.scene import Scenes, Watcher
 from agents.nodes import summary
 from agents.nodes.ask import Asking
-from agents.nodes.observer import Watching
+from agents.nodes.observer import Judging, Watching
 from agents.nodes.route import Routing
 from agents.nodes.settle import Settling
 from agents.nodes.shortcut import Serving
@@ -28,7 +27,6 @@ from agents.nodes.speaker import Speaking
 from agents.nodes.summary import Summing
 from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import TakingBack
-from agents.nodes.verdict import Judging
 from agents.state import SUPERVISOR, State, holder_of
 from agents.toolkit.context import Context
 from agents.toolkit.shelf import Mode, shelves

@@ -5,8 +5,7 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
-from agents.events import Event, Message
-from agents.events.handover import Observed
+from agents.events import Event, Message, Observed
 from agents.state import Plain, Said, State
 from agents.state.citations import CitedReply
 from agents.state.talk import TalkUpdate, merge_talks

@@ -10,7 +10,7 @@ from langchain_core.messages.tool import ToolCall
 
 from agents.conversation.changes import NOTHING, Change, Move, Update, put, say
 from agents.conversation.heard import human
-from agents.events.handover import DialogChanged, Handover
+from agents.events import DialogChanged, Handover
 from agents.state import SUPERVISOR, State, form_of, talk_of
 from agents.state.message_notes import notes
 from agents.state.person import Switch, Wish

@@ -12,8 +12,7 @@ from agents.conversation import handover
 from agents.conversation.changes import Change, Move
 from agents.conversation.handover import LONGEST_BRIEF, MAX_HOPS
 from agents.conversation.screen import show_stored
-from agents.events import Event
-from agents.events.handover import Observed
+from agents.events import Event, Observed
 from agents.state import SUPERVISOR, State, messages_of
 from agents.state.person import Wish
 from agents.state.verdict import Verdict
@@ -82,7 +81,7 @@ class HandoverCalls:
             answers.append(partial(self.answer, call, how))
             dialog = self.speakers.by_tool(call["name"])
             assert dialog is not None  # passes are filtered by the entry tools' names
-            brief = _text(call, "brief")
+            brief = _answer_text(call, "brief")
             if how == "queued":
                 wish: Wish = {"dialog": dialog.name, "brief": brief}
                 answers.append(partial(_queue, {**wish, "foreign": True} if state.get("foreign") else wish))
@@ -99,7 +98,7 @@ class HandoverCalls:
             return moves
         # The next speaker gives an answer of its own, so the view is shown now.
         moves += show_stored(state.get("view"), self.speaker.name)
-        wish = _text(passes[0], "wish")
+        wish = _answer_text(passes[0], "wish")
         verdict = Verdict("supervisor" if wish else "finished", reason=wish)
         if wish and self._has_spoken(state):
             leave = partial(handover.pause, self.speaker, reason="", wish=wish)
@@ -124,7 +123,7 @@ class HandoverCalls:
         return {"verdict": verdict.plain()}, [event]
 
 
-def _text(call: ToolCall, argument: str) -> str:
+def _answer_text(call: ToolCall, argument: str) -> str:
     return str(call["args"].get(argument) or "")[:LONGEST_BRIEF]
 
 

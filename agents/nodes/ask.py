@@ -12,8 +12,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from agents.conversation.changes import NOTHING, Change, Move, Update, emit, put, say, sequence
-from agents.conversation.free import is_elsewhere
 from agents.conversation.screen import on_screen
+from agents.conversation.switch import is_elsewhere
 from agents.events import ToolEnd
 from agents.language.identifiers import Aliases
 from agents.state import State, holder_of
@@ -23,8 +23,8 @@ from agents.state.talk import Json, Pending
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context
 from agents.toolkit.questions import CHOICE, ask, one_line, worded
-from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.questions.kinds import Again, Chosen, Given, Reading, Runs, Said, asked_again, read_answer
+from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.questions.returned import PAGE, returned
 from agents.toolkit.result import Option, schema_of, taken, written
 from agents.toolkit.speaker import Speakers

@@ -14,14 +14,13 @@ from langgraph.types import Overwrite
 
 from agents.conversation import forgetting, handover, switch
 from agents.conversation.changes import Change, Update, decision, emit, give_to, put, sequence
-from agents.conversation.free import fits, named
 from agents.conversation.gate import HIGH, LOW, Gate, Guess
 from agents.conversation.heard import is_foreign
 from agents.conversation.migration import keep_up
 from agents.conversation.persons import turn_to
-from agents.conversation.scene import Scene
-from agents.conversation.scenes import Scenes
-from agents.events.handover import Guessed
+from agents.conversation.scene import Scene, Scenes
+from agents.conversation.switch import fits, named
+from agents.events import Guessed
 from agents.language.text.phrases import says
 from agents.nodes import ask
 from agents.sources.attachments import has_words

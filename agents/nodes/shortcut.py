@@ -13,15 +13,13 @@ from langgraph.runtime import Runtime
 from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
 from agents.conversation.heard import human
 from agents.conversation.screen import show
-from agents.conversation.tool_state import tool_state
 from agents.events.views import Notice, View
 from agents.language.tool_ranker.shortcuts import Shortcuts
 from agents.nodes import ask
-from agents.nodes.tools import changes_of
+from agents.nodes.tools import changes_of, tool_state
 from agents.state import State, holder_of, messages_of
-from agents.state.history import set_before
 from agents.state.message_notes import notes
-from agents.state.talk import TalkUpdate
+from agents.state.talk import TalkUpdate, set_before
 from agents.toolkit.bound_tools import entry_tools
 from agents.toolkit.context import Context
 from agents.toolkit.result import ToolResult

@@ -9,8 +9,8 @@ from agents.conversation.changes import Update
 from agents.errors import ModelUnavailable
 from agents.models.reply import Listener, reply
 from agents.state import State, messages_of
-from agents.state.history import GROW, cut
 from agents.state.message_notes import notes
+from agents.state.talk import GROW, cut
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.speaker import Speaker
 from prompts import phrase, prompt

@@ -14,21 +14,21 @@ from langgraph.runtime import Runtime
 
 from agents.conversation.changes import Change, Update, emit, put, say, sequence
 from agents.conversation.heard import human
-from agents.conversation.tool_state import remember_form, tool_state
 from agents.memory.ledger import Busy, Doubtful
 from agents.memory.ledger_table import Write
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
+from agents.nodes.tools import remember_form, tool_state
 from agents.state import SUPERVISOR, State, form_of, holder_of
 from agents.state.talk import TalkUpdate
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.confirmation import worded
 from agents.toolkit.context import Context, ToolState, emitter
-from agents.toolkit.remembered_facts import FACTS, REMEMBER
 from agents.toolkit.result import Refused
 from agents.toolkit.runtime import Runtime as RuntimeOfTool
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, Items, traits_of
 from agents.toolkit.undo import TakenBack, taken_back
+from agents.toolkit.undo_items import FACTS, REMEMBER
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ from langchain_core.tools import BaseTool
 from agents.language.identifiers import shown
 from agents.language.identifiers.json_schema import Schema
 from agents.state.talk import Json
-from agents.toolkit.arguments import parameters
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.card_texts import own_texts, texts_of
 from agents.toolkit.handover_tools import hand_back
 from agents.toolkit.result import schema_of
+from agents.toolkit.schemas import parameters
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Traits, traits_of
 

@@ -27,7 +27,7 @@ from agents.state.limits import Limits
 from agents.state.person import Heard
 from agents.state.talk import Json
 from agents.state.verdict import Ballot
-from agents.toolkit.help.chain import HelpChain
+from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Service, Services
 from agents.toolkit.source_book import SourceBook
 

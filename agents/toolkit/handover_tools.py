@@ -14,13 +14,13 @@ from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from agents.toolkit.form_values import FORM, form_changes
-from agents.toolkit.questions.form_fields import size_of
+from agents.toolkit.questions.form import size_of
 from agents.toolkit.result import Misused
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import Traits, with_traits
 from agents.toolkit.undo import entered
+from agents.toolkit.undo_items import FORM, form_changes
 from prompts import phrase
 
 HAND_BACK = "hand_back"

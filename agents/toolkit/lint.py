@@ -1,7 +1,11 @@
-"""Find faults of tools and of their texts. Each fault is a line with file and rule, and stops the start.
+"""Find faults of tools and of their texts, and texts that are missing.
 
-A card is `prompts/<lang>/<dialog>/cards/<tool>.md`: the description, then one example a line behind a dash. Missing
-texts are no fault; see `agents.toolkit.missing_texts`.
+Each fault is a line with file and rule, and stops the start. A card is `prompts/<lang>/<dialog>/cards/<tool>.md`: the
+description, then one example a line behind a dash.
+
+A missing text is a warning in `check`: other texts are used. A tool without a description in a language is described in
+English, else by its docstring. A tool or dialog without examples is found by a language model, but not by the model
+without a key (`local:rules`).
 """
 
 import re
@@ -13,13 +17,13 @@ from langchain_core.tools import BaseTool
 
 import prompts
 from agents.events.views import KINDS
-from agents.toolkit.arguments import parameters
+from agents.toolkit.bound_tools import FINDING
 from agents.toolkit.card import owned_tools, slots
-from agents.toolkit.card_texts import own_texts
-from agents.toolkit.find_tools import FINDING
+from agents.toolkit.card_texts import own_texts, texts_of
+from agents.toolkit.schemas import parameters
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
-from prompts import PromptError, card_file, carded, prompt
+from prompts import FALLBACK, PromptError, card_file, carded, prompt, translated
 
 LONGEST_DESCRIPTION = 1024
 """Characters; a provider takes no more."""
@@ -130,3 +134,35 @@ def _twice(speakers: Speakers) -> Iterator[str]:
 def named(path: Path) -> str:
     """Return a card's path as a developer writes it."""
     return f"prompts/{path.relative_to(prompts.FOLDER).as_posix()}"
+
+
+def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
+    """Return a line for every text that is missing, with the file to write."""
+    return [line for lang in langs for line in (*_dialogs(speakers, lang), *_tools(speakers, lang))]
+
+
+def _dialogs(speakers: Speakers, lang: str) -> Iterator[str]:
+    for name, dialog in speakers.dialogs.items():
+        if lang not in translated(f"{name}/prompt"):
+            yield f"prompts/{lang}/{name}/prompt.md is missing: the {FALLBACK} prompt is used"
+        entry = card_file(dialog.tool, lang, name)
+        if carded(lang) and not entry.exists():
+            yield f"{named(entry)} is missing: dialog {name} has no examples of requests"
+
+
+def _tools(speakers: Speakers, lang: str) -> Iterator[str]:
+    if not carded(lang):
+        yield f"prompts/{lang} has no cards: tools are described in {FALLBACK}, and have no examples of requests"
+        return
+    owned = {tool.name: (tool, speaker) for speaker in reversed([*speakers]) for tool in speaker.tools}
+    for tool, speaker in reversed(owned.values()):
+        if texts_of(tool, lang)[1]:
+            continue
+        dialog = "" if speaker.is_supervisor else speaker.name
+        path, source = card_file(tool.name, lang, dialog), own_texts(tool).source
+        if path.exists():
+            yield f"{named(path)}: there is no example of a request"
+        elif source:
+            yield f"{source}.examples.{lang} is missing: write examples of requests, here or in {named(path)}"
+        else:
+            yield f"{named(path)} is missing: the tool has no examples of requests"

@@ -24,7 +24,7 @@ from agents.language.text.phrases import mentions, small_words
 from agents.language.text.stems import stems
 from agents.models.reply import Listener, reply
 from agents.state.message_notes import notes, notes_of
-from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.bound_tools import assistant_help
 from agents.toolkit.call import Execute, call_facts
 from agents.toolkit.context import Context, ToolState, emitter
 from agents.toolkit.help import LONGEST_QUESTION, plain

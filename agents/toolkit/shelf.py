@@ -17,9 +17,8 @@ from agents.language.tool_ranker.ranker import ToolRanker
 from agents.language.tool_ranker.tool_entry import Card
 from agents.state import State
 from agents.state.message_notes import notes, notes_of
-from agents.toolkit.arguments import parameters
 from agents.toolkit.card_texts import texts_of
-from agents.toolkit.signature import signature
+from agents.toolkit.schemas import parameters, signature
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits_of
 from prompts import languages, phrase

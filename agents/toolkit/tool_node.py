@@ -14,7 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import cast
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt import ToolNode
@@ -26,16 +26,17 @@ from agents.events.views import MOST_ENTRIES, Notice
 from agents.language.identifiers import AliasError
 from agents.state.message_notes import notes
 from agents.state.talk import Json
-from agents.toolkit.arguments import parameters, said_by_user
-from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.bound_tools import assistant_help
 from agents.toolkit.call import Call, Execute, Outcome, ToolReply, call_facts
 from agents.toolkit.confirmation import question_before
-from agents.toolkit.context import Context, emitter
+from agents.toolkit.context import Context, ToolState, emitter
 from agents.toolkit.interrupts import answering, question_of
-from agents.toolkit.questions.agreement import CONFIRM
+from agents.toolkit.questions import ANSWERS
+from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.repeats import refuse_repeated
 from agents.toolkit.rescue import Rescue, Trouble
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
+from agents.toolkit.schemas import parameters
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import traits_of
 from agents.toolkit.wrap import wrapped
@@ -146,11 +147,18 @@ def _real_args(call: Call) -> Json:
     if call.traits.permission and call.traits.permission not in call.context.permissions:
         raise Refused(phrase("tool_forbidden", lang, tool=call.tool.name))
     try:
-        args: Json = call.state["aliases"].restore(call.args, schema, said_by_user(call.state))
+        args: Json = call.state["aliases"].restore(call.args, schema, _said_by_user(call.state))
     except AliasError as wrong:
         numbers, identifier = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)[:LONGEST_IDENTIFIER]
         raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=identifier, known=numbers)) from None
     return args
+
+
+def _said_by_user(state: ToolState) -> list[str]:
+    """Return the user's texts in the speaker's history and now, without those of buttons and pages."""
+    heard = state["heard"]
+    now = [] if heard["source"] in ANSWERS else [heard["text"] or ""]
+    return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]
 
 
 def _write_for_model(outcome: Outcome, call: Call) -> None:

@@ -1,6 +1,6 @@
 """What came of the gate's guess in one turn, as its events tell."""
 
-from agents.events.handover import Guessed, Observed
+from agents.events import Guessed, Observed
 from agents.memory.gate_log import Logged, Outcome
 from agents.state.verdict import Kind
 

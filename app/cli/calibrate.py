@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from agents.conversation.gate.calibration import calibrate as fit
+from agents.conversation.gate.trained import calibrate as fit
 from agents.conversation.gate.trained import weights
 from agents.memory import open_memory
-from agents.toolkit.command_line import CommandResult
+from agents.toolkit.commands import CommandResult
 from app.composition.gate_thresholds import drop_thresholds, load_thresholds, store_thresholds
 from app.sentences import say
 from app.settings import read_settings

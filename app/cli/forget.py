@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from agents.errors import UsageError
-from agents.toolkit.command_line import CommandResult, name_given
+from agents.toolkit.commands import CommandResult, name_given
 from app.assistant import Assistant
 from app.cli.options import OptionalThread
 from app.composition import open_assistant

@@ -8,7 +8,7 @@ import typer
 
 from agents.errors import ConfigError, UsageError
 from agents.memory.people import TOLD
-from agents.toolkit.command_line import CommandResult
+from agents.toolkit.commands import CommandResult
 from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.assistant.time_travel import go_back, kept_turns

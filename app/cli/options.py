@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from agents.toolkit.command_line import name_given
+from agents.toolkit.commands import name_given
 from prompts import languages
 
 DEFAULT_THREAD = "me"

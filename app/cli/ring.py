@@ -13,7 +13,7 @@ import typer
 
 from agents.errors import ConfigError
 from agents.language.text.clean import clean
-from agents.toolkit.command_line import name_given
+from agents.toolkit.commands import name_given
 from app.assistant import Assistant
 from app.assistant.notice_clock import Deliver, Ring, Unreachable, ringing
 from app.cli.options import Lang

@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.card import HAND_OVER, ToolCard, cards, owned_tools, slots
-from agents.toolkit.command_line import CommandResult, name_given
+from agents.toolkit.commands import CommandResult, name_given
 from agents.toolkit.questions import worded
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli.card_file import CardFile, changed, edited

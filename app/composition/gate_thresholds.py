@@ -4,8 +4,7 @@ import logging
 
 from langgraph.store.base import BaseStore
 
-from agents.conversation.gate.calibration import Calibration
-from agents.conversation.gate.trained import Thresholds, weights
+from agents.conversation.gate.trained import Calibration, Thresholds, weights
 
 ITEM = ("application", "gate"), "thresholds"
 LOG = logging.getLogger(__name__)

@@ -7,12 +7,8 @@ from langgraph.store.base import BaseStore
 from agents.errors import ConfigError
 from agents.memory.notes import Notes
 from agents.models.factory import Endpoint, make_model
-from agents.toolkit.help import Link
-from agents.toolkit.help.chain import HelpChain
-from agents.toolkit.help.model import OtherModel
-from agents.toolkit.help.pages import Pages
-from agents.toolkit.help.person import Person
-from agents.toolkit.help.webhook import Webhook
+from agents.toolkit.help import HelpChain, Link, Pages
+from agents.toolkit.help.links import OtherModel, Person, Webhook
 from app.settings import HelpLink, Settings
 
 SALT = ("application", "help")

@@ -5,8 +5,7 @@ from typing import Any
 
 from agents.errors import ConfigError, ContractError
 from agents.toolkit.card_texts import texts_of
-from agents.toolkit.lint import faults
-from agents.toolkit.missing_texts import warnings
+from agents.toolkit.lint import faults, warnings
 from agents.toolkit.speaker import Speaker, Speakers
 from app.composition import discover
 from app.composition.help_chain import check_help

@@ -6,9 +6,9 @@ from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agents.events.search import Images, Sources
+from agents.events import Images, Sources
 from agents.events.views import read_view
-from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.bound_tools import assistant_help
 from agents.toolkit.context import emitter
 from agents.toolkit.result import ToolResult
 from agents.toolkit.runtime import Runtime

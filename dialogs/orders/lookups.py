@@ -7,7 +7,7 @@ from collections.abc import Callable
 from langchain_core.tools import tool
 
 from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
-from agents.toolkit.paging import Page, page_of
+from agents.toolkit.result import Page, page_of
 from dialogs.orders.records import ItemId, Order, OrderId, Product, ProductId, User, UserId, Variant
 from dialogs.orders.schemas import ORDER, ORDERS, PRODUCT, PRODUCTS, USER, USER_ID, VARIANT
 from dialogs.orders.shop import SERVE, read

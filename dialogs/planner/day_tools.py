@@ -12,7 +12,7 @@ from agents.language.schedule.plan import Item, items
 from agents.language.schedule.wording import worded_instant
 from agents.language.text.vocabulary import listening
 from agents.toolkit import Answer, Refused, Runtime, result, traits
-from agents.toolkit.present import present, zone_of
+from agents.toolkit.runtime import present, zone_of
 from dialogs.planner.agenda import TODAY
 from dialogs.planner.kept_lists import When
 from dialogs.planner.kept_reminders import REMINDERS, reminders_of, stored

@@ -12,7 +12,7 @@ from agents.language.schedule import Moment
 from agents.language.schedule.problem import problem
 from agents.language.schedule.wording import worded_instant
 from agents.toolkit import Refused, Runtime
-from agents.toolkit.present import present, zone_of
+from agents.toolkit.runtime import present, zone_of
 from agents.toolkit.undo import entered
 from dialogs.planner.kept_lists import KeptList
 from dialogs.planner.phrases import say

@@ -15,8 +15,8 @@ from agents.language.schedule.recurrence import daily
 from agents.language.schedule.reschedule import is_shift, moved, names_no_day
 from agents.language.text.vocabulary import listening
 from agents.toolkit import Answer, Refused, Runtime, traits
-from agents.toolkit.paging import Page
-from agents.toolkit.present import present, zone_of
+from agents.toolkit.result import Page
+from agents.toolkit.runtime import present, zone_of
 from agents.toolkit.undo import begun
 from dialogs.planner.kept_lists import Number, Numbers, Text, When, asks
 from dialogs.planner.kept_reminders import (

@@ -9,8 +9,8 @@ from agents.language.schedule.wording import clock
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.memory.preferences import Preferences
 from agents.toolkit import Runtime, traits
-from agents.toolkit.present import present
-from agents.toolkit.supervisor.user_settings import SETTINGS, enter_setting
+from agents.toolkit.runtime import present
+from agents.toolkit.undo_items import SETTINGS, enter_setting
 from dialogs.planner.kept_reminders import REMINDERS, changed
 from dialogs.planner.phrases import say
 from dialogs.planner.reminders import Reminders

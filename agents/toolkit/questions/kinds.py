@@ -8,11 +8,8 @@ from pydantic import BaseModel, ValidationError
 from agents.language.text.phrases import is_said, says
 from agents.state.talk import Json, Pending
 from agents.toolkit.questions import called, offered, open_fields
-from agents.toolkit.questions.agreement import CONFIRM, INTERRUPT, agreed
-from agents.toolkit.questions.form_errors import misfits
-from agents.toolkit.questions.form_fields import FormFields, left_out
-from agents.toolkit.questions.form_values import complete_form, filled, is_sentence, takes_no
-from agents.toolkit.questions.options import chosen, misses
+from agents.toolkit.questions.form import FormFields, complete_form, filled, is_sentence, left_out, misfits, takes_no
+from agents.toolkit.questions.options import CONFIRM, INTERRUPT, agreed, chosen, misses
 from prompts import phrase
 
 

@@ -9,8 +9,8 @@ from langchain_core.messages import ToolMessage
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.memory.preferences import zone_of_user
 from agents.toolkit import Refused, Runtime
-from agents.toolkit.alarms import Alarms
 from agents.toolkit.questions.options import chosen
+from agents.toolkit.services import Alarms
 from dialogs.player.phrases import said
 from dialogs.player.players import Player, Title
 from dialogs.player.search import called, names_of, words_for

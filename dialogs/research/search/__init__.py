@@ -7,7 +7,7 @@ number that was asked for), answer (what the model reads).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from agents.events.search import Step
+from agents.events import Step
 from dialogs.research.retrievers import Document, Results
 
 SEARCH = "search"

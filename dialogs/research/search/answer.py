@@ -6,7 +6,7 @@ from typing import cast
 
 from pydantic import BaseModel
 
-from agents.events.search import Images, ShownImage, Sources
+from agents.events import Images, ShownImage, Sources
 from agents.state.citations import Source
 from agents.state.talk import Json
 from dialogs.research.retrievers import Document

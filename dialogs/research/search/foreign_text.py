@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from agents.events.links import is_web
+from agents.events.views import is_web
 from agents.language.text.clean import clean
 from agents.state.citations import without_marks
 from dialogs.research.retrievers import Document, Image

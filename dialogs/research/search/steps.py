@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from agents.events.search import Step
+from agents.events import Step
 from dialogs.research.composites import asked
 from dialogs.research.retrievers import Results, Retriever
 from dialogs.research.search import NothingFound, QueryResult, SearchRequest, Tell

@@ -8,13 +8,12 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from agents.events import Event, Message, ToolEnd, TurnEnd
-from agents.events.handover import Observed
+from agents.events import Event, Message, Observed, ToolEnd, TurnEnd
 from agents.events.views import CardList, Entry
 from agents.models import Model, Models
 from agents.models.script import Call, Line
 from agents.models.standin import RulesModel
-from agents.state.history import dangling
+from agents.state.talk import dangling
 from agents.toolkit.result import Answer, result
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speakers

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from agents.conversation.gate import Guess
-from agents.events import TurnEnd
-from agents.events.handover import Observed
+from agents.events import Observed, TurnEnd
 from agents.models.script import Call, Line
 from agents.state import SUPERVISOR
-from agents.state.history import dangling
+from agents.state.talk import dangling
 from agents.toolkit.speaker import Speakers
 from prompts import phrase
 from tests.conftest import Chat, told

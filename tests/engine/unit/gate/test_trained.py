@@ -7,8 +7,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from agents.conversation.gate import HIGH, LOW
 from agents.conversation.gate.trained import CUE, FILE, Thresholds, trained_gate, weights
-from agents.conversation.scene import Scene
-from agents.conversation.scenes import Scenes
+from agents.conversation.scene import Scene, Scenes
 from agents.state import State
 from app.composition import discover
 

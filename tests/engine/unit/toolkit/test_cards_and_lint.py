@@ -15,8 +15,7 @@ from agents.conversation.prompt import Prompting
 from agents.errors import ContractError
 from agents.language.identifiers import ARGUMENT
 from agents.toolkit.card import ToolCard, cards
-from agents.toolkit.lint import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, faults
-from agents.toolkit.missing_texts import warnings
+from agents.toolkit.lint import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, faults, warnings
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits, with_traits
 from app.composition import check_tools, discover, open_assistant

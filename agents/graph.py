@@ -16,15 +16,13 @@ from langgraph.types import Checkpointer
 from agents.conversation.gate import Gate
 from agents.conversation.gate.trained import trained_gate
 from agents.conversation.prompt import Prompting
-from agents.conversation.scene import Scenes, Watcher
-from agents.nodes import summary
+from agents.conversation.scene import Observer, Scenes
 from agents.nodes.ask import Asking
 from agents.nodes.observer import Judging, Watching
 from agents.nodes.route import Routing
 from agents.nodes.settle import Settling
 from agents.nodes.shortcut import Serving
-from agents.nodes.speaker import Speaking
-from agents.nodes.summary import Summing
+from agents.nodes.speaker import Speaking, Summing, summary_due
 from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import TakingBack
 from agents.state import SUPERVISOR, State, holder_of
@@ -53,7 +51,7 @@ class Edge(Runnable[State, list[str]]):
 class Wiring:
     """Choose the next nodes after each node."""
 
-    def __init__(self, scenes: Scenes, observers: Mapping[str, Watcher], settling: Settling) -> None:
+    def __init__(self, scenes: Scenes, observers: Mapping[str, Observer], settling: Settling) -> None:
         self.speakers, self.scenes, self.observers, self.settling = scenes.speakers, scenes, observers, settling
 
     def after_route(self, state: State) -> list[str]:
@@ -89,7 +87,7 @@ class Wiring:
         if isinstance(last, AIMessage) and last.tool_calls:
             return [f"{speaker.name}.tools"]
         checks = self._post_checks(speaker, state)
-        if summary.due(speaker, state):
+        if summary_due(speaker, state):
             checks.append(f"{speaker.name}.summary")
         return checks or (["settle"] if self.settling.due(state) else [END])
 
@@ -117,7 +115,6 @@ class Wiring:
         return [state["listener"] or END]
 
     def _post_checks(self, speaker: Speaker, state: State) -> list[str]:
-        """Return the nodes of the observers whose `when` is true for an answer."""
         observers = [name for name in speaker.observers if self.observers[name].post_check]
         if not observers:
             return []
@@ -128,7 +125,7 @@ class Wiring:
 
 def build_graph(
     speakers: Speakers,
-    observers: Mapping[str, Watcher],
+    observers: Mapping[str, Observer],
     *,
     saver: Checkpointer,
     store: BaseStore | None,
@@ -184,7 +181,7 @@ def build_graph(
     return graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
 
 
-def _looks(speaker: Speaker, observers: Mapping[str, Watcher]) -> list[str]:
+def _looks(speaker: Speaker, observers: Mapping[str, Observer]) -> list[str]:
     """Return the nodes that run on a speaker's answer while the user reads it."""
     checks = [f"{name}.post_check" for name in speaker.observers if observers[name].post_check]
     return [*checks, f"{speaker.name}.summary"] if speaker.history == "summarise" else checks

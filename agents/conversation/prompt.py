@@ -10,20 +10,19 @@ from datetime import datetime
 
 from langchain_core.messages import AnyMessage, SystemMessage
 
+from agents.conversation.changes import screen_in_words
 from agents.conversation.handover import title
 from agents.conversation.heard import heard_so_far, human, with_contents
 from agents.conversation.persons import name_of
 from agents.conversation.scene import Scene, Scenes, described
-from agents.conversation.screen import worded
 from agents.memory.inbox import now_ms
 from agents.sources.attachments import SHOWN
 from agents.state import State, form_of, messages_of, talk_of
 from agents.state.message_notes import Facts, Helper, notes
 from agents.toolkit.bound_tools import bound_tools
-from agents.toolkit.card_texts import examples_of, texts_of
 from agents.toolkit.context import Context
+from agents.toolkit.descriptions import Schemas, ToolSchema, examples_of, texts_of
 from agents.toolkit.handover_tools import missing
-from agents.toolkit.schemas import Schemas, ToolSchema
 from agents.toolkit.shelf import Shelf, at_hand, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase, prompt, prompts_of_all
@@ -72,7 +71,6 @@ class FactSource:
         }
 
     def _of_everyone(self, lang: str) -> Facts:
-        """Return the facts that are the same in every prompt of a language."""
         if lang not in self._common:
             examples = {tool.name: examples_of(tool, lang) for speaker in self.speakers for tool in speaker.tools}
             self._common[lang] = {
@@ -189,7 +187,7 @@ class Prompting:
             filled = json.dumps(values, ensure_ascii=False, sort_keys=True)
             parts.append(phrase("form_so_far", lang, known=filled, missing=gaps))
         if screen := state.get("screen"):
-            parts.append(phrase("on_screen", lang, screen=worded(screen)))
+            parts.append(phrase("on_screen", lang, screen=screen_in_words(screen)))
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):
             parts.append(" ".join(prompts_of_all("opening", lang)))
         if state.get("undone"):
@@ -208,7 +206,6 @@ class Prompting:
 
 
 def _of_the_turn(speaker: Speaker, state: State, context: Context) -> str:
-    """Return what a model is told of the turn in custom forwarding."""
     fields = {
         "turn_id": state["turn"] - 1,
         "timestamp": now_ms(),

@@ -3,16 +3,16 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from langgraph.store.base import BaseStore
 
+from agents.errors import ContractError
 from agents.memory.store import namespace_of
 from agents.state import State, form_of, messages_of
 from agents.state.citations import uncited
 from agents.state.message_notes import notes_of
 from agents.state.verdict import Verdict
-from agents.toolkit.card_texts import texts_of
+from agents.toolkit.descriptions import texts_of
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.shelf import at_hand
 from agents.toolkit.speaker import Speaker, Speakers
@@ -32,11 +32,8 @@ class Scene:
     lang: str
     """The language of the turn, such as "en"."""
     dialog: str
-    """The dialog's name."""
     description: str
-    """What the dialog is used for."""
     text: str
-    """What the user just said."""
     reply: str | None
     """What the dialog said last: before the user's message (pre-check) or in answer to it (post-check)."""
     helpers: Mapping[str, str]
@@ -44,7 +41,6 @@ class Scene:
     tools: Mapping[str, str]
     """The supervisor's tools, by name, with what they do."""
     form: Mapping[str, object]
-    """The values of the dialog's form, by field."""
     missing: Sequence[str]
     """The form's fields that have no value yet."""
     before: Sequence[str] = ()
@@ -54,9 +50,7 @@ class Scene:
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Phrases by which people ask for a dialog or a tool, by its name."""
     user: str = ""
-    """The user's id."""
     store: BaseStore | None = None
-    """The user's long-term memory."""
     ask: Ask = field(default=lambda **_: _no_answer(), repr=False)
     """Ask the observer's model: its prompt with these variables; returns the reply's text."""
 
@@ -73,20 +67,23 @@ class Scene:
 Check = Callable[[Scene], Awaitable[Verdict]]
 
 
-class Watcher(Protocol):
-    """Checks before a dialog answers and after it; either may be left out."""
+@dataclass(frozen=True, kw_only=True)
+class Observer:
+    """Checks before a dialog answers (`pre_check`) and after (`post_check`); either may be left out.
 
-    @property
-    def pre_check(self) -> Check | None:
-        """Check beside the dialog's own draft."""
+    A pre-check runs beside the dialog's own draft and holds it back until it has voted; a post-check runs
+    while the user already reads the answer.
+    """
 
-    @property
-    def post_check(self) -> Check | None:
-        """Check while the user reads the answer."""
+    pre_check: Check | None = None
+    post_check: Check | None = None
+    when: Callable[[Scene], bool] | None = None
+    """A cheap local test. The observer is asked where it holds, whatever the gate says, and nowhere else. Without it
+    the observer is asked before an answer if the gate lets the message through, and after every answer."""
 
-    @property
-    def when(self) -> Callable[[Scene], bool] | None:
-        """Whether the observer is asked."""
+    def __post_init__(self) -> None:
+        if self.pre_check is None and self.post_check is None:
+            raise ContractError("an Observer needs a pre_check or a post_check")
 
 
 async def _nothing() -> None:
@@ -125,7 +122,6 @@ class Scenes:
         )
 
     def _setting(self, dialog: Speaker, lang: str) -> Scene:
-        """Return a scene in which nothing was said yet."""
         others = {name: other for name, other in self.speakers.dialogs.items() if name != dialog.name}
         return Scene(
             lang=lang,
@@ -148,7 +144,6 @@ def uses(speakers: Speakers, lang: str) -> dict[str, str]:
 
 
 def _examples(dialog: Speaker, lang: str) -> tuple[str, ...]:
-    """Return how people ask for a dialog, and for what its tools do."""
     phrases = (*card(dialog.tool, lang)[1], *(phrase for tool in dialog.tools for phrase in texts_of(tool, lang)[1]))
     return tuple(_SLOT.sub(" ", phrase) for phrase in phrases)
 

@@ -142,7 +142,6 @@ def offer_answered(dialog: Speaker, answer: Answer, state: State, speakers: Spea
 
 
 def _wish_answered(dialog: Speaker, answer: Answer, state: State, speakers: Speakers) -> list[Move]:
-    """Begin the wish on offer, or decline it."""
     wish, holder = state["wishes"][0], state.get("dialog")
     remaining_wishes = put({"wishes": state["wishes"][1:], "foreign": wish.get("foreign", False)})
     if answer == "no":

@@ -98,7 +98,6 @@ class Token(Event):
     speaker: str
     text: str
     citations: Sequence[Citation] = ()
-    """The numbers of sources in this piece."""
 
     def __str__(self) -> str:
         return self.text
@@ -122,7 +121,6 @@ class Interrupt(Event):
     back: str = ""
     """The address at which that page ends; its parameters without a value are handed to the tool."""
     web_app: bool = False
-    """Whether that page is a Telegram web app."""
     fields: Sequence[Mapping[str, Any]] = ()
     """Each with its `name` and `label`, and a true `optional` where it may be left out."""
 
@@ -150,7 +148,6 @@ class Message(Event):
     original: str = ""
     """The words of the model, when a view is shown in their place."""
     citations: Sequence[Citation] = ()
-    """The numbers of sources in the text, such as "[1]", each with its source."""
     unknown_sources: int = 0
     """How many numbers the model gave that stand for no source; they were left out."""
 
@@ -330,7 +327,6 @@ class ShownImage(TypedDict):
     """A picture, as doors and scripts are told of it."""
 
     url: str
-    """The address of the picture in its original size."""
     title: str
     thumbnail: str
     """The address of a small copy; empty if there is none."""
@@ -339,7 +335,6 @@ class ShownImage(TypedDict):
     """The original size in pixels; None where it is not known."""
     mime_type: str
     page: str
-    """The address of the page that shows it."""
 
 
 @dataclass(frozen=True, kw_only=True)

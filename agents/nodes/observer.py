@@ -22,7 +22,7 @@ from agents.state.message_notes import notes
 from agents.state.verdict import Verdict, read_verdict, read_votes, settle
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.speaker import Speaker, Speakers
-from agents.toolkit.undo_items import FACTS, REMEMBER, fact_of
+from agents.toolkit.undo import FACTS, REMEMBER, fact_of
 from prompts import observer_prompt
 
 LOG = logging.getLogger(__name__)

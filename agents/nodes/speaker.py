@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agents.conversation.changes import NOTHING, Change, Update, emit, say_cited
+from agents.conversation.changes import NOTHING, Change, Update, emit, say_cited, show
 from agents.conversation.heard import heard_so_far
 from agents.conversation.prompt import Prompting
-from agents.conversation.screen import show
 from agents.errors import ModelUnavailable
 from agents.events import RETRY, Error, Event, ModelStart, Token
 from agents.events.views import View, stored_view
@@ -27,13 +26,14 @@ from agents.nodes.agent import AgentCall
 from agents.nodes.tools import with_few_calls
 from agents.state import State, messages_of, sources_of, talk_of, with_talk
 from agents.state.citations import CitationReader, CitedReply, CitedText, Source, cited
+from agents.state.history import GROW, cut, cut_harder
 from agents.state.message_notes import IN_WORDS, notes
-from agents.state.talk import TalkUpdate, cut_harder
+from agents.state.talk import TalkUpdate
 from agents.state.verdict import STAY, Verdict
 from agents.toolkit.context import Context, HeldText, emitter
 from agents.toolkit.handover_tools import HAND_BACK, names_user
 from agents.toolkit.speaker import Speaker
-from prompts import phrase
+from prompts import phrase, prompt
 
 LOG = logging.getLogger(__name__)
 
@@ -239,3 +239,40 @@ def _with_citations(message: AIMessage, state: State) -> CitedReply:
         return reply
     text = phrase("cited_only", state["lang"])
     return CitedReply(text, source=text, unknown=reply.unknown)
+
+
+LONGEST_SUMMARY = 2000
+"""Characters a summary may have."""
+
+
+class Summing:
+    """Replace the older part of a speaker's history by a summary of it."""
+
+    def __init__(self, speaker: Speaker) -> None:
+        self.speaker = speaker
+
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
+        """Return the shorter history and the summary; without a model the history waits for the next turn."""
+        talk = state["talks"][self.speaker.name]
+        remaining = cut(talk["messages"])
+        lost = talk["messages"][: len(talk["messages"]) - len(remaining)]
+        transcript = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
+        before = phrase("summed_up", state["lang"], summary=talk.get("summary") or "-")
+        listener = Listener(f"{self.speaker.name} summary", emitter(runtime), thread=runtime.context.thread)
+        question: list[AnyMessage] = [
+            SystemMessage(prompt("summary", state["lang"]), additional_kwargs=notes(lang=state["lang"])),
+            SystemMessage(f"{before}\n\n{transcript}"),
+        ]
+        try:
+            summary = await reply_of(runtime.context.models.chain(self.speaker.name), question, [], listener)
+        except ModelUnavailable as failure:
+            LOG.warning("thread %s: no summary: %s", runtime.context.thread, failure)
+            return {}
+        return {
+            "talks": {self.speaker.name: {"messages": remaining, "summary": summary.text.strip()[:LONGEST_SUMMARY]}}
+        }
+
+
+def summary_due(speaker: Speaker, state: State) -> bool:
+    """Tell whether a speaker wants summaries and its history has grown to where it is cut."""
+    return speaker.history == "summarise" and len(messages_of(state, speaker.name)) > GROW

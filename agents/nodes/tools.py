@@ -12,10 +12,9 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
-from agents.conversation.changes import Move, Update, emit, put, sequence
-from agents.conversation.handover_calls import HandoverCalls
+from agents.conversation.changes import Move, Update, emit, put, sequence, show_stored
+from agents.conversation.handover import HandoverCalls
 from agents.conversation.scene import uses
-from agents.conversation.screen import show_stored
 from agents.events.views import Notice, View
 from agents.language.identifiers import Aliases
 from agents.memory.store import namespace_of
@@ -121,11 +120,9 @@ class ToolCalls:
         return {**update, "talks": {self.speaker.name: talk}}, goto
 
     def _cites(self, name: str) -> bool:
-        """Tell whether a tool gives documents with numbers."""
         return name in self.tools and traits_of(self.tools[name]).cited
 
     def _writes(self, message: ToolMessage) -> bool:
-        """Tell whether a result is that of a write that was done."""
         tool, outcome = self.tools.get(message.name or ""), message.artifact
         return bool(tool and traits_of(tool).effect == "write" and message.status != "error" and not outcome.question)
 

@@ -14,8 +14,6 @@ from typing_extensions import TypedDict
 
 from agents.events import Event
 from agents.language.identifiers import Aliases
-from agents.memory import Memory
-from agents.memory.connection import Connection
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
@@ -67,11 +65,8 @@ class Context:
     """What a turn is given and no model sees or sets."""
 
     thread: str
-    """The thread's id."""
     user: str
-    """The user's id."""
     models: Models
-    """The chat models, by role."""
     ballot: Ballot = field(default_factory=Ballot)
     """The observers' votes on the message of this turn."""
     now: Callable[[], float] = time.time
@@ -95,11 +90,9 @@ class Context:
     permissions: frozenset[str] = frozenset()
     """What the user's tools may do."""
     help: HelpChain = field(default_factory=HelpChain)
-    """What answers `assistant_help`."""
     ledger: Ledger | None = None
     """What was written; without it a write can be repeated."""
     limits: Limits = field(default_factory=Limits)
-    """How much the turn may use up."""
     undo: UndoLog | None = None
     """What was written in the last day, to be taken back; without it nothing can be."""
     brake: Brake = field(default_factory=Brake)
@@ -108,65 +101,14 @@ class Context:
     """The draft that is held back; transcripts keep it if the turn is stopped meanwhile."""
     notes: Notes | None = None
     """Notes for a person; None where there are none."""
-    database: Connection | None = None
-    """The file of the conversations, for tools with tables of their own there, which they write by the `ledger`."""
     contents: Contents = field(default_factory=Contents)
-    """What the files beside the message hold."""
     services: Services = field(default_factory=Services)
-    """What the dialogs and the application offer to tools, found by its type."""
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
 
     def service(self, kind: type[Service]) -> Service:
         """Return the service of a type, such as a dialog's own tables. Raises LookupError if there is none."""
         return self.services.get(kind)
-
-
-def make_context(
-    memory: Memory,
-    thread: str,
-    user: str,
-    models: Models,
-    *,
-    zone: ZoneInfo | None,
-    is_interruptable: bool = True,
-    permissions: frozenset[str],
-    help: HelpChain,
-    device: str = "",
-    ballot: Ballot | None = None,
-    is_shared: bool = False,
-    rings: bool = True,
-    limits: Limits | None = None,
-    contents: Contents | None = None,
-    services: Services | None = None,
-) -> Context:
-    """Return the context of a turn: what one database holds, and the trusted values of a user.
-
-    `zone` is the time zone that the user has set, None if there is none. `rings` is False where nothing would
-    ring a notice.
-    """
-    return Context(
-        thread,
-        user,
-        models,
-        ballot=ballot or Ballot(),
-        now=memory.now,
-        rings=rings,
-        locks=memory.locks,
-        zone=zone or machine_zone(),
-        device=device,
-        is_interruptable=is_interruptable,
-        is_shared=is_shared,
-        permissions=permissions,
-        help=help,
-        ledger=memory.ledger,
-        limits=limits or Limits(),
-        undo=memory.undo,
-        contents=contents or Contents(),
-        notes=memory.notes,
-        database=memory.database,
-        services=services or Services(),
-    )
 
 
 def emitter(runtime: Runtime[Context] | ToolRuntime[Any, Any]) -> Callable[[Event], None]:
@@ -184,11 +126,8 @@ class ToolState(TypedDict, total=False):
     messages: list[AnyMessage]
     """One message with the calls that are run now."""
     form: Json
-    """The values of the speaker's form."""
     lang: str
-    """The language to answer in."""
     heard: Heard
-    """The user message of the current turn."""
     aliases: Aliases
     """The small numbers that stand for identifiers."""
     talk: list[AnyMessage]
@@ -196,11 +135,9 @@ class ToolState(TypedDict, total=False):
     sources: SourceBook
     """The numbers of the documents that searches find."""
     dialogs: Mapping[str, str]
-    """What each dialog is used for, by its name."""
     labels: Mapping[str, str]
     """What identifiers are called, as far as results have told."""
     speaker: str
-    """The name of the speaker that called the tool."""
     foreign: bool
     """Whether text from outside was read since the user last spoke."""
     answers: list[str]

@@ -19,8 +19,7 @@ from agents.toolkit.result import Misused
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import Traits, with_traits
-from agents.toolkit.undo import entered
-from agents.toolkit.undo_items import FORM, form_changes
+from agents.toolkit.undo import FORM, entered, form_changes
 from prompts import phrase
 
 HAND_BACK = "hand_back"

@@ -124,7 +124,6 @@ async def _help_query(request: ToolCallRequest) -> str:
 
 
 def _is_clear(text: str, lang: str) -> bool:
-    """Tell whether a message can be understood by itself."""
     content = set(stems(text, lang)) - small_words(lang)
     return not text or (len(content) >= FEW_WORDS and not mentions("pointing", text, lang))
 

@@ -17,8 +17,7 @@ from agents.language.tool_ranker.ranker import ToolRanker
 from agents.language.tool_ranker.tool_entry import Card
 from agents.state import State
 from agents.state.message_notes import notes, notes_of
-from agents.toolkit.card_texts import texts_of
-from agents.toolkit.schemas import parameters, signature
+from agents.toolkit.descriptions import parameters, signature, texts_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits_of
 from prompts import languages, phrase

@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema
 from agents.memory.preferences import Preferences, zone_of_user
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import traits
-from agents.toolkit.undo_items import SETTINGS, enter_setting
+from agents.toolkit.undo import SETTINGS, enter_setting
 from prompts import languages, phrase, prompt, table, title_of
 
 

@@ -30,13 +30,13 @@ from agents.toolkit.bound_tools import assistant_help
 from agents.toolkit.call import Call, Execute, Outcome, ToolReply, call_facts
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.context import Context, ToolState, emitter
+from agents.toolkit.descriptions import parameters
 from agents.toolkit.interrupts import answering, question_of
 from agents.toolkit.questions import ANSWERS
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.repeats import refuse_repeated
 from agents.toolkit.rescue import Rescue, Trouble
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
-from agents.toolkit.schemas import parameters
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import traits_of
 from agents.toolkit.wrap import wrapped
@@ -85,7 +85,6 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
 
 
 async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool]) -> Outcome:
-    """Return what a call came to; what goes wrong is told to the model."""
     name, lang = request.tool_call["name"], request.state["lang"]
     tool = tools.get(name)
     if tool is None:
@@ -116,7 +115,6 @@ async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[st
 
 
 async def _checked_and_run(call: Call, tools: Mapping[str, BaseTool]) -> Outcome:
-    """Check a call, run it, and write its result for the model."""
     refuse_repeated(call, tools)
     real = call.with_args(_real_args(call))
     if question := await question_before(real, call.args):
@@ -176,7 +174,6 @@ def _write_for_model(outcome: Outcome, call: Call) -> None:
 
 
 def _parsed(message: ToolMessage, call: Call) -> object:
-    """Return the object that a tool wrote as JSON itself; None if it gives sentences."""
     try:
         return json.loads(message.text) if call.traits.result is not None else None
     except ValueError:
@@ -200,7 +197,6 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
 
 
 def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> Outcome:
-    """Return what a model is told when its call came to nothing."""
     call = request.tool_call
     message = ToolMessage(
         written(text),

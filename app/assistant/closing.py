@@ -17,7 +17,8 @@ from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine, now_ms
 from agents.memory.people import TO
 from agents.state import SUPERVISOR, State
-from agents.state.talk import mend, merge_talks
+from agents.state.history import mend
+from agents.state.talk import merge_talks
 from app.assistant.run import Run
 from prompts import phrase
 

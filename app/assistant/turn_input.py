@@ -16,9 +16,10 @@ from agents.conversation.persons import BLANK
 from agents.memory.inbox import InboxEntry, TranscriptLine
 from agents.memory.people import TOLD
 from agents.state import SUPERVISOR, State
+from agents.state.history import dangling, set_before
 from agents.state.message_notes import notes
 from agents.state.person import Heard
-from agents.state.talk import TalkUpdate, dangling, set_before
+from agents.state.talk import TalkUpdate
 from app.assistant.said_aloud import shared_update
 
 LOG = logging.getLogger(__name__)

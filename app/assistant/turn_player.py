@@ -15,13 +15,13 @@ from agents.events import REBUILT, Error, Event, Images, Message, TurnEnd, TurnS
 from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.memory.preferences import Preferences
+from agents.memory.preferences import Preferences, machine_zone
 from agents.models import Models
 from agents.sources.attachments import Contents
 from agents.state import State
 from agents.state.limits import Limits
 from agents.state.verdict import Ballot, Verdict, read_votes
-from agents.toolkit.context import Context, make_context
+from agents.toolkit.context import Context
 from agents.toolkit.help import HelpChain
 from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
@@ -158,12 +158,16 @@ class TurnPlayer:
     ) -> Context:
         state = cast(State, snapshot.values)
         is_shared = place.is_group or bool(others_in(state, entry.user))
-        return make_context(
-            self.memory,
+        return Context(
             entry.thread,
             entry.user,
             self.models,
-            zone=preferences.zone,
+            zone=preferences.zone or machine_zone(),
+            now=self.memory.now,
+            locks=self.memory.locks,
+            ledger=self.memory.ledger,
+            undo=self.memory.undo,
+            notes=self.memory.notes,
             is_interruptable=preferences.busy == "interrupt",
             permissions=self.permissions.of(entry.user),
             help=self.help,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.errors import ConfigError, UsageError
-from agents.toolkit.lint import text_faults
+from agents.toolkit.card import text_faults
 from app.files import replace_file
 from app.signals import on_signal
 from prompts import card

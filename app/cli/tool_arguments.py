@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from agents.errors import UsageError
 from agents.language.identifiers import MARK
 from agents.language.identifiers.json_schema import resolved
-from agents.toolkit.schemas import parameters
+from agents.toolkit.descriptions import parameters
 
 
 def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from agents.state import State
 from agents.state.person import Heard
 from agents.state.talk import Json, Pending
 from agents.toolkit.context import Context
-from agents.toolkit.schemas import parameters
+from agents.toolkit.descriptions import parameters
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant.closing import TERMINAL

@@ -12,11 +12,12 @@ from agents.conversation.gate.trained import trained_gate
 from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
 from agents.memory import Memory, open_memory
+from agents.memory.preferences import machine_zone
 from agents.models import Models
 from agents.state import SUPERVISOR
-from agents.toolkit.context import Context, make_context
+from agents.toolkit.card import faults
+from agents.toolkit.context import Context
 from agents.toolkit.help import HelpChain
-from agents.toolkit.lint import faults
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.supervisor_tools import abilities, change_language, current_time
@@ -57,12 +58,16 @@ class Parts:
         self, thread: str, user: str, zone: ZoneInfo | None, *, device: str = "", rings: bool = True
     ) -> Context:
         """Return the context of a turn that no `TurnPlayer` plays. Without `rings` no reminder can be set."""
-        return make_context(
-            self.memory,
+        return Context(
             thread,
             user,
             self.models,
-            zone=zone,
+            zone=zone or machine_zone(),
+            now=self.memory.now,
+            locks=self.memory.locks,
+            ledger=self.memory.ledger,
+            undo=self.memory.undo,
+            notes=self.memory.notes,
             permissions=self.permissions.of(user),
             help=self.help,
             device=device,

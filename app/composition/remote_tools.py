@@ -16,7 +16,7 @@ from agents.remote.http_file import HttpFile
 from agents.remote.mcp_file import McpFile
 from agents.remote.yaml_file import Offer, fault, read_files, secrets_of
 from agents.toolkit.bound_tools import FINDING, bound_tools
-from agents.toolkit.card_texts import from_source
+from agents.toolkit.descriptions import from_source
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.speaker import Speaker, Speakers
 from app.env_file import read_env

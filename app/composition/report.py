@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from agents.errors import ConfigError, ContractError
-from agents.toolkit.card_texts import texts_of
-from agents.toolkit.lint import faults, warnings
+from agents.toolkit.card import faults, warnings
+from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.composition import discover
 from app.composition.help_chain import check_help

@@ -2,7 +2,7 @@
 
 from langgraph.store.base import BaseStore
 
-from agents.toolkit.card_texts import own_texts
+from agents.toolkit.descriptions import own_texts
 from agents.toolkit.speaker import Speakers
 
 SEEN = ("application", "mcp")

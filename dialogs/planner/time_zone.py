@@ -10,7 +10,7 @@ from agents.language.text.vocabulary import listening, vocabulary
 from agents.memory.preferences import Preferences
 from agents.toolkit import Runtime, traits
 from agents.toolkit.runtime import present
-from agents.toolkit.undo_items import SETTINGS, enter_setting
+from agents.toolkit.undo import SETTINGS, enter_setting
 from dialogs.planner.kept_reminders import REMINDERS, changed
 from dialogs.planner.phrases import say
 from dialogs.planner.reminders import Reminders

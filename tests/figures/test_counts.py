@@ -7,7 +7,7 @@ import pytest
 
 from agents.conversation.prompt import Prompting
 from agents.models.script import Asked
-from agents.state.talk import GROW
+from agents.state.history import GROW
 from app.composition import discover
 from benchmarks.conversation import TURNS, mean_length, script
 from benchmarks.counts import OBSERVER, Calls, count, made_of, summary

@@ -13,7 +13,7 @@ from agents.memory import inbox, open_memory
 from agents.models import Models
 from agents.models.script import Asked, Call, Line, Script
 from agents.state import State
-from agents.state.talk import dangling
+from agents.state.history import dangling
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.language import Languages

@@ -75,7 +75,6 @@ class _Moment:
 
 
 def _shape(moment: _Moment) -> Iterator[str]:
-    """Yield features of length, kind of sentence, and what was asked."""
     length, asked, kind = moment.length, moment.asked, _kind(moment)
     digits = "D" if _DIGIT.search(moment.text) else "d"
     sentence = "?" if asks(moment.text) else "."
@@ -84,7 +83,6 @@ def _shape(moment: _Moment) -> Iterator[str]:
 
 
 def _kind(moment: _Moment) -> str:
-    """Return the question word of the last reply."""
     spaced = _spaced(moment.question)
     question_words = (entry.strip() for entry in phrases("question", moment.lang) if entry in spaced)
     return next(question_words, "other") if moment.question else "none"
@@ -104,7 +102,6 @@ def _politeness(moment: _Moment) -> Iterator[str]:
 
 
 def _wording(moment: _Moment) -> Iterator[str]:
-    """Yield the stems of the message, pairs of neighbours, and the last stems of the reply."""
     for stem in set(moment.stems):
         yield from (f"w={stem}", f"w{moment.asked}={stem}")
     row = ["^", *moment.stems, "$"]

@@ -32,11 +32,8 @@ class FormFields:
     """The fields of a form that the user has yet to fill in."""
 
     labels: Mapping[str, str]
-    """The label of each field in the user's language, by the field's name."""
     optional: Collection[str] = ()
-    """The names of the fields that the user may leave out."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Other names of fields, each with the field's own name."""
 
 
 def filled(

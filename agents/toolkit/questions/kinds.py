@@ -10,6 +10,7 @@ from agents.state.talk import Json, Pending
 from agents.toolkit.questions import called, offered, open_fields
 from agents.toolkit.questions.form import FormFields, complete_form, filled, is_sentence, left_out, misfits, takes_no
 from agents.toolkit.questions.options import CONFIRM, INTERRUPT, agreed, chosen, misses
+from agents.toolkit.result import Option, taken
 from prompts import phrase
 
 
@@ -23,9 +24,7 @@ class Said:
     is_sure: bool
     """Whether the message can be nothing but an answer: a tap, or what a page handed back."""
     form: type[BaseModel] | None
-    """The form of the tool that asks."""
     is_elsewhere: Callable[[], bool]
-    """Tells whether the message plainly is for somebody else."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,6 @@ class Given:
     """The call has its result."""
 
     value: object
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The user takes an option."""
-
-    option: Json
 
 
 @dataclass(frozen=True)
@@ -61,7 +53,7 @@ class Declined:
     """The user does not want the call."""
 
 
-Reading = Given | Chosen | Again | Runs | Declined
+Reading = Given | Again | Runs | Declined
 
 
 def read_answer(said: Said) -> Reading | None:
@@ -78,7 +70,6 @@ def read_answer(said: Said) -> Reading | None:
 
 
 def _agreement(said: Said) -> Reading | None:
-    """Read yes or no to a call."""
     is_agreed = agreed(said.text, called(said.pending), said.lang)
     return None if is_agreed is None else Runs(said.pending) if is_agreed else Declined()
 
@@ -98,16 +89,15 @@ def _interruption(said: Said) -> Reading | None:
 
 
 def _choice(said: Said) -> Reading | None:
-    """Read which option the user takes."""
     options = _options(said)
     place = chosen(said.text, options, said.lang)
     if place is None:
         return _which(said, options)
-    return Chosen(said.pending["options"][place])
+    label, value, option_id = (said.pending["options"][place][name] for name in ("label", "value", "id"))
+    return Given(taken(Option(label, value, id=option_id)))
 
 
 def _page(said: Said) -> Reading | None:
-    """Read whether the user is ready with a page; one that hands a value back has to do so."""
     is_ready = says("ready", said.text, said.lang)
     if is_ready and said.pending.get("back"):
         return asked_again(said.pending, phrase("page_wrong", said.lang))
@@ -115,7 +105,6 @@ def _page(said: Said) -> Reading | None:
 
 
 def _form(said: Said, form: type[BaseModel]) -> Reading | None:
-    """Read the values of a form; those that are missing or wrong are asked for again."""
     form_fields = open_fields(said.pending, said.lang)
     is_no = takes_no(form, form_fields) and is_said("no", said.text)
     out = left_out(form_fields, said.text)

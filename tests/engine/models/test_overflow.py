@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from agents.models.factory import Endpoint, make_models
-from agents.state.talk import cut_harder, dangling
+from agents.state.history import cut_harder, dangling
 from app.assistant import Assistant
 from tests.support import odd_provider
 from tests.support.endpoint_talk import errors, heard

@@ -13,7 +13,7 @@ from agents.events.views import CardList, Entry
 from agents.models import Model, Models
 from agents.models.script import Call, Line
 from agents.models.standin import RulesModel
-from agents.state.talk import dangling
+from agents.state.history import dangling
 from agents.toolkit.result import Answer, result
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speakers

@@ -8,7 +8,7 @@ from agents.conversation.gate import Guess
 from agents.events import Observed, TurnEnd
 from agents.models.script import Call, Line
 from agents.state import SUPERVISOR
-from agents.state.talk import dangling
+from agents.state.history import dangling
 from agents.toolkit.speaker import Speakers
 from prompts import phrase
 from tests.conftest import Chat, told

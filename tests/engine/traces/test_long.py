@@ -6,7 +6,7 @@ import pytest
 from langchain_core.exceptions import ModelRateLimitError
 
 from agents.models.script import Call, Line
-from agents.state.talk import GROW, KEEP
+from agents.state.history import GROW, KEEP
 from agents.toolkit.speaker import History, Speakers
 from tests.conftest import Chat
 

@@ -9,7 +9,7 @@ from langgraph.types import Command
 from agents.events import Interrupt, TurnEnd
 from agents.events.trace import trace
 from agents.models.script import Call
-from agents.state.talk import dangling
+from agents.state.history import dangling
 from agents.toolkit.context import Context
 from agents.toolkit.questions import CHOICE, mark
 from agents.toolkit.speaker import Speakers

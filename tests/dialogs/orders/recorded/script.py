@@ -16,8 +16,8 @@ from agents.language.identifiers.spelled_out import spelled
 from agents.models import Model, Models
 from agents.models.script import Call, Line, Script, ScriptModel
 from agents.state import SUPERVISOR
+from agents.toolkit.descriptions import parameters
 from agents.toolkit.result import schema_of
-from agents.toolkit.schemas import parameters
 from agents.toolkit.traits import traits_of
 from benchmarks.aliases import identifiers
 from tests.dialogs.orders.recorded.desk import DESK, ENTRY, TOOLS

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from agents.toolkit.descriptions import parameters
 from agents.toolkit.result import schema_of
-from agents.toolkit.schemas import parameters
 from agents.toolkit.traits import traits_of
 from benchmarks.aliases import identifiers
 from tests.dialogs.orders.files import Record

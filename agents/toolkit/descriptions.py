@@ -1,9 +1,7 @@
-"""Tools as a model is told of them, in the language of the turn: their JSON schemas, and the same in few words.
+"""Descriptions and examples that come with a tool from outside, by language, as the card files have them."""
 
-In few words: `find_orders(name: text, limit?: number) -> [{id: number, name: text}]`.
-"""
-
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from inspect import cleandoc
 from typing import cast
 
@@ -14,10 +12,59 @@ from pydantic import BaseModel
 from agents.language.identifiers import MARK, shown
 from agents.language.identifiers.json_schema import Schema, name_rule, resolved
 from agents.state.talk import Json
-from agents.toolkit.card_texts import texts_of
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
-from prompts import phrase
+from prompts import FALLBACK, card, phrase
+
+_TEXTS = "texts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """What a tool's source says of it, by language."""
+
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """What it does, for the user who is asked before it runs."""
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What its parameters are called, for the same user; by name, and then by language."""
+    source: str = ""
+    fingerprint: str = ""
+    """A digest of the description that a server gives; empty if the description stands in the file."""
+
+
+def with_texts(tool: BaseTool, texts: Texts) -> BaseTool:
+    """Put texts on a tool and return it."""
+    tool.metadata = {**(tool.metadata or {}), _TEXTS: texts}
+    return tool
+
+
+def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
+    """Return a tool's description and examples in a language; a file in `prompts/` goes before what came with it,
+    a text in the language before one in English."""
+    own, examples = own_texts(tool).descriptions, card(tool.name, lang)[1] or examples_of(tool, lang)
+    descriptions = (
+        description for choice in (lang, FALLBACK) for description in (card(tool.name, choice)[0], own.get(choice))
+    )
+    return next(filter(None, descriptions), tool.description), examples
+
+
+def from_source(tool: BaseTool, source: str, fingerprint: str = "") -> BaseTool:
+    """Note on a tool which file describes it, where in it, and what its server says; return the tool."""
+    return with_texts(tool, replace(own_texts(tool), source=source, fingerprint=fingerprint))
+
+
+def examples_of(tool: BaseTool, lang: str) -> tuple[str, ...]:
+    """Return the examples that came with a tool in a language."""
+    return tuple(own_texts(tool).examples.get(lang, ()))
+
+
+def own_texts(tool: BaseTool) -> Texts:
+    """Return the texts that came with a tool; those of a function here are empty."""
+    texts: Texts = (tool.metadata or {}).get(_TEXTS, Texts())
+    return texts
+
 
 ToolSchema = Json
 """A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
@@ -72,7 +119,6 @@ def _described(parameters: ToolSchema) -> ToolSchema:
 
 
 def _without_null(schema: ToolSchema) -> ToolSchema:
-    """Return a parameter's schema without the null that it defaults to."""
     kinds = schema.get("anyOf", [])
     if "default" not in schema or schema["default"] is not None or len(kinds) != 2 or {"type": "null"} not in kinds:
         return schema

@@ -16,7 +16,7 @@ from langgraph.types import Checkpointer
 from agents.conversation.gate import Gate
 from agents.conversation.gate.trained import trained_gate
 from agents.conversation.prompt import Prompting
-from agents.conversation.scene import Observer, Scenes
+from agents.conversation.scene import Observer, scene_of
 from agents.nodes.ask import Asking
 from agents.nodes.observer import Judging, Watching
 from agents.nodes.route import Routing
@@ -51,8 +51,8 @@ class Edge(Runnable[State, list[str]]):
 class Wiring:
     """Choose the next nodes after each node."""
 
-    def __init__(self, scenes: Scenes, observers: Mapping[str, Observer], settling: Settling) -> None:
-        self.speakers, self.scenes, self.observers, self.settling = scenes.speakers, scenes, observers, settling
+    def __init__(self, speakers: Speakers, observers: Mapping[str, Observer], settling: Settling) -> None:
+        self.speakers, self.observers, self.settling = speakers, observers, settling
 
     def after_route(self, state: State) -> list[str]:
         """Go to the observers, and at the same time to the dialog if it drafts; without observers to the listener."""
@@ -118,7 +118,7 @@ class Wiring:
         observers = [name for name in speaker.observers if self.observers[name].post_check]
         if not observers:
             return []
-        scene = self.scenes.of(speaker, state)
+        scene = scene_of(speaker, state, self.speakers)
         tests = {name: self.observers[name].when for name in observers}
         return [f"{name}.post_check" for name, when in tests.items() if when is None or when(scene)]
 
@@ -137,14 +137,14 @@ def build_graph(
     graph = StateGraph(State, context_schema=Context)
     serving, settling = Serving(speakers, direct=direct_switch), Settling(speakers)
     prompting = Prompting(speakers, shelf_of := shelves(speakers, tool_mode))
-    wiring = Wiring(prompting.scenes, observers, settling)
+    wiring = Wiring(speakers, observers, settling)
     watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
     everyone = [SUPERVISOR, *speakers.dialogs]
     hands = [f"{name}.tools" for name in everyone]
     looks = {name: _looks(speakers[name], observers) for name in everyone}
     checks = sorted({check for nodes in looks.values() for check in nodes})
 
-    graph.add_node("route", Routing(watchers, gate or trained_gate(), serving.recognise, prompting.scenes))
+    graph.add_node("route", Routing(watchers, gate or trained_gate(), serving.recognise, speakers))
     graph.add_node("verdict", Judging(speakers, direct_switch))
     graph.add_node("settle", settling)
     graph.add_node("ask", Asking(speakers))

@@ -34,10 +34,7 @@ MOST_PAUSED = 3
 def take_over(dialog: Speaker, state: State, brief: str) -> Change:
     """Let a dialog take the conversation over; a paused one goes on where it stood."""
     note = "resumed" if talk_of(state, dialog.name).get("status") == "paused" else "taken_over"
-    reminder = SystemMessage(
-        phrase(note, state["lang"], brief=brief or "-"),
-        additional_kwargs=notes(brief=brief),
-    )
+    reminder = SystemMessage(phrase(note, state["lang"], brief=brief or "-"), additional_kwargs=notes(brief=brief))
     update: Update = {
         **hold(dialog.name),
         "talks": {dialog.name: {"status": "running", "version": dialog.version, "add": [reminder]}},
@@ -159,11 +156,7 @@ def _tell_supervisor(target: Speaker, brief: str, state: State) -> Change:
     heard = state["heard"]
     call = ToolCall(name=target.tool, args={"brief": brief}, id=f"switch-{heard['id']}", type="tool_call")
     result = ToolMessage(phrase("call_direct", state["lang"]), tool_call_id=call["id"], name=call["name"])
-    exchange: list[AnyMessage] = [
-        human(heard, state["lang"]),
-        AIMessage("", tool_calls=[call]),
-        result,
-    ]
+    exchange: list[AnyMessage] = [human(heard, state["lang"]), AIMessage("", tool_calls=[call]), result]
     return {"talks": {SUPERVISOR: {"add": exchange}}}, []
 
 

@@ -14,7 +14,7 @@ from agents.conversation.changes import screen_in_words
 from agents.conversation.handover import title
 from agents.conversation.heard import heard_so_far, human, with_contents
 from agents.conversation.persons import name_of
-from agents.conversation.scene import Scene, Scenes, described
+from agents.conversation.scene import Scene, described
 from agents.memory.inbox import now_ms
 from agents.sources.attachments import SHOWN
 from agents.state import State, form_of, messages_of, talk_of
@@ -97,10 +97,8 @@ class Prompting:
 
     def __init__(self, speakers: Speakers, shelves: Mapping[str, Shelf] | None = None) -> None:
         self.speakers, self.shelves = speakers, shelves or {}
-        self.scenes = Scenes(speakers)
         self._schemas = Schemas()
         self.facts = FactSource(speakers, self.shelves, self._schemas)
-        self._roles: dict[tuple[str, str], str] = {}
         self._tools: dict[tuple[str, str], list[ToolSchema]] = {}
 
     def messages(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
@@ -146,10 +144,11 @@ class Prompting:
 
     def role(self, speaker: Speaker, lang: str) -> str:
         """Return a speaker's system prompt: what it does, and the dialogs and tools that it can call."""
-        key = (speaker.name, lang)
-        if key not in self._roles:
-            self._roles[key] = self._role(speaker, lang)
-        return self._roles[key]
+        if not speaker.is_supervisor:
+            return f"{prompt(f'{speaker.name}/prompt', lang)}\n\n{prompt('dialog', lang)}"
+        helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
+        tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
+        return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
 
     def tools(self, speaker: Speaker, lang: str) -> list[ToolSchema]:
         """Return the tools bound to a speaker's model, described in `lang`; always the same list."""
@@ -196,13 +195,6 @@ class Prompting:
         if waiting and not speaker.is_supervisor:
             parts.append(phrase("another_wish", lang))
         return parts
-
-    def _role(self, speaker: Speaker, lang: str) -> str:
-        if not speaker.is_supervisor:
-            return f"{prompt(f'{speaker.name}/prompt', lang)}\n\n{prompt('dialog', lang)}"
-        helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
-        tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
-        return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
 
 
 def _of_the_turn(speaker: Speaker, state: State, context: Context) -> str:

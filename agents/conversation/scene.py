@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from langgraph.store.base import BaseStore
 
@@ -94,48 +94,29 @@ async def _no_answer() -> str:
     return ""
 
 
-class Scenes:
-    """The scenes of all dialogs; what stays the same from turn to turn is built once per dialog and language."""
-
-    def __init__(self, speakers: Speakers) -> None:
-        self.speakers = speakers
-        self._settings: dict[tuple[str, str], Scene] = {}
-
-    def of(self, dialog: Speaker, state: State) -> Scene:
-        """Show the present moment of a dialog."""
-        key = (dialog.name, state["lang"])
-        if key not in self._settings:
-            self._settings[key] = self._setting(dialog, state["lang"])
-        form = form_of(state, dialog.name)
-        # What was told in between is no reply: the user still answers what was asked before.
-        spoken = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
-        spoken = [message for message in spoken if "told" not in notes_of(message)]
-        last = next((place for place in range(len(spoken) - 1, -1, -1) if spoken[place].type == "ai"), None)
-        return replace(
-            self._settings[key],
-            text=state["heard"]["text"] or "",
-            reply=None if last is None else uncited(spoken[last].text),
-            before=[uncited(m.text) for m in spoken[:last][-MOST_BEFORE:]],
-            paused=[name for name in state.get("paused", []) if name != dialog.name],
-            form=form,
-            missing=missing(dialog.form, form) if dialog.form else [],
-        )
-
-    def _setting(self, dialog: Speaker, lang: str) -> Scene:
-        others = {name: other for name, other in self.speakers.dialogs.items() if name != dialog.name}
-        return Scene(
-            lang=lang,
-            dialog=dialog.name,
-            description=described(dialog, lang),
-            text="",
-            reply=None,
-            helpers={name: described(other, lang) for name, other in others.items()},
-            tools={tool.name: texts_of(tool, lang)[0] for tool in at_hand(self.speakers.supervisor)},
-            form={},
-            missing=[],
-            examples={speaker.name: _examples(speaker, lang) for speaker in self.speakers.dialogs.values()}
-            | {tool.name: texts_of(tool, lang)[1] for tool in at_hand(self.speakers.supervisor)},
-        )
+def scene_of(dialog: Speaker, state: State, speakers: Speakers) -> Scene:
+    """Return the present moment of a dialog."""
+    lang, form, tools = state["lang"], form_of(state, dialog.name), at_hand(speakers.supervisor)
+    others = {name: other for name, other in speakers.dialogs.items() if name != dialog.name}
+    # What was told in between is no reply: the user still answers what was asked before.
+    spoken = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
+    spoken = [message for message in spoken if "told" not in notes_of(message)]
+    last = next((place for place in range(len(spoken) - 1, -1, -1) if spoken[place].type == "ai"), None)
+    return Scene(
+        lang=lang,
+        dialog=dialog.name,
+        description=described(dialog, lang),
+        text=state["heard"]["text"] or "",
+        reply=None if last is None else uncited(spoken[last].text),
+        helpers={name: described(other, lang) for name, other in others.items()},
+        tools={tool.name: texts_of(tool, lang)[0] for tool in tools},
+        form=form,
+        missing=missing(dialog.form, form) if dialog.form else [],
+        before=[uncited(message.text) for message in spoken[:last][-MOST_BEFORE:]],
+        paused=[name for name in state.get("paused", []) if name != dialog.name],
+        examples={speaker.name: _examples(speaker, lang) for speaker in speakers.dialogs.values()}
+        | {tool.name: texts_of(tool, lang)[1] for tool in tools},
+    )
 
 
 def uses(speakers: Speakers, lang: str) -> dict[str, str]:

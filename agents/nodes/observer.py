@@ -13,7 +13,7 @@ from agents.conversation import handover
 from agents.conversation.changes import Move, Update, emit, sequence
 from agents.conversation.handover import MAX_HOPS
 from agents.conversation.prompt import Prompting
-from agents.conversation.scene import Check, Scene
+from agents.conversation.scene import Check, Scene, scene_of
 from agents.events import Observed
 from agents.memory.undo_log import ToolWrite
 from agents.models.reply import Listener, reply
@@ -41,7 +41,7 @@ class Watching:
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the vote; an observer that fails, or takes too long, votes "stay"."""
         dialog = self.prompting.speakers[holder_of(state)]
-        scene = self.prompting.scenes.of(dialog, state)
+        scene = scene_of(dialog, state, self.prompting.speakers)
         ask = partial(self._ask, scene, runtime)
         enter = partial(self._enter, state, runtime)
         scene = replace(scene, user=runtime.context.user, store=runtime.store, ask=ask, enter=enter)

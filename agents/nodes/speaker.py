@@ -45,12 +45,7 @@ class Draft:
     """
 
     def __init__(
-        self,
-        speaker: str,
-        emit: Callable[[Event], None],
-        *,
-        held: HeldText | None,
-        sources: Sequence[Source] = (),
+        self, speaker: str, emit: Callable[[Event], None], *, held: HeldText | None, sources: Sequence[Source] = ()
     ) -> None:
         self.speaker, self._held = speaker, held
         self._emit, self._sources = emit, sources

@@ -66,9 +66,7 @@ def find_tools(shelf: Shelf) -> BaseTool:
         return cards_of(shelf.search(query), lang) or phrase("tools_none", lang)
 
     return StructuredTool.from_function(
-        coroutine=find,
-        name=FIND,
-        description="Find more tools. query: what the tool shall do, in a few words.",
+        coroutine=find, name=FIND, description="Find more tools. query: what the tool shall do, in a few words."
     )
 
 

@@ -74,11 +74,6 @@ class Call:
         return self.request.tool_call
 
     @property
-    def args(self) -> Json:
-        """The arguments."""
-        return self.raw["args"]
-
-    @property
     def state(self) -> ToolState:
         """What the tool sees of the conversation."""
         return cast(ToolState, self.request.state)
@@ -108,9 +103,9 @@ class Call:
         """The checked arguments as plain data; None if they are invalid, which the tool reports when it is run."""
         schema = self.tool.tool_call_schema
         if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
-            return self.args
+            return self.raw["args"]
         try:
-            return schema.model_validate(self.args).model_dump(mode="json", warnings=False, fallback=str)
+            return schema.model_validate(self.raw["args"]).model_dump(mode="json", warnings=False, fallback=str)
         except ValidationError:
             return None
 

@@ -109,10 +109,7 @@ def _described(parameters: ToolSchema) -> ToolSchema:
     One that may be left out is no required one; that it may also be null says nothing more.
     """
     properties = {
-        name: {
-            "description": "",
-            **_bare(_without_null(schema)),
-        }
+        name: {"description": "", **_bare(_without_null(schema))}
         for name, schema in parameters.get("properties", {}).items()
     }
     return {**parameters, "properties": properties}

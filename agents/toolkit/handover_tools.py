@@ -95,24 +95,19 @@ def check_sizes(values: Mapping[str, object], most: int, lang: str) -> None:
 
 def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:
     """Return the fields to ask for that have no value yet, in the form's order."""
-    asked = (name for name, field in form.model_fields.items() if _is_asked(field))
+    asked = (name for name, field in form.model_fields.items() if _extra(field, "asked") is not False)
     return [name for name in asked if values.get(name) in (None, "", [], {})]
 
 
 def names_user(speaker: Speaker, values: Mapping[str, object]) -> str:
     """Return what to call the user, from the form's field that is marked with `NAMES_USER`; empty if it is unknown."""
     fields = speaker.form.model_fields if speaker.form else {}
-    marked = [name for name, field in fields.items() if _is_marked(field, NAMES_USER)]
+    marked = [name for name, field in fields.items() if _extra(field, NAMES_USER) is True]
     return next((str(values[name]) for name in marked if values.get(name)), "")
 
 
-def _is_marked(field: FieldInfo, mark: str) -> bool:
-    return isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get(mark) is True
-
-
-def _is_asked(field: FieldInfo) -> bool:
-    extra = field.json_schema_extra
-    return not isinstance(extra, dict) or extra.get("asked") is not False
+def _extra(field: FieldInfo, name: str) -> object:
+    return field.json_schema_extra.get(name) if isinstance(field.json_schema_extra, dict) else None
 
 
 def revise(form: type[BaseModel], values: Mapping[str, object]) -> dict[str, object]:

@@ -117,7 +117,7 @@ async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[st
 async def _checked_and_run(call: Call, tools: Mapping[str, BaseTool]) -> Outcome:
     refuse_repeated(call, tools)
     real = call.with_args(_real_args(call))
-    if question := await question_before(real, call.args):
+    if question := await question_before(real, call.raw["args"]):
         artifact = ToolResult(question=question)
         return Outcome(ToolMessage("", tool_call_id=call.raw["id"], name=call.raw["name"], artifact=artifact))
     brake = call.context.brake
@@ -140,12 +140,12 @@ def _real_args(call: Call) -> Json:
     """
     schema, lang = parameters(call.tool), call.lang
     allowed = schema.get("properties", {})
-    if forged := sorted(set(call.args) - set(allowed)):
+    if forged := sorted(set(call.raw["args"]) - set(allowed)):
         raise Misused(phrase("tool_forged", lang, names=", ".join(forged), allowed=", ".join(allowed) or "-"))
     if call.traits.permission and call.traits.permission not in call.context.permissions:
         raise Refused(phrase("tool_forbidden", lang, tool=call.tool.name))
     try:
-        args: Json = call.state["aliases"].restore(call.args, schema, _said_by_user(call.state))
+        args: Json = call.state["aliases"].restore(call.raw["args"], schema, _said_by_user(call.state))
     except AliasError as wrong:
         numbers, identifier = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)[:LONGEST_IDENTIFIER]
         raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=identifier, known=numbers)) from None

@@ -191,11 +191,7 @@ STRANGE = Traits(foreign=True, egress=True)
 
 
 def traits(
-    *,
-    kind: Kind = "general",
-    effect: Effect = "read",
-    key: tuple[str, ...] = (),
-    **further: Any,
+    *, kind: Kind = "general", effect: Effect = "read", key: tuple[str, ...] = (), **further: Any
 ) -> Callable[[Marked], Marked]:
     """Say how a tool may be used, or the tools of a class; see `Traits` for the further ones.
 

@@ -106,7 +106,7 @@ def resume(dialog: Speaker, state: State, *, silently: bool = False) -> Change:
 def offer(dialog: Speaker, state: State) -> Change:
     """Ask the user, without a model, whether a paused dialog is to go on."""
     values, _ = progress(dialog, state)
-    text = phrase("offer", state["lang"], title=title(dialog, state["lang"]), known=values)
+    text = phrase("offer", state["lang"], title=title_of(dialog.name, state["lang"]), known=values)
     spoken, events = say(SUPERVISOR, text)
     talks: dict[str, TalkUpdate] = {SUPERVISOR: {"add": [AIMessage(text)]}, dialog.name: {"offered": True}}
     return {**spoken, "talks": talks, "offer": dialog.name}, events
@@ -116,7 +116,7 @@ def recap(dialog: Speaker, state: State) -> str:
     """Return where a dialog stood: "Back to your profile: skills Python; what are you interested in?"."""
     values, question = progress(dialog, state)
     lang = state["lang"]
-    return phrase("recap", lang, title=title(dialog, lang), known=values, question=question).strip()
+    return phrase("recap", lang, title=title_of(dialog.name, lang), known=values, question=question).strip()
 
 
 def progress(dialog: Speaker, state: State) -> tuple[str, str]:
@@ -129,11 +129,6 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
     gaps = missing(dialog.form, form)
     question = labels.get(gaps[0], {}).get("question", "") if gaps else ""
     return f" ({'; '.join(values)})" if values else "", question
-
-
-def title(dialog: Speaker, lang: str) -> str:
-    """Return what the user knows a dialog by."""
-    return title_of(dialog.name, lang)
 
 
 def drop(dialog: Speaker, state: State) -> Change:

@@ -11,7 +11,6 @@ from datetime import datetime
 from langchain_core.messages import AnyMessage, SystemMessage
 
 from agents.conversation.changes import screen_in_words
-from agents.conversation.handover import title
 from agents.conversation.heard import heard_so_far, human, with_contents
 from agents.conversation.persons import name_of
 from agents.conversation.scene import Scene, described
@@ -25,7 +24,7 @@ from agents.toolkit.descriptions import Schemas, ToolSchema, examples_of, texts_
 from agents.toolkit.handover_tools import missing
 from agents.toolkit.shelf import Shelf, at_hand, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import phrase, prompt, prompts_of_all
+from prompts import phrase, prompt, prompts_of_all, title_of
 
 LEAST_STEPS = 6
 """Supersteps for another round of tools and the answer to it, with observers behind it."""
@@ -85,7 +84,7 @@ class FactSource:
 def _helper(dialog: Speaker, lang: str) -> Helper:
     return {
         "dialog": dialog.name,
-        "title": title(dialog, lang),
+        "title": title_of(dialog.name, lang),
         "description": described(dialog, lang),
         "tools": [tool.name for tool in dialog.tools],
         "form": dialog.name if dialog.form else None,

@@ -119,11 +119,6 @@ def scene_of(dialog: Speaker, state: State, speakers: Speakers) -> Scene:
     )
 
 
-def uses(speakers: Speakers, lang: str) -> dict[str, str]:
-    """Return what every dialog is used for, by its name."""
-    return {name: described(dialog, lang) for name, dialog in speakers.dialogs.items()}
-
-
 def _examples(dialog: Speaker, lang: str) -> tuple[str, ...]:
     phrases = (*card(dialog.tool, lang)[1], *(phrase for tool in dialog.tools for phrase in texts_of(tool, lang)[1]))
     return tuple(_SLOT.sub(" ", phrase) for phrase in phrases)

@@ -13,7 +13,7 @@ from agents.state import SUPERVISOR, State, talk_of
 from agents.state.person import Wish
 from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import phrase
+from prompts import phrase, title_of
 
 
 class Settling:
@@ -57,7 +57,7 @@ class Settling:
         return [*leave, begin, put({"listener": dialog.name, **foreign})]
 
     def _offer(self, dialog: Speaker, wish: Wish, state: State) -> Change:
-        title = handover.title(dialog, state["lang"])
+        title = title_of(dialog.name, state["lang"])
         text = phrase("offer_wish", state["lang"], title=title, brief=wish["brief"] or "-")
         spoken, events = say(SUPERVISOR, text)
         return {**spoken, "talks": {SUPERVISOR: {"add": [AIMessage(text)]}}, "offer": dialog.name}, events

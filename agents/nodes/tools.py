@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from agents.conversation.changes import Move, Update, emit, put, sequence, show_stored
 from agents.conversation.handover import HandoverCalls
-from agents.conversation.scene import uses
+from agents.conversation.scene import described
 from agents.events.views import Notice, View
 from agents.language.identifiers import Aliases
 from agents.memory.store import namespace_of
@@ -192,7 +192,7 @@ def tool_state(
         "aliases": aliases,
         "sources": SourceBook(state.get("sources"), state.get("turn", 0), cited),
         "talk": messages_of(state, speaker.name),
-        "dialogs": uses(speakers, state["lang"]),
+        "dialogs": {name: described(dialog, state["lang"]) for name, dialog in speakers.dialogs.items()},
         "labels": aliases.labels,
         "speaker": speaker.name,
         "foreign": state.get("foreign", False),

@@ -63,7 +63,10 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
 
     async def fill(runtime: Runtime, **values: object) -> Command[str]:
         new = {name: value for name, value in values.items() if value is not None}
-        check_sizes(new, runtime.context.limits.field_length, runtime.state["lang"])
+        most = runtime.context.limits.field_length
+        for name, value in new.items():
+            if (length := size_of(value)) > most:
+                raise Misused(phrase("field_long", runtime.state["lang"], field=name, most=most, length=length))
         filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
         await entered(runtime, FORM, form_changes(runtime, {name: filled[name] for name in new}))
         note = phrase(
@@ -80,17 +83,6 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
         coroutine=fill, name=FILL_FORM, description=description, args_schema=schema, infer_schema=False
     )
     return with_traits(filling, Traits(effect="write", repeatable=True, undo=FORM))
-
-
-def check_sizes(values: Mapping[str, object], most: int, lang: str) -> None:
-    """Refuse values of a form that are longer than a field may be.
-
-    Raises:
-        Misused: tells the model which one.
-    """
-    for name, value in values.items():
-        if (length := size_of(value)) > most:
-            raise Misused(phrase("field_long", lang, field=name, most=most, length=length))
 
 
 def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:

@@ -35,7 +35,7 @@ from agents.toolkit.interrupts import answering, question_of
 from agents.toolkit.questions import ANSWERS
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.repeats import refuse_repeated
-from agents.toolkit.rescue import Rescue, Trouble
+from agents.toolkit.rescue import Trouble, add_help
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import traits_of
@@ -58,7 +58,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
     The artifact of each of its messages is the call's `ToolResult`.
     """
     by_name = {tool.name: tool for tool in tools}
-    rescue = Rescue(speaker.name, by_name.get(assistant_help.name, assistant_help))
+    help = by_name.get(assistant_help.name, assistant_help)
 
     async def watch(request: ToolCallRequest, execute: Execute) -> ToolReply:
         call, emit = request.tool_call, emitter(request.runtime)
@@ -76,7 +76,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         if outcome.result.question is None:
             ms = round((time.perf_counter() - begun) * 1000)
             emit(ToolEnd(**facts, ok=message.status != "error", object=message.text, ms=ms))
-            await rescue(request, message, execute)
+            await add_help(request, message, execute, speaker=speaker.name, help=help)
         if isinstance(outcome.result.view, Notice):
             emit(outcome.result.view)
         return outcome.reply()

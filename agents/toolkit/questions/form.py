@@ -56,15 +56,6 @@ def filled(
     return part.model_validate(values, by_alias=True, by_name=True).model_dump(mode="json")
 
 
-def complete_form(form: type[BaseModel], values: Mapping[str, object]) -> Json:
-    """Return the form filled in with all its values; a field without one takes its default.
-
-    Raises:
-        ValidationError: they do not go together.
-    """
-    return form.model_validate(dict(values), by_alias=True, by_name=True).model_dump(mode="json")
-
-
 def raw_values(form_fields: FormFields, text: str, *, sure: bool) -> dict[str, object]:
     """Return what a text gives to fields, as it stands there."""
     text = text.strip()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from agents.language.text.phrases import is_said, says
 from agents.state.talk import Json, Pending
 from agents.toolkit.questions import called, offered, open_fields
-from agents.toolkit.questions.form import FormFields, complete_form, filled, is_sentence, left_out, misfits, takes_no
+from agents.toolkit.questions.form import FormFields, filled, is_sentence, left_out, misfits, takes_no
 from agents.toolkit.questions.options import CONFIRM, INTERRUPT, agreed, chosen, misses
 from agents.toolkit.result import Option, taken
 from prompts import phrase
@@ -118,7 +118,7 @@ def _form(said: Said, form: type[BaseModel]) -> Reading | None:
         everything = {**pending["filled"], **values}
         if {*everything, *pending["skipped"]} < {*pending["fields"]}:
             return asked_again({**pending, "filled": everything}, phrase("form_more", said.lang))
-        return Given(complete_form(form, everything))
+        return Given(form.model_validate(everything, by_alias=True, by_name=True).model_dump(mode="json"))
     except ValidationError as wrong:
         if not said.is_sure and is_sentence(said.text, form_fields):
             return None

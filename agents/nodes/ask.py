@@ -22,10 +22,10 @@ from agents.state.talk import Json, Pending
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context
 from agents.toolkit.questions import CHOICE, ask, one_line, worded
-from agents.toolkit.questions.kinds import Again, Given, Reading, Runs, Said, asked_again, read_answer
+from agents.toolkit.questions.kinds import Again, Chosen, Given, Reading, Runs, Said, asked_again, read_answer
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.questions.returned import PAGE, returned
-from agents.toolkit.result import schema_of, written
+from agents.toolkit.result import Option, schema_of, taken, written
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits_of
 from prompts import phrase
@@ -101,6 +101,9 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
 
 
 def _moves(reading: Reading, pending: Pending, heard: Heard, traits: Traits, lang: str) -> list[Move]:
+    if isinstance(reading, Chosen):
+        label, value, option_id = (reading.option[name] for name in ("label", "value", "id"))
+        reading = Given(taken(Option(label, value, id=option_id)))
     if isinstance(reading, Given):
         return [partial(_give, pending, reading.value, heard, traits), announce_open]
     if isinstance(reading, Again):

@@ -10,7 +10,6 @@ from agents.state.talk import Json, Pending
 from agents.toolkit.questions import called, offered, open_fields
 from agents.toolkit.questions.form import FormFields, filled, is_sentence, left_out, misfits, takes_no
 from agents.toolkit.questions.options import CONFIRM, INTERRUPT, agreed, chosen, misses
-from agents.toolkit.result import Option, taken
 from prompts import phrase
 
 
@@ -35,6 +34,13 @@ class Given:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """The user takes an option."""
+
+    option: Json
+
+
+@dataclass(frozen=True)
 class Again:
     """The question is asked again, as it stands here."""
 
@@ -53,7 +59,7 @@ class Declined:
     """The user does not want the call."""
 
 
-Reading = Given | Again | Runs | Declined
+Reading = Given | Chosen | Again | Runs | Declined
 
 
 def read_answer(said: Said) -> Reading | None:
@@ -93,8 +99,7 @@ def _choice(said: Said) -> Reading | None:
     place = chosen(said.text, options, said.lang)
     if place is None:
         return _which(said, options)
-    label, value, option_id = (said.pending["options"][place][name] for name in ("label", "value", "id"))
-    return Given(taken(Option(label, value, id=option_id)))
+    return Chosen(said.pending["options"][place])
 
 
 def _page(said: Said) -> Reading | None:

@@ -16,19 +16,15 @@ from langgraph.types import Checkpointer
 from agents.conversation.gate import Gate
 from agents.conversation.gate.trained import trained_gate
 from agents.conversation.prompt import Prompting
-from agents.conversation.scene import Watcher
-from agents.conversation.scenes import Scenes
-from agents.nodes import summary
+from agents.conversation.scene import Observer, scene_of
 from agents.nodes.ask import Asking
-from agents.nodes.observer import Watching
+from agents.nodes.observer import Judging, Watching
 from agents.nodes.route import Routing
 from agents.nodes.settle import Settling
 from agents.nodes.shortcut import Serving
-from agents.nodes.speaker import Speaking
-from agents.nodes.summary import Summing
+from agents.nodes.speaker import Speaking, Summing, summary_due
 from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import TakingBack
-from agents.nodes.verdict import Judging
 from agents.state import SUPERVISOR, State, holder_of
 from agents.toolkit.context import Context
 from agents.toolkit.shelf import Mode, shelves
@@ -55,8 +51,8 @@ class Edge(Runnable[State, list[str]]):
 class Wiring:
     """Choose the next nodes after each node."""
 
-    def __init__(self, scenes: Scenes, observers: Mapping[str, Watcher], settling: Settling) -> None:
-        self.speakers, self.scenes, self.observers, self.settling = scenes.speakers, scenes, observers, settling
+    def __init__(self, speakers: Speakers, observers: Mapping[str, Observer], settling: Settling) -> None:
+        self.speakers, self.observers, self.settling = speakers, observers, settling
 
     def after_route(self, state: State) -> list[str]:
         """Go to the observers, and at the same time to the dialog if it drafts; without observers to the listener."""
@@ -91,7 +87,7 @@ class Wiring:
         if isinstance(last, AIMessage) and last.tool_calls:
             return [f"{speaker.name}.tools"]
         checks = self._post_checks(speaker, state)
-        if summary.due(speaker, state):
+        if summary_due(speaker, state):
             checks.append(f"{speaker.name}.summary")
         return checks or (["settle"] if self.settling.due(state) else [END])
 
@@ -119,18 +115,17 @@ class Wiring:
         return [state["listener"] or END]
 
     def _post_checks(self, speaker: Speaker, state: State) -> list[str]:
-        """Return the nodes of the observers whose `when` is true for an answer."""
         observers = [name for name in speaker.observers if self.observers[name].post_check]
         if not observers:
             return []
-        scene = self.scenes.of(speaker, state)
+        scene = scene_of(speaker, state, self.speakers)
         tests = {name: self.observers[name].when for name in observers}
         return [f"{name}.post_check" for name, when in tests.items() if when is None or when(scene)]
 
 
 def build_graph(
     speakers: Speakers,
-    observers: Mapping[str, Watcher],
+    observers: Mapping[str, Observer],
     *,
     saver: Checkpointer,
     store: BaseStore | None,
@@ -142,14 +137,14 @@ def build_graph(
     graph = StateGraph(State, context_schema=Context)
     serving, settling = Serving(speakers, direct=direct_switch), Settling(speakers)
     prompting = Prompting(speakers, shelf_of := shelves(speakers, tool_mode))
-    wiring = Wiring(prompting.scenes, observers, settling)
+    wiring = Wiring(speakers, observers, settling)
     watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
     everyone = [SUPERVISOR, *speakers.dialogs]
     hands = [f"{name}.tools" for name in everyone]
     looks = {name: _looks(speakers[name], observers) for name in everyone}
     checks = sorted({check for nodes in looks.values() for check in nodes})
 
-    graph.add_node("route", Routing(watchers, gate or trained_gate(), serving.recognise, prompting.scenes))
+    graph.add_node("route", Routing(watchers, gate or trained_gate(), serving.recognise, speakers))
     graph.add_node("verdict", Judging(speakers, direct_switch))
     graph.add_node("settle", settling)
     graph.add_node("ask", Asking(speakers))
@@ -186,7 +181,7 @@ def build_graph(
     return graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
 
 
-def _looks(speaker: Speaker, observers: Mapping[str, Watcher]) -> list[str]:
+def _looks(speaker: Speaker, observers: Mapping[str, Observer]) -> list[str]:
     """Return the nodes that run on a speaker's answer while the user reads it."""
     checks = [f"{name}.post_check" for name in speaker.observers if observers[name].post_check]
     return [*checks, f"{speaker.name}.summary"] if speaker.history == "summarise" else checks

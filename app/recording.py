@@ -8,13 +8,11 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field, ValidationError
 
 from agents.errors import Trouble
-from agents.events import CUT, RETRY, Error, Event, PrivateMessage, ToolEnd
-from agents.events import models as model_events
-from agents.events.models import ModelStart
-from agents.events.search import Images, Sources
+from agents.events import CUT, RETRY, Error, Event, Images, ModelStart, PrivateMessage, Sources, ToolEnd
+from agents.events import Replied as RepliedEvent
 from agents.events.trace import trace
 from agents.events.views import Document, View, read_view
-from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.bound_tools import assistant_help
 from agents.toolkit.context import emitter
 from agents.toolkit.help import ASKING
 from agents.toolkit.result import ToolResult
@@ -125,7 +123,7 @@ class Recording:
                 # Asks that run side by side end in any order; a script is read in the order they began.
                 self._asked[speaker] = len(steps)
                 steps.append(Lost(speaker))
-            case model_events.Replied(speaker=speaker) if speaker in self._asked:
+            case RepliedEvent(speaker=speaker) if speaker in self._asked:
                 steps[self._asked.pop(speaker)] = _reply(event)
             case ToolEnd(speaker=speaker, tool=tool, args=args, ok=ok):
                 findings = self._findings.pop(event.id, {})
@@ -188,7 +186,7 @@ def read_record(text: str | None, written: str) -> Record:
     return record
 
 
-def _reply(event: model_events.Replied) -> Step:
+def _reply(event: RepliedEvent) -> Step:
     if event.trouble:
         return Failed(event.role, event.trouble)
     if event.text is None:

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.events.links import is_web
-from agents.events.search import ShownImage
-from agents.events.views import MOST_ENTRIES, CardList, Entry
+from agents.events import ShownImage
+from agents.events.views import MOST_ENTRIES, CardList, Entry, is_web
 from agents.language.text.clean import clean
 from agents.state.citations import Citation, Source, sources_of
 from prompts import sentence

@@ -10,8 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.events import Token
-from agents.events.search import SearchStep, Sources
+from agents.events import SearchStep, Sources, Token
 from agents.graph import build_graph
 from agents.memory import open_memory
 from agents.models.script import Call, Script

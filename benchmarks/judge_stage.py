@@ -7,8 +7,7 @@ from pathlib import Path
 
 import observers
 from agents.conversation.handover import MOST_PAUSED
-from agents.events import CUT, RETRY, Error, Event, ToolStart, TurnEnd
-from agents.events.models import ModelEnd, ModelStart
+from agents.events import CUT, RETRY, Error, Event, ModelEnd, ModelStart, ToolStart, TurnEnd
 from agents.graph import build_graph
 from agents.memory import Memory
 from agents.models import Models

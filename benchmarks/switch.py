@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import observers
-from agents.conversation.free import fits
 from agents.conversation.gate import Gate
 from agents.conversation.gate.trained import trained_gate
 from agents.conversation.scene import Scene
+from agents.conversation.switch import fits
 from agents.nodes.route import Watchers, called
 from benchmarks.report import Row as Line
 from benchmarks.report import arguments, show

@@ -11,8 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from agents.events import Token
-from agents.events.handover import Observed
+from agents.events import Observed, Token
 from app.assistant import Assistant, Turn
 from benchmarks.conversation import WORK, Step, script
 from benchmarks.performing import OffScript, Player, perform, stage

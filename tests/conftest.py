@@ -19,7 +19,7 @@ from agents.memory import Memory, open_memory
 from agents.models import Models
 from agents.models.script import Line, Script
 from agents.state.limits import Limits
-from agents.toolkit.help.chain import HelpChain
+from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn

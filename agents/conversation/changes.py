@@ -1,15 +1,17 @@
 """Changes of a conversation: what they are, how one follows another, how their events are sent."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import cast
 
 from langgraph.runtime import Runtime
 
-from agents.events import Event, Message
-from agents.events.handover import Observed
+from agents.events import Event, Message, Observed
+from agents.events.views import View, stored_view
 from agents.state import Plain, Said, State
 from agents.state.citations import CitedReply
-from agents.state.talk import TalkUpdate, merge_talks
+from agents.state.person import Shown
+from agents.state.talk import Json, TalkUpdate, merge_talks
 from agents.state.verdict import By, Kind, Vote
 from agents.toolkit.context import Context, emitter
 
@@ -18,11 +20,8 @@ class Update(Plain, total=False):
     """What a node writes into the state: the keys that it changes."""
 
     talks: dict[str, TalkUpdate]
-    """Changes per speaker."""
     votes: list[Vote]
-    """Votes to append."""
     said: list[Said]
-    """Messages to the user, to append."""
 
 
 Change = tuple[Update, list[Event]]
@@ -47,7 +46,6 @@ def sequence(state: State, *moves: Move) -> Change:
 
 
 def _merged(first: Update, second: Update) -> Update:
-    """Return one update that does what two do one after another."""
     talks = dict(first.get("talks", {}))
     for name, talk in second.get("talks", {}).items():
         added = [*talks.get(name, {}).get("add", []), *talk.get("add", [])]
@@ -97,3 +95,42 @@ def decision(observer: str, kind: Kind, target: str | None, reason: str, by: By)
     """Tell who has decided on the message, and how."""
     event = Observed(observer=observer, verdict=kind, target=target, reason=reason, by=by)
     return lambda _: ({}, [event])
+
+
+MOST_VIEWS = 2
+"""Views that are remembered."""
+MOST_LINES = 20
+"""Lines of a view that are remembered."""
+LONGEST_LINE = 120
+"""Characters of a line that are remembered."""
+
+
+def on_screen(state: State, title: str, lines: Sequence[str]) -> list[Shown]:
+    """Return what stands on the screen after a view with these lines; a view without lines leaves it as it is."""
+    before = state.get("screen", [])
+    if not lines:
+        return before
+    shown: Shown = {"title": title[:LONGEST_LINE], "lines": [line[:LONGEST_LINE] for line in lines[:MOST_LINES]]}
+    return [*before, shown][-MOST_VIEWS:]
+
+
+def show(view: View, speaker: str, state: State, original: str = "") -> Change:
+    """Show a view in place of what a speaker says, once."""
+    spoken, messages = say(speaker, view.text(), shown=True, original=original)
+    screen = on_screen(state, view.title, view.numbered())
+    return {**spoken, "screen": screen, "view": None}, [view, *messages]
+
+
+def show_stored(body: Json | None, speaker: str) -> list[Move]:
+    """Return what shows a stored view; nothing without a view, or for a view of an unknown kind."""
+    view = stored_view(body) if body else None
+    return [partial(show, view, speaker)] if view else []
+
+
+def screen_in_words(screen: Sequence[Shown]) -> str:
+    """Return the screen in words, the latest view last."""
+    return "\n".join(_view(shown) for shown in screen)
+
+
+def _view(shown: Shown) -> str:
+    return "\n".join([*([f"{shown['title']}:"] if shown["title"] else []), *shown["lines"]])

@@ -7,15 +7,15 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from agents.conversation.changes import NOTHING, Change, Move, Update, say
 from agents.conversation.handover import hold
-from agents.events.handover import DialogChanged
+from agents.events import DialogChanged
 from agents.memory.inbox import TranscriptLine
 from agents.state import SUPERVISOR, State, form_of
 from agents.state.history import dangling, mend
 from agents.state.talk import Pending, TalkUpdate
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.handover_tools import revise
-from agents.toolkit.questions.agreement import CONFIRM
-from agents.toolkit.questions.form_fields import stored_fields
+from agents.toolkit.questions.form import stored_fields
+from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits_of
 from prompts import phrase
@@ -79,7 +79,6 @@ def _close(name: str, state: State) -> Change:
 
 
 def _rename(name: str, heir: Speaker, state: State) -> Change:
-    """Carry a conversation over to the dialog's new name."""
     talk = state["talks"][name]
     update: Update = {
         "talks": {heir.name: {**talk, **_revised(heir, state, name)}, name: {"messages": [], "status": "finished"}},

@@ -132,5 +132,4 @@ def _person(state: State, user: str) -> Person:
 
 
 def _parts(state: State, user: str) -> Person:
-    """Return the own keys of a person who is set aside."""
     return cast(Person, {key: value for key, value in _person(state, user).items() if key not in ("name", "lang")})

@@ -5,31 +5,90 @@ provider's prefix cache serves most of it. What changes from turn to turn goes w
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from langchain_core.messages import AnyMessage, SystemMessage
 
-from agents.conversation.facts import FactSource
+from agents.conversation.changes import screen_in_words
 from agents.conversation.heard import heard_so_far, human, with_contents
 from agents.conversation.persons import name_of
-from agents.conversation.scenes import Scenes, described
-from agents.conversation.screen import worded
+from agents.conversation.scene import Scene, described
 from agents.memory.inbox import now_ms
 from agents.sources.attachments import SHOWN
 from agents.state import State, form_of, messages_of, talk_of
-from agents.state.message_notes import notes
+from agents.state.message_notes import Facts, Helper, notes
 from agents.toolkit.bound_tools import bound_tools
-from agents.toolkit.card_texts import texts_of
 from agents.toolkit.context import Context
+from agents.toolkit.descriptions import Schemas, ToolSchema, examples_of, texts_of
 from agents.toolkit.handover_tools import missing
-from agents.toolkit.schemas import Schema, Schemas
-from agents.toolkit.shelf import Shelf, at_hand
+from agents.toolkit.shelf import Shelf, at_hand, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import phrase, prompt, prompts_of_all
+from prompts import phrase, prompt, prompts_of_all, title_of
 
 LEAST_STEPS = 6
 """Supersteps for another round of tools and the answer to it, with observers behind it."""
+
+
+class FactSource:
+    """The facts of every prompt; what stays the same from turn to turn is put together once per language."""
+
+    def __init__(self, speakers: Speakers, shelves: Mapping[str, Shelf], schemas: Schemas) -> None:
+        self.speakers, self.shelves, self.schemas = speakers, shelves, schemas
+        self._common: dict[str, Facts] = {}
+
+    def for_observer(self, observer: str, scene: Scene) -> Facts:
+        """Return the facts of an observer's prompt."""
+        return {
+            **self._of_everyone(scene.lang),
+            "role": "observer",
+            "observer": observer,
+            "text": scene.text,
+            "reply": scene.reply,
+            "dialog": scene.dialog,
+            "form": dict(scene.form),
+            "missing": list(scene.missing),
+        }
+
+    def for_speaker(self, speaker: Speaker, state: State, name: str, history: Sequence[AnyMessage]) -> Facts:
+        """Return the facts of a speaker's prompt; `name` is what to call the user, empty if it is not known."""
+        values = form_of(state, speaker.name)
+        shelf = self.shelves.get(speaker.name)
+        offered = sorted(shown_in(messages_of(state, speaker.name)) & shelf.tools.keys()) if shelf else []
+        return {
+            **self._of_everyone(state["lang"]),
+            "role": speaker.name,
+            "history": history,
+            "name": name,
+            "form": values if speaker.form else None,
+            "fields": list(speaker.form.model_fields) if speaker.form else [],
+            "missing": missing(speaker.form, values) if speaker.form else [],
+            "opening": state["heard"]["text"] is None,
+            "undone": bool(state.get("undone")),
+            "wishes": bool(state.get("wishes")),
+            "shelf": [self.schemas.of(shelf.tools[name], state["lang"]) for name in offered] if shelf else [],
+        }
+
+    def _of_everyone(self, lang: str) -> Facts:
+        if lang not in self._common:
+            examples = {tool.name: examples_of(tool, lang) for speaker in self.speakers for tool in speaker.tools}
+            self._common[lang] = {
+                "lang": lang,
+                "helpers": {dialog.tool: _helper(dialog, lang) for dialog in self.speakers.dialogs.values()},
+                "tools": [tool.name for tool in self.speakers.supervisor.tools],
+                "examples": {name: texts for name, texts in examples.items() if texts},
+            }
+        return self._common[lang]
+
+
+def _helper(dialog: Speaker, lang: str) -> Helper:
+    return {
+        "dialog": dialog.name,
+        "title": title_of(dialog.name, lang),
+        "description": described(dialog, lang),
+        "tools": [tool.name for tool in dialog.tools],
+        "form": dialog.name if dialog.form else None,
+    }
 
 
 class Prompting:
@@ -37,11 +96,9 @@ class Prompting:
 
     def __init__(self, speakers: Speakers, shelves: Mapping[str, Shelf] | None = None) -> None:
         self.speakers, self.shelves = speakers, shelves or {}
-        self.scenes = Scenes(speakers)
         self._schemas = Schemas()
         self.facts = FactSource(speakers, self.shelves, self._schemas)
-        self._roles: dict[tuple[str, str], str] = {}
-        self._tools: dict[tuple[str, str], list[Schema]] = {}
+        self._tools: dict[tuple[str, str], list[ToolSchema]] = {}
 
     def messages(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
         """Return the prompt for the next model call of a speaker: its role, and its history.
@@ -86,12 +143,13 @@ class Prompting:
 
     def role(self, speaker: Speaker, lang: str) -> str:
         """Return a speaker's system prompt: what it does, and the dialogs and tools that it can call."""
-        key = (speaker.name, lang)
-        if key not in self._roles:
-            self._roles[key] = self._role(speaker, lang)
-        return self._roles[key]
+        if not speaker.is_supervisor:
+            return f"{prompt(f'{speaker.name}/prompt', lang)}\n\n{prompt('dialog', lang)}"
+        helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
+        tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
+        return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
 
-    def tools(self, speaker: Speaker, lang: str) -> list[Schema]:
+    def tools(self, speaker: Speaker, lang: str) -> list[ToolSchema]:
         """Return the tools bound to a speaker's model, described in `lang`; always the same list."""
         key = (speaker.name, lang)
         if key not in self._tools:
@@ -99,7 +157,7 @@ class Prompting:
             self._tools[key] = [self._schemas.of(tool, lang) for tool in tools]
         return self._tools[key]
 
-    def picked(self, speaker: Speaker, state: State) -> list[Schema]:
+    def picked(self, speaker: Speaker, state: State) -> list[ToolSchema]:
         """Return the tools bound for this message alone: those that fit, where a shelf's tools are bound."""
         shelf = self.shelves.get(speaker.name)
         if shelf is None or shelf.mode != "bind":
@@ -127,7 +185,7 @@ class Prompting:
             filled = json.dumps(values, ensure_ascii=False, sort_keys=True)
             parts.append(phrase("form_so_far", lang, known=filled, missing=gaps))
         if screen := state.get("screen"):
-            parts.append(phrase("on_screen", lang, screen=worded(screen)))
+            parts.append(phrase("on_screen", lang, screen=screen_in_words(screen)))
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):
             parts.append(" ".join(prompts_of_all("opening", lang)))
         if state.get("undone"):
@@ -137,16 +195,8 @@ class Prompting:
             parts.append(phrase("another_wish", lang))
         return parts
 
-    def _role(self, speaker: Speaker, lang: str) -> str:
-        if not speaker.is_supervisor:
-            return f"{prompt(f'{speaker.name}/prompt', lang)}\n\n{prompt('dialog', lang)}"
-        helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
-        tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
-        return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
-
 
 def _of_the_turn(speaker: Speaker, state: State, context: Context) -> str:
-    """Return what a model is told of the turn in custom forwarding."""
     fields = {
         "turn_id": state["turn"] - 1,
         "timestamp": now_ms(),

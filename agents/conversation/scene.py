@@ -1,14 +1,26 @@
-"""What the gate and the observers see of a dialog when a user message arrives, and what an observer is."""
+"""What the gate and the observers see of a dialog when a user message arrives, and how it is built."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from langgraph.store.base import BaseStore
 
+from agents.errors import ContractError
 from agents.memory.store import namespace_of
+from agents.state import State, form_of, messages_of
+from agents.state.citations import uncited
+from agents.state.message_notes import notes_of
 from agents.state.verdict import Verdict
+from agents.toolkit.descriptions import texts_of
+from agents.toolkit.handover_tools import missing
+from agents.toolkit.shelf import at_hand
+from agents.toolkit.speaker import Speaker, Speakers
+from prompts import card
 
+MOST_BEFORE = 3
+"""Messages before the last reply that are shown."""
+_SLOT = re.compile(r"\{\w+\}")
 Ask = Callable[..., Awaitable[str]]
 Enter = Callable[[str, str, dict[str, object]], Awaitable[None]]
 
@@ -20,11 +32,8 @@ class Scene:
     lang: str
     """The language of the turn, such as "en"."""
     dialog: str
-    """The dialog's name."""
     description: str
-    """What the dialog is used for."""
     text: str
-    """What the user just said."""
     reply: str | None
     """What the dialog said last: before the user's message (pre-check) or in answer to it (post-check)."""
     helpers: Mapping[str, str]
@@ -32,7 +41,6 @@ class Scene:
     tools: Mapping[str, str]
     """The supervisor's tools, by name, with what they do."""
     form: Mapping[str, object]
-    """The values of the dialog's form, by field."""
     missing: Sequence[str]
     """The form's fields that have no value yet."""
     before: Sequence[str] = ()
@@ -42,9 +50,7 @@ class Scene:
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Phrases by which people ask for a dialog or a tool, by its name."""
     user: str = ""
-    """The user's id."""
     store: BaseStore | None = None
-    """The user's long-term memory."""
     ask: Ask = field(default=lambda **_: _no_answer(), repr=False)
     """Ask the observer's model: its prompt with these variables; returns the reply's text."""
 
@@ -61,20 +67,23 @@ class Scene:
 Check = Callable[[Scene], Awaitable[Verdict]]
 
 
-class Watcher(Protocol):
-    """Checks before a dialog answers and after it; either may be left out."""
+@dataclass(frozen=True, kw_only=True)
+class Observer:
+    """Checks before a dialog answers (`pre_check`) and after (`post_check`); either may be left out.
 
-    @property
-    def pre_check(self) -> Check | None:
-        """Check beside the dialog's own draft."""
+    A pre-check runs beside the dialog's own draft and holds it back until it has voted; a post-check runs
+    while the user already reads the answer.
+    """
 
-    @property
-    def post_check(self) -> Check | None:
-        """Check while the user reads the answer."""
+    pre_check: Check | None = None
+    post_check: Check | None = None
+    when: Callable[[Scene], bool] | None = None
+    """A cheap local test. The observer is asked where it holds, whatever the gate says, and nowhere else. Without it
+    the observer is asked before an answer if the gate lets the message through, and after every answer."""
 
-    @property
-    def when(self) -> Callable[[Scene], bool] | None:
-        """Whether the observer is asked."""
+    def __post_init__(self) -> None:
+        if self.pre_check is None and self.post_check is None:
+            raise ContractError("an Observer needs a pre_check or a post_check")
 
 
 async def _nothing() -> None:
@@ -83,3 +92,38 @@ async def _nothing() -> None:
 
 async def _no_answer() -> str:
     return ""
+
+
+def scene_of(dialog: Speaker, state: State, speakers: Speakers) -> Scene:
+    """Return the present moment of a dialog."""
+    lang, form, tools = state["lang"], form_of(state, dialog.name), at_hand(speakers.supervisor)
+    others = {name: other for name, other in speakers.dialogs.items() if name != dialog.name}
+    # What was told in between is no reply: the user still answers what was asked before.
+    spoken = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
+    spoken = [message for message in spoken if "told" not in notes_of(message)]
+    last = next((place for place in range(len(spoken) - 1, -1, -1) if spoken[place].type == "ai"), None)
+    return Scene(
+        lang=lang,
+        dialog=dialog.name,
+        description=described(dialog, lang),
+        text=state["heard"]["text"] or "",
+        reply=None if last is None else uncited(spoken[last].text),
+        helpers={name: described(other, lang) for name, other in others.items()},
+        tools={tool.name: texts_of(tool, lang)[0] for tool in tools},
+        form=form,
+        missing=missing(dialog.form, form) if dialog.form else [],
+        before=[uncited(message.text) for message in spoken[:last][-MOST_BEFORE:]],
+        paused=[name for name in state.get("paused", []) if name != dialog.name],
+        examples={speaker.name: _examples(speaker, lang) for speaker in speakers.dialogs.values()}
+        | {tool.name: texts_of(tool, lang)[1] for tool in tools},
+    )
+
+
+def _examples(dialog: Speaker, lang: str) -> tuple[str, ...]:
+    phrases = (*card(dialog.tool, lang)[1], *(phrase for tool in dialog.tools for phrase in texts_of(tool, lang)[1]))
+    return tuple(_SLOT.sub(" ", phrase) for phrase in phrases)
+
+
+def described(dialog: Speaker, lang: str) -> str:
+    """Return what a dialog is used for, in `lang` if the card of its tool is translated."""
+    return card(dialog.tool, lang)[0] or dialog.description

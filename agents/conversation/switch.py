@@ -1,20 +1,27 @@
-"""Switches of the speaker by the user's own words: a name, a plain wish, home, back again, a yes to an offer."""
+"""What the user's own words settle without a model: a name, a plain wish, home, back again, a yes to an offer."""
 
+import re
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args, get_origin
 
 from langchain_core.messages import AIMessage
+from pydantic import BaseModel
 
 from agents.conversation import handover
 from agents.conversation.changes import Change, Move, decision, give_to, put, say
+from agents.conversation.gate import asks
 from agents.conversation.heard import human
-from agents.language.text.phrases import is_said, says
+from agents.conversation.scene import Scene
+from agents.language.text.phrases import is_said, mentions, says
+from agents.language.text.stems import words
+from agents.language.text.vocabulary import listening, vocabulary
 from agents.state import SUPERVISOR, State
 from agents.state.person import Heard, Switch, Wish
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import phrase
+from prompts import phrase, title_of
 
 Answer = Literal["yes", "no"]
+NUMBER = re.compile(r"[#№]?\d{1,6}[.)]?|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d([.:]\d{2,4})?")
 
 
 def called_by_name(dialog: Speaker, state: State, speakers: Speakers) -> list[Move]:
@@ -135,7 +142,6 @@ def offer_answered(dialog: Speaker, answer: Answer, state: State, speakers: Spea
 
 
 def _wish_answered(dialog: Speaker, answer: Answer, state: State, speakers: Speakers) -> list[Move]:
-    """Begin the wish on offer, or decline it."""
     wish, holder = state["wishes"][0], state.get("dialog")
     remaining_wishes = put({"wishes": state["wishes"][1:], "foreign": wish.get("foreign", False)})
     if answer == "no":
@@ -148,3 +154,44 @@ def _wish_answered(dialog: Speaker, answer: Answer, state: State, speakers: Spea
         partial(handover.take_over, dialog, brief=wish["brief"]),
         give_to(dialog.name),
     ]
+
+
+def fits(scene: Scene, form: type[BaseModel] | None) -> str | None:
+    """Return why a message plainly answers the dialog's last reply; None if it may be about something else."""
+    if scene.reply is None:
+        return None
+    text = scene.text.strip()
+    if asks(scene.reply) and (says("yes", text, scene.lang) or says("no", text, scene.lang)):
+        return "yes or no to a question"
+    if NUMBER.fullmatch(text):
+        return "a number or date"
+    if form and scene.missing and text.casefold() in choices(form, scene.missing[0]):
+        return f"a choice for {scene.missing[0]}"
+    return None
+
+
+def choices(form: type[BaseModel], field: str) -> set[str]:
+    """Return the values that a form's field admits, if it admits only a few."""
+    annotation = form.model_fields[field].annotation
+    kinds = [annotation, *get_args(annotation)]
+    return {str(value).casefold() for kind in kinds if get_origin(kind) is Literal for value in get_args(kind)}
+
+
+def named(text: str, speakers: Speakers, lang: str) -> str | None:
+    """Return the dialog whose name or title is all that the message says."""
+    called = words(text)
+    for name in speakers.dialogs:
+        if called and called in (words(name), words(title_of(name, lang))):
+            return name
+    return None
+
+
+def is_elsewhere(text: str, state: State, speakers: Speakers) -> bool:
+    """Tell whether a message plainly is for somebody else than who asked the user to fill something in."""
+    lang = state["lang"]
+    leaves = vocabulary(listening(text, lang)).means(text, "cancel", "switch.phrases", "home")
+    # A single word ("exit") may well be part of what is filled in.
+    cue = mentions("switch", text, lang) or ""
+    # What asks for a dialog may well be filled in ("plan my week").
+    is_shortcut = state.get("shortcut") is not None and speakers.by_tool(state["shortcut"] or "") is None
+    return leaves or " " in cue or is_shortcut or named(text, speakers, lang) is not None

@@ -1,16 +1,18 @@
 """The typed events of a turn: all that leaves the graph.
 
-`str(event)` is one line of a trace; `event.plain()` is one JSON object of the outside contract.
-This module has the events of turns, messages, questions and tools; `agents.events.handover` those of decisions and
-hand-overs, `agents.events.models` those of model calls, `agents.events.views` what tools put on the screen,
-`agents.events.search` what a search finds.
+`str(event)` is one line of a trace; `event.plain()` is one JSON object of the outside contract. What tools put on the
+screen is in `agents.events.views`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from agents.state.citations import Citation
+from typing_extensions import TypedDict
+
+from agents.errors import Trouble
+from agents.state.citations import Citation, Source
+from agents.state.verdict import By, Kind
 
 VERSION = 1
 RETRY = "model_retry"
@@ -19,6 +21,7 @@ REBUILT = "rebuilt"
 """The code of an error that did not end the turn: the thread's state was rebuilt from its transcript."""
 CUT = ("cut_length", "cut_filter")
 """The codes of an `error` that says that the answer before it was cut: at the length limit, or by a filter."""
+Step = Literal["choose", "collect", "check", "rank", "cut", "answer"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +98,6 @@ class Token(Event):
     speaker: str
     text: str
     citations: Sequence[Citation] = ()
-    """The numbers of sources in this piece."""
 
     def __str__(self) -> str:
         return self.text
@@ -119,7 +121,6 @@ class Interrupt(Event):
     back: str = ""
     """The address at which that page ends; its parameters without a value are handed to the tool."""
     web_app: bool = False
-    """Whether that page is a Telegram web app."""
     fields: Sequence[Mapping[str, Any]] = ()
     """Each with its `name` and `label`, and a true `optional` where it may be left out."""
 
@@ -147,7 +148,6 @@ class Message(Event):
     original: str = ""
     """The words of the model, when a view is shown in their place."""
     citations: Sequence[Citation] = ()
-    """The numbers of sources in the text, such as "[1]", each with its source."""
     unknown_sources: int = 0
     """How many numbers the model gave that stand for no source; they were left out."""
 
@@ -215,3 +215,163 @@ class TurnEnd(Event):
 
 def _without_empty(plain: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if name not in names or value}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed(Event):
+    """A decision on who holds the conversation, with its reason."""
+
+    type: ClassVar[str] = "observed"
+    observer: str
+    verdict: Kind
+    target: str | None = None
+    reason: str = ""
+    by: By
+
+    def __str__(self) -> str:
+        target = f" -> {self.target}" if self.target else ""
+        return f"{self.observer} ({self.by}): {self.verdict}{target}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handover(Event):
+    """The conversation changed hands."""
+
+    type: ClassVar[str] = "handover"
+    from_: str
+    to: str
+    brief: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.from_} -> {self.to}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialogChanged(Event):
+    """A dialog was begun, paused, resumed or finished."""
+
+    type: ClassVar[str] = "dialog"
+    dialog: str
+    status: str
+
+    def __str__(self) -> str:
+        return f"{self.dialog} is {self.status}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guessed(Event):
+    """What the gate's model gave the message, for the log that `calibrate` reads; no door is shown it."""
+
+    type: ClassVar[str] = "guessed"
+    score: float
+    model: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelStart(Event):
+    """A model was called for a speaker or an observer."""
+
+    type: ClassVar[str] = "model.start"
+    speaker: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.speaker} asks {self.model}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelThinking(Event):
+    """A model has begun to think before it answers; at most once a call. Doors show it as a sign of progress."""
+
+    type: ClassVar[str] = "model.thinking"
+    speaker: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.speaker}: {self.model} thinks"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelEnd(Event):
+    """A model call ended; `ok` false when it failed or its draft was thrown away."""
+
+    type: ClassVar[str] = "model.end"
+    speaker: str
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    ms: int = 0
+    ok: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.speaker} has heard from {self.model}" if self.ok else f"{self.speaker}: {self.model} failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replied(Event):
+    """The reply of a role's models, for the record of the turn (`app.recording.record`); doors do not get it.
+
+    Without a reply the draft was thrown away or, with `trouble`, none could be had.
+    """
+
+    type: ClassVar[str] = "model.reply"
+    speaker: str
+    role: str
+    text: str | None = None
+    calls: Sequence[tuple[str, Mapping[str, object]]] = ()
+    trouble: Trouble | None = None
+
+
+class ShownImage(TypedDict):
+    """A picture, as doors and scripts are told of it."""
+
+    url: str
+    title: str
+    thumbnail: str
+    """The address of a small copy; empty if there is none."""
+    width: int | None
+    height: int | None
+    """The original size in pixels; None where it is not known."""
+    mime_type: str
+    page: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchStep(Event):
+    """A step of a search is over; `id` is that of the tool call, `detail` says what came of the step."""
+
+    type: ClassVar[str] = "search.step"
+    speaker: str
+    id: str = ""
+    step: Step
+    detail: str = ""
+    ms: int = 0
+
+    def __str__(self) -> str:
+        return f"search {self.step}: {self.detail}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources(Event):
+    """The documents that a call has given to the model, by their numbers from 0; they are told before the answer."""
+
+    type: ClassVar[str] = "sources"
+    id: str = ""
+    sources: Mapping[str, Source]
+
+    def __str__(self) -> str:
+        listed = "; ".join(f"{number} {source['title'] or source['url']}" for number, source in self.sources.items())
+        return f"sources: {listed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Images(Event):
+    """The pictures that a call has found; they have no numbers."""
+
+    type: ClassVar[str] = "images"
+    id: str = ""
+    images: Sequence[ShownImage]
+
+    def __str__(self) -> str:
+        return f"images: {'; '.join(image['title'] or image['url'] for image in self.images)}"

@@ -2,9 +2,20 @@
 
 from collections.abc import Iterable
 
-from agents.events import Error, Event, Forgetting, Interrupt, Message, PrivateMessage, ToolEnd, TurnStart
-from agents.events.handover import Handover, Observed
-from agents.events.search import Images, Sources
+from agents.events import (
+    Error,
+    Event,
+    Forgetting,
+    Handover,
+    Images,
+    Interrupt,
+    Message,
+    Observed,
+    PrivateMessage,
+    Sources,
+    ToolEnd,
+    TurnStart,
+)
 from agents.events.views import View
 
 

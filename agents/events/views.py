@@ -8,11 +8,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
 from agents.events import Event
-from agents.events.links import is_web, linked
+from agents.language.text.clean import clean
 
 LOG = logging.getLogger(__name__)
 MOST_ENTRIES = 50
@@ -230,3 +231,30 @@ def stored_view(body: Mapping[str, object]) -> View | None:
     except ValueError as unknown:
         LOG.warning("a stored view cannot be shown: %s", str(unknown).partition(":")[0])
         return None
+
+
+def is_web(url: str) -> bool:
+    """Tell whether a link leads to the web, and where it seems to lead.
+
+    A name before the host, a backslash and letters that nobody sees let one address pass for another.
+    """
+    try:
+        parts, text = urlsplit(url), clean(url)
+    except ValueError:
+        return False
+    is_plain = text == url and url.isprintable() and not any(c.isspace() or c in '\\<>"' for c in url)
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc and is_plain
+
+
+def is_told_by(url: str, text: str) -> bool:
+    """Tell whether a text says where the link behind it leads: the address, with or without its scheme."""
+    text, address = text.strip().casefold().rstrip("/"), url.strip().casefold().rstrip("/")
+    return text in (address, address.partition("://")[2], urlsplit(address).netloc)
+
+
+def linked(data: object) -> list[Mapping[str, str]]:
+    """Return the objects in plain data that have a `url`, at any depth."""
+    if isinstance(data, Mapping):
+        own = [data] if data.get("url") else []
+        return own + [inner for value in data.values() for inner in linked(value)]
+    return [inner for value in data for inner in linked(value)] if isinstance(data, list | tuple) else []

@@ -10,8 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 
 from agents.errors import BrokenReply, ModelUnavailable, Trouble, UselessReply
-from agents.events import Error, Event
-from agents.events.models import ModelEnd, ModelStart, ModelThinking, Replied
+from agents.events import Error, Event, ModelEnd, ModelStart, ModelThinking, Replied
 from agents.models import RETRIED_FOR, Model
 from agents.models.caching import cache_key
 from agents.models.failures import broke, cause_of, diagnose, is_failure

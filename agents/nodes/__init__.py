@@ -1,1 +1,1 @@
-"""The nodes of the graph, one file for each kind of node in the drawing."""
+"""The nodes of the graph, by what they do."""

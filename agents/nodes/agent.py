@@ -34,13 +34,10 @@ class AgentCall:
     speaker: str
     emit: Callable[[Event], None]
     hear: Callable[[str], None]
-    """Takes the pieces of the answer."""
     notes: Mapping[str, object] = field(default_factory=dict)
     """The notes of the role: how messages are given to the agent."""
     _calls: dict[str, CallFacts] = field(default_factory=dict)
-    """The tool calls that were announced, by id."""
     _texts: dict[str | None, ThinkingFilter] = field(default_factory=dict)
-    """The texts that stream, by the ids of their messages."""
     _here: Context = field(default_factory=Context)
     """The context of our graph, in which events are sent."""
 
@@ -100,7 +97,6 @@ class AgentCall:
             self._here.run(self.hear, text)
 
     def _tell(self, message: BaseMessage) -> None:
-        """Send the events of a message's tool calls, or of a tool's result."""
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
                 facts = call_facts(self.speaker, call)

@@ -11,9 +11,8 @@ from langchain_core.messages import ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from agents.conversation.changes import NOTHING, Change, Move, Update, emit, put, say, sequence
-from agents.conversation.free import is_elsewhere
-from agents.conversation.screen import on_screen
+from agents.conversation.changes import NOTHING, Change, Move, Update, emit, on_screen, put, say, sequence
+from agents.conversation.switch import is_elsewhere
 from agents.events import ToolEnd
 from agents.language.identifiers import Aliases
 from agents.state import State, holder_of
@@ -23,8 +22,8 @@ from agents.state.talk import Json, Pending
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context
 from agents.toolkit.questions import CHOICE, ask, one_line, worded
-from agents.toolkit.questions.agreement import CONFIRM
 from agents.toolkit.questions.kinds import Again, Chosen, Given, Reading, Runs, Said, asked_again, read_answer
+from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.questions.returned import PAGE, returned
 from agents.toolkit.result import Option, schema_of, taken, written
 from agents.toolkit.speaker import Speakers
@@ -102,7 +101,6 @@ def answered(state: State, heard: Heard, speakers: Speakers) -> Change | None:
 
 
 def _moves(reading: Reading, pending: Pending, heard: Heard, traits: Traits, lang: str) -> list[Move]:
-    """Return what the answer to a question changes."""
     if isinstance(reading, Chosen):
         label, value, option_id = (reading.option[name] for name in ("label", "value", "id"))
         reading = Given(taken(Option(label, value, id=option_id)))
@@ -142,7 +140,6 @@ def _decline(pending: Pending, state: State) -> Change:
 
 
 def _give(pending: Pending, value: object, heard: Heard, traits: Traits, state: State) -> Change:
-    """Answer the call."""
     aliases = Aliases(state.get("aliases"))
     text = written(aliases.hide(value, schema_of(traits.result)))
     close = partial(_close, pending, text, ok=True, id=heard["id"])

@@ -1,4 +1,4 @@
-"""The node in which one observer votes on a dialog's hold on the conversation."""
+"""The nodes of observers: in one of them an observer votes, in the other the verdict is carried out."""
 
 import asyncio
 import logging
@@ -7,19 +7,22 @@ from functools import partial
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
 
-from agents.conversation.changes import Update
+from agents.conversation import handover
+from agents.conversation.changes import Move, Update, emit, sequence
+from agents.conversation.handover import MAX_HOPS
 from agents.conversation.prompt import Prompting
-from agents.conversation.scene import Check, Scene
-from agents.events.handover import Observed
+from agents.conversation.scene import Check, Scene, scene_of
+from agents.events import Observed
 from agents.memory.undo_log import ToolWrite
 from agents.models.reply import Listener, reply
 from agents.state import State, holder_of
 from agents.state.message_notes import notes
-from agents.state.verdict import Verdict
+from agents.state.verdict import Verdict, read_verdict, read_votes, settle
 from agents.toolkit.context import Context, emitter
-from agents.toolkit.remembered_facts import FACTS, REMEMBER, fact_of
-from agents.toolkit.speaker import Speaker
+from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.undo import FACTS, REMEMBER, fact_of
 from prompts import observer_prompt
 
 LOG = logging.getLogger(__name__)
@@ -38,7 +41,7 @@ class Watching:
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the vote; an observer that fails, or takes too long, votes "stay"."""
         dialog = self.prompting.speakers[holder_of(state)]
-        scene = self.prompting.scenes.of(dialog, state)
+        scene = scene_of(dialog, state, self.prompting.speakers)
         ask = partial(self._ask, scene, runtime)
         enter = partial(self._enter, state, runtime)
         scene = replace(scene, user=runtime.context.user, store=runtime.store, ask=ask, enter=enter)
@@ -93,3 +96,35 @@ class Watching:
         ]
         listener = Listener(f"{self.name} observer", emitter(runtime), role="observer", thread=runtime.context.thread)
         return (await reply(models.chain("observer"), messages, [], listener)).text.strip()
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Act on the verdict: the dialog goes on, or another speaker handles the same message.
+
+    With `direct` a dialog that the verdict names takes over at once; every other change goes to the supervisor.
+    """
+
+    speakers: Speakers
+    direct: bool = True
+
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
+        """Return who hears the message now."""
+        dialog = self.speakers[holder_of(state)]
+        stored = state.get("verdict")
+        verdict = read_verdict(stored) if stored else settle(read_votes(state["votes"]))
+        cleared: dict[str, object] = {"asked": [], "votes": Overwrite([]), "verdict": None}
+        if verdict.stays:
+            return {**cleared, "listener": dialog.name}
+        leave = handover.finish if verdict.kind == "finished" else handover.pause
+        moves: list[Move] = [partial(leave, dialog, reason=verdict.target or verdict.reason)]
+        moves += handover.straight(self._named(verdict, state), state, loser=dialog.name)
+        update, events = sequence(state, *moves)
+        emit(runtime, events)
+        return {**cleared, **update}
+
+    def _named(self, verdict: Verdict, state: State) -> Speaker | None:
+        """Return the dialog that takes over without the supervisor's model; None when that model decides."""
+        if not self.direct or verdict.kind != "switch" or state.get("hops", 0) >= MAX_HOPS:
+            return None
+        return self.speakers.dialogs.get(verdict.target or "")

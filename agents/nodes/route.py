@@ -14,14 +14,13 @@ from langgraph.types import Overwrite
 
 from agents.conversation import forgetting, handover, switch
 from agents.conversation.changes import Change, Update, decision, emit, give_to, put, sequence
-from agents.conversation.free import fits, named
 from agents.conversation.gate import HIGH, LOW, Gate, Guess
 from agents.conversation.heard import is_foreign
 from agents.conversation.migration import keep_up
 from agents.conversation.persons import turn_to
-from agents.conversation.scene import Scene
-from agents.conversation.scenes import Scenes
-from agents.events.handover import Guessed
+from agents.conversation.scene import Scene, scene_of
+from agents.conversation.switch import fits, named
+from agents.events import Guessed
 from agents.language.text.phrases import says
 from agents.nodes import ask
 from agents.sources.attachments import has_words
@@ -30,7 +29,7 @@ from agents.state.person import FORWARDED
 from agents.state.talk import merge_talks, shortened
 from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS, is_meant
-from agents.toolkit.speaker import Speaker
+from agents.toolkit.speaker import Speaker, Speakers
 
 Recognise = Callable[[str], Awaitable[str | None]]
 """Returns the tool that a text clearly asks for, if there is one: a shortcut, or a dialog's entry."""
@@ -55,15 +54,8 @@ PASSING: Update = {"offer": None, "switched": None, "forgetting": None}
 class Routing:
     """Decide who hears the user's message, and which observers watch it."""
 
-    def __init__(
-        self,
-        watchers: Watchers,
-        gate: Gate,
-        recognise: Recognise,
-        scenes: Scenes,
-    ) -> None:
-        self.speakers, self.watchers, self.gate, self.recognise = scenes.speakers, watchers, gate, recognise
-        self.scenes = scenes
+    def __init__(self, watchers: Watchers, gate: Gate, recognise: Recognise, speakers: Speakers) -> None:
+        self.speakers, self.watchers, self.gate, self.recognise = speakers, watchers, gate, recognise
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
         """Begin the turn."""
@@ -110,7 +102,7 @@ class Routing:
         entry, pending = self.speakers.by_tool(state.get("shortcut") or ""), state["pending"][0]
         if entry is None or entry.name == pending["speaker"]:
             return False
-        scene = replace(self.scenes.of(self.speakers[pending["speaker"]], state), reply=pending["prompt"])
+        scene = replace(scene_of(self.speakers[pending["speaker"]], state, self.speakers), reply=pending["prompt"])
         return self.gate(scene).leaves >= LOW
 
     def _choose(self, state: State) -> Change:
@@ -165,7 +157,7 @@ class Routing:
 
     def _watch(self, dialog: Speaker, state: State) -> Change:
         """Leave the message to the dialog when it surely stays; otherwise call the observers."""
-        scene = self.scenes.of(dialog, state)
+        scene = scene_of(dialog, state, self.speakers)
         if reason := fits(scene, dialog.form):
             return sequence(state, decision("expected", "stay", None, reason, "free"), give_to(dialog.name))
         guess = self.gate(scene)

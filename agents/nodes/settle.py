@@ -13,7 +13,7 @@ from agents.state import SUPERVISOR, State, talk_of
 from agents.state.person import Wish
 from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import phrase
+from prompts import phrase, title_of
 
 
 class Settling:
@@ -33,7 +33,6 @@ class Settling:
         return _goal(state) is not None or _next_wish(state) is not None or self._interrupted(state) is not None
 
     def _finish(self, state: State) -> Change:
-        """End the dialog if an observer saw that it reached its goal."""
         holder, reason = state.get("dialog"), _goal(state)
         return handover.finish(self.speakers[holder], state, reason) if holder and reason is not None else NOTHING
 
@@ -51,7 +50,6 @@ class Settling:
         return sequence(state, done, *self._begin(dialog, wish, state))
 
     def _begin(self, dialog: Speaker, wish: Wish, state: State) -> list[Move]:
-        """Let the dialog of a wish take over."""
         holder = state.get("dialog")
         leave = [] if holder == dialog.name else handover.interrupt(holder, self.speakers, wish["brief"])
         foreign: Update = {"foreign": True} if wish.get("foreign") else {}
@@ -59,8 +57,7 @@ class Settling:
         return [*leave, begin, put({"listener": dialog.name, **foreign})]
 
     def _offer(self, dialog: Speaker, wish: Wish, state: State) -> Change:
-        """Ask the user about a wish that was left when the subject changed."""
-        title = handover.title(dialog, state["lang"])
+        title = title_of(dialog.name, state["lang"])
         text = phrase("offer_wish", state["lang"], title=title, brief=wish["brief"] or "-")
         spoken, events = say(SUPERVISOR, text)
         return {**spoken, "talks": {SUPERVISOR: {"add": [AIMessage(text)]}}, "offer": dialog.name}, events
@@ -84,7 +81,6 @@ class Settling:
 
 
 def _goal(state: State) -> str | None:
-    """Return the observer's reason why the dialog is over; None when it is not, or no dialog leads."""
     reasons = [vote["reason"] for vote in state.get("votes", []) if vote["kind"] == "finished"]
     return reasons[0] if reasons and state.get("dialog") else None
 

@@ -10,14 +10,12 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMe
 from langchain_core.messages.tool import ToolCall
 from langgraph.runtime import Runtime
 
-from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence
+from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence, show
 from agents.conversation.heard import human
-from agents.conversation.screen import show
-from agents.conversation.tool_state import tool_state
 from agents.events.views import Notice, View
 from agents.language.tool_ranker.shortcuts import Shortcuts
 from agents.nodes import ask
-from agents.nodes.tools import changes_of
+from agents.nodes.tools import changes_of, tool_state
 from agents.state import State, holder_of, messages_of
 from agents.state.history import set_before
 from agents.state.message_notes import notes
@@ -118,7 +116,6 @@ def _entries(speakers: Speakers) -> dict[str, str]:
 
 
 def _is_answer(message: ToolMessage, view: View | None) -> bool:
-    """Tell whether a tool's result can be shown to the user as it is."""
     outcome: ToolResult = message.artifact
     if outcome.question is not None or message.status == "error":
         return False

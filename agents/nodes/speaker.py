@@ -1,40 +1,101 @@
-"""The node that asks a speaker's model; its draft is held back while observers vote."""
+"""The node that asks a speaker's model.
+
+Its draft is held back while observers vote; the citations in it are read as it streams.
+"""
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agents.conversation.changes import NOTHING, Change, Update, emit, say_cited
+from agents.conversation.changes import NOTHING, Change, Update, emit, say_cited, show
 from agents.conversation.heard import heard_so_far
 from agents.conversation.prompt import Prompting
-from agents.conversation.screen import show
 from agents.errors import ModelUnavailable
-from agents.events import RETRY, Error
+from agents.events import RETRY, Error, Event, ModelStart, Token
 from agents.events.views import View, stored_view
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
 from agents.nodes.agent import AgentCall
-from agents.nodes.draft import Draft
 from agents.nodes.tools import with_few_calls
 from agents.state import State, messages_of, sources_of, talk_of, with_talk
-from agents.state.citations import CitedReply, cited
-from agents.state.history import cut_harder
+from agents.state.citations import CitationReader, CitedReply, CitedText, Source, cited
+from agents.state.history import GROW, cut, cut_harder
 from agents.state.message_notes import IN_WORDS, notes
 from agents.state.talk import TalkUpdate
 from agents.state.verdict import STAY, Verdict
-from agents.toolkit.context import Context, emitter
+from agents.toolkit.context import Context, HeldText, emitter
 from agents.toolkit.handover_tools import HAND_BACK, names_user
 from agents.toolkit.speaker import Speaker
-from prompts import phrase
+from prompts import phrase, prompt
 
 LOG = logging.getLogger(__name__)
+
+
+class Draft:
+    """The text of a reply on its way to the screen; with `held` it is held back there until it is released.
+
+    Citations are read as it streams.
+    """
+
+    def __init__(
+        self, speaker: str, emit: Callable[[Event], None], *, held: HeldText | None, sources: Sequence[Source] = ()
+    ) -> None:
+        self.speaker, self._held = speaker, held
+        self._emit, self._sources = emit, sources
+        self._waiting: list[CitedText] = []
+        self._reader = CitationReader(sources)
+
+    def emit(self, event: Event) -> None:
+        """Send an event of the model's call; a call that begins has said nothing yet."""
+        if isinstance(event, ModelStart):
+            self._begin()
+        self._emit(event)
+
+    def hear(self, text: str) -> None:
+        """Take the next piece from the model."""
+        self._show(self._reader.feed(text))
+
+    def take_back(self) -> None:
+        """Drop what came so far: it was the model's thinking."""
+        self._begin()
+        if self._held is None:
+            self._emit(Error(code=RETRY, text=""))
+
+    def release(self) -> None:
+        """Show what was held back, and from now on everything at once."""
+        self.drop()
+        self._held = None
+        waiting, self._waiting = self._waiting, []
+        for piece in waiting:
+            self._show(piece)
+
+    def end(self) -> None:
+        """Show what the end of the text leaves: what might have become a citation."""
+        self._show(self._reader.rest())
+
+    def drop(self) -> None:
+        """Note that nothing is held back any more."""
+        if self._held is not None:
+            self._held.text = ""
+
+    def _begin(self) -> None:
+        self.drop()
+        self._waiting.clear()
+        self._reader = CitationReader(self._sources)
+
+    def _show(self, piece: CitedText) -> None:
+        if self._held is not None:
+            self._held.text += piece.text
+            self._waiting.append(piece)
+        elif piece.text:
+            self._emit(Token(speaker=self.speaker, text=piece.text, citations=piece.citations))
 
 
 class Speaking:
@@ -173,3 +234,40 @@ def _with_citations(message: AIMessage, state: State) -> CitedReply:
         return reply
     text = phrase("cited_only", state["lang"])
     return CitedReply(text, source=text, unknown=reply.unknown)
+
+
+LONGEST_SUMMARY = 2000
+"""Characters a summary may have."""
+
+
+class Summing:
+    """Replace the older part of a speaker's history by a summary of it."""
+
+    def __init__(self, speaker: Speaker) -> None:
+        self.speaker = speaker
+
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
+        """Return the shorter history and the summary; without a model the history waits for the next turn."""
+        talk = state["talks"][self.speaker.name]
+        remaining = cut(talk["messages"])
+        lost = talk["messages"][: len(talk["messages"]) - len(remaining)]
+        transcript = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
+        before = phrase("summed_up", state["lang"], summary=talk.get("summary") or "-")
+        listener = Listener(f"{self.speaker.name} summary", emitter(runtime), thread=runtime.context.thread)
+        question: list[AnyMessage] = [
+            SystemMessage(prompt("summary", state["lang"]), additional_kwargs=notes(lang=state["lang"])),
+            SystemMessage(f"{before}\n\n{transcript}"),
+        ]
+        try:
+            summary = await reply_of(runtime.context.models.chain(self.speaker.name), question, [], listener)
+        except ModelUnavailable as failure:
+            LOG.warning("thread %s: no summary: %s", runtime.context.thread, failure)
+            return {}
+        return {
+            "talks": {self.speaker.name: {"messages": remaining, "summary": summary.text.strip()[:LONGEST_SUMMARY]}}
+        }
+
+
+def summary_due(speaker: Speaker, state: State) -> bool:
+    """Tell whether a speaker wants summaries and its history has grown to where it is cut."""
+    return speaker.history == "summarise" and len(messages_of(state, speaker.name)) > GROW

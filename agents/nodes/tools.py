@@ -1,4 +1,4 @@
-"""The node that carries out a speaker's tool calls, hand-overs included."""
+"""The node that carries out a speaker's tool calls, hand-overs included, and what tools see of the conversation."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -8,26 +8,27 @@ from typing import cast
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
-from agents.conversation.changes import Move, Update, emit, put, sequence
-from agents.conversation.handover_calls import HandoverCalls
-from agents.conversation.screen import show_stored
-from agents.conversation.tool_state import remember_form, tool_state
+from agents.conversation.changes import Move, Update, emit, put, sequence, show_stored
+from agents.conversation.handover import HandoverCalls
+from agents.conversation.scene import described
 from agents.events.views import Notice, View
+from agents.language.identifiers import Aliases
+from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.state import State
+from agents.state import State, form_of, messages_of
 from agents.state.message_notes import notes_of
 from agents.state.talk import Json, Pending, TalkUpdate
-from agents.toolkit.assistant_help import assistant_help
-from agents.toolkit.bound_tools import bound_tools
-from agents.toolkit.context import Context
-from agents.toolkit.find_tools import meant
-from agents.toolkit.questions.agreement import CONFIRM
-from agents.toolkit.questions.form_fields import stored_fields
+from agents.toolkit.bound_tools import assistant_help, bound_tools, meant
+from agents.toolkit.context import Context, ToolState
+from agents.toolkit.questions.form import stored_fields
+from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.result import Question, ToolResult
 from agents.toolkit.shelf import Shelf
+from agents.toolkit.source_book import SourceBook
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import traits_of
@@ -119,11 +120,9 @@ class ToolCalls:
         return {**update, "talks": {self.speaker.name: talk}}, goto
 
     def _cites(self, name: str) -> bool:
-        """Tell whether a tool gives documents with numbers."""
         return name in self.tools and traits_of(self.tools[name]).cited
 
     def _writes(self, message: ToolMessage) -> bool:
-        """Tell whether a result is that of a write that was done."""
         tool, outcome = self.tools.get(message.name or ""), message.artifact
         return bool(tool and traits_of(tool).effect == "write" and message.status != "error" and not outcome.question)
 
@@ -178,3 +177,35 @@ def _lasting(view: View | None) -> Json | None:
     if view is None or isinstance(view, Notice) or not (view.title.strip() or view.text().strip()):
         return None
     return view.body()
+
+
+def tool_state(
+    speaker: Speaker, speakers: Speakers, state: State, calls: Sequence[ToolCall] = (), cited: Sequence[str] = ()
+) -> ToolState:
+    """Return what the tools of these calls see; `cited` are the ids of the calls that give documents with numbers."""
+    agreed, aliases = state.get("agreed"), Aliases(state.get("aliases"), state.get("labels"))
+    return {
+        "messages": [AIMessage("", tool_calls=[*calls])],
+        "form": dict(form_of(state, speaker.name)),
+        "lang": state["lang"],
+        "heard": state["heard"],
+        "aliases": aliases,
+        "sources": SourceBook(state.get("sources"), state.get("turn", 0), cited),
+        "talk": messages_of(state, speaker.name),
+        "dialogs": {name: described(dialog, state["lang"]) for name, dialog in speakers.dialogs.items()},
+        "labels": aliases.labels,
+        "speaker": speaker.name,
+        "foreign": state.get("foreign", False),
+        "agreed": agreed["call"] if agreed else "",
+        "answers": agreed.get("answers", []) if agreed else [],
+        "declined": state.get("declined", []),
+    }
+
+
+async def remember_form(speaker: Speaker, form: Json, context: Context, store: BaseStore | None) -> None:
+    """Keep a form in long-term memory if the dialog wants it; where others read along, it has only what was said."""
+    if not speaker.remember or store is None:
+        return
+    place = namespace_of(context.user, "forms")
+    item = await store.aget(place, speaker.name) if context.is_shared else None
+    await store.aput(place, speaker.name, {**(item.value if item else {}), **form})

@@ -14,21 +14,20 @@ from langgraph.runtime import Runtime
 
 from agents.conversation.changes import Change, Update, emit, put, say, sequence
 from agents.conversation.heard import human
-from agents.conversation.tool_state import remember_form, tool_state
 from agents.memory.ledger import Busy, Doubtful
 from agents.memory.ledger_table import Write
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
+from agents.nodes.tools import remember_form, tool_state
 from agents.state import SUPERVISOR, State, form_of, holder_of
 from agents.state.talk import TalkUpdate
 from agents.toolkit.bound_tools import tools_of
 from agents.toolkit.confirmation import worded
 from agents.toolkit.context import Context, ToolState, emitter
-from agents.toolkit.remembered_facts import FACTS, REMEMBER
 from agents.toolkit.result import Refused
 from agents.toolkit.runtime import Runtime as RuntimeOfTool
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, Items, traits_of
-from agents.toolkit.undo import TakenBack, taken_back
+from agents.toolkit.undo import FACTS, REMEMBER, TakenBack, both, sentences, taken_back
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -52,20 +51,21 @@ class TakingBack:
             if context.undo
             else []
         )
-        total, sentences, update = TakenBack(), list[str](), Update()
+        total: TakenBack = {}
+        told, update = list[str](), Update()
         for write in writes:
             speaker, tool = self._owner(write)
             visible = self._visible(speaker, update, state)
             tool_runtime = _runtime_of(write, visible, runtime)
             if write.tool == FORGOTTEN:
-                sentences.append(phrase("undo_forgotten", visible["lang"]))
+                told.append(phrase("undo_forgotten", visible["lang"]))
             elif items := _items_of(write, tool):
-                total = total.after(await _put_back(write, items, tool_runtime))
+                total = both(await _put_back(write, items, tool_runtime), total)
                 await self._keep(speaker, tool_runtime, state, update)
             else:
-                sentences.append(await _inverted(write, tool, tool_runtime))
+                told.append(await _inverted(write, tool, tool_runtime))
         lang = update.get("lang", state["lang"])
-        answer = "\n".join(dict.fromkeys([*total.lines(lang), *sentences]))
+        answer = "\n".join(dict.fromkeys([*sentences(total, lang), *told]))
         if not answer and message is None:
             answer = phrase("undo_nothing", lang)
         writers = [self._owner(write)[0].name for write in writes]
@@ -123,20 +123,18 @@ def _runtime_of(write: LoggedWrite, visible: ToolState, runtime: Runtime[Context
 
 
 def _items_of(write: LoggedWrite, tool: BaseTool | None) -> Sequence[Items]:
-    """Return the kinds of items that a write has changed; none if it was elsewhere."""
     if write.tool == REMEMBER and "items" in write.record:
         return [FACTS]
     return traits_of(tool).items if tool else ()
 
 
 async def _put_back(write: LoggedWrite, kinds: Sequence[Items], runtime: RuntimeOfTool) -> TakenBack:
-    """Put every item back that a call has changed, kind by kind."""
-    total = TakenBack()
+    total: TakenBack = {}
     for items in kinds:
         pairs = write.record.get("items", {}).get(items.name, {})
         changes = {key: (before, after) for key, (before, after) in pairs.items()}
         if changes:
-            total = (await taken_back(runtime, items, changes)).after(total)
+            total = both(total, await taken_back(runtime, items, changes))
     return total
 
 

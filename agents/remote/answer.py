@@ -9,8 +9,7 @@ from typing import TypeGuard
 import jmespath
 from jmespath.exceptions import JMESPathError
 
-from agents.events.links import is_web
-from agents.events.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, View, read_view
+from agents.events.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, View, is_web, read_view
 from agents.remote.http_client import NoAnswer
 from agents.remote.result_spec import Cards, Options, TableView, ViewSpec
 from agents.remote.tool_spec import ToolSpec

@@ -13,9 +13,8 @@ from agents.remote.parameter_spec import form_of
 from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import text_in
 from agents.state.talk import Json
-from agents.toolkit.arguments import parameters
-from agents.toolkit.card_texts import Texts, with_texts
 from agents.toolkit.confirmation import is_open
+from agents.toolkit.descriptions import Texts, parameters, with_texts
 from agents.toolkit.result import Answer, Refused
 from agents.toolkit.traits import DAY, Traits, with_traits
 from prompts import phrase

@@ -20,10 +20,8 @@ class Said(TypedDict):
     """One message to the user in the current turn."""
 
     speaker: str
-    """The supervisor or a dialog, by name."""
     text: str
     citations: NotRequired[list[Citation]]
-    """The numbers of sources in the text, if there are any."""
 
 
 def append(items: list[Item], added: list[Item]) -> list[Item]:
@@ -35,7 +33,6 @@ class Plain(Own, total=False):
     """The keys of the state that an update simply replaces."""
 
     heard: Heard
-    """The user message of the current turn."""
     lang: str
     """The language of the turn, such as "en"."""
     turn: int
@@ -72,11 +69,9 @@ class State(Plain, total=False):
     """A conversation, as the checkpointer keeps it."""
 
     talks: Annotated[dict[str, Talk], merge_talks]
-    """What each speaker remembers, by name."""
     votes: Annotated[list[Vote], append]
     """The observers' votes on the current message or answer."""
     said: Annotated[list[Said], append]
-    """What was said to the user in this turn."""
     remaining_steps: RemainingSteps
     """Supersteps that the turn may still take; known while it runs, kept nowhere."""
 

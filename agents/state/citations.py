@@ -53,7 +53,6 @@ class CitedReply(CitedText):
     source: str = ""
     """The reply with its marks, those for sources that there are."""
     unknown: int = 0
-    """How many numbers stood for no source; they were dropped."""
 
 
 class CitationReader:
@@ -125,7 +124,6 @@ class CitationReader:
             self._citations.append({**self._sources[number], "number": number, "start": start, "end": self._length})
 
     def _taken(self) -> CitedText:
-        """Return what has been shown since it was last taken."""
         shown = CitedText("".join(self._shown), self._citations)
         self._shown, self._length, self._citations = [], 0, []
         return shown

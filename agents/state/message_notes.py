@@ -18,9 +18,7 @@ class Helper(TypedDict):
     title: str
     """What the user knows the dialog by."""
     description: str
-    """What it is used for."""
     tools: list[str]
-    """The names of its tools."""
     form: str | None
     """The dialog's name if it fills a form."""
 
@@ -34,35 +32,25 @@ class Facts(TypedDict, total=False):
     """The messages behind the role, with their notes, before they are put in the order of chat templates."""
     lang: str
     helpers: Mapping[str, Helper]
-    """The dialogs, by their entry tools."""
     tools: Sequence[str]
-    """The names of the supervisor's tools."""
     examples: Mapping[str, Sequence[str]]
     """What people say who want a tool, by the tool's name."""
     form: Mapping[str, Any] | None
-    """The values of the speaker's form; None if it has none."""
     fields: Sequence[str]
-    """The names of the form's fields."""
     missing: Sequence[str]
-    """The fields that have no value yet."""
     name: str
     """What to call the user; empty if it is not known."""
     opening: bool
     """Whether the assistant speaks first."""
     undone: bool
-    """Whether the user has taken a switch back."""
     wishes: bool
-    """Whether other wishes wait."""
     shelf: Sequence[Mapping[str, Any]]
     """The schemas of tools that are shown but not bound."""
     observer: str
     """Which observer is asked; the keys below are for observers only."""
     text: str
-    """What the user just said."""
     reply: str | None
-    """What the dialog said last."""
     dialog: str
-    """The dialog that is observed."""
 
 
 Forwarding = Literal["standard", "custom"]
@@ -73,9 +61,7 @@ class StoppedAnswer(TypedDict):
     """An answer that the user stopped."""
 
     time: str
-    """When it was stopped, as in `Metadata`."""
     original: str
-    """What the model had made of it."""
 
 
 class Metadata(TypedDict):
@@ -86,7 +72,6 @@ class Metadata(TypedDict):
     user: str
     """Who wrote it: what the user is called in a shared thread, else the user's id."""
     source: str
-    """Where it comes from, as in `Heard`."""
     answered: NotRequired[str]
     """When the answer before it was complete, if there is one; the user did not stop that."""
     stopped: NotRequired[StoppedAnswer]

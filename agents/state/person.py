@@ -37,7 +37,6 @@ class Quoted(TypedDict):
     by: str
     """Who wrote it, as the door says, or what a file or a place is called; empty if nobody needs to know."""
     text: str
-    """Its words, or what kind of media it is."""
     foreign: bool
     """Whether somebody else wrote the words."""
     file: NotRequired[str]
@@ -57,7 +56,6 @@ class Heard(TypedDict):
     user: NotRequired[str]
     """The id of the user who wrote it; older threads do not have it."""
     quoted: NotRequired[list[Quoted]]
-    """What the message refers to."""
     metadata: NotRequired[Metadata]
     """What a model is told of it in custom forwarding; only where some speaker's is."""
 
@@ -66,9 +64,7 @@ class Wish(TypedDict):
     """A hand-over that waits until the present dialog is done."""
 
     dialog: str
-    """The dialog that takes over then."""
     brief: str
-    """What the user wants of it."""
     foreign: NotRequired[bool]
     """Whether the model had read text from outside when it asked for this."""
     left: NotRequired[bool]
@@ -81,7 +77,6 @@ class Switch(TypedDict):
     dialog: str
     """The dialog that lost the conversation."""
     heard: Heard
-    """The message that caused the switch."""
 
 
 class Shown(TypedDict):
@@ -124,11 +119,9 @@ class Own(TypedDict, total=False):
     pending: list[Pending]
     """Tool calls that wait for the user; the first one is on the screen."""
     screen: list[Shown]
-    """What the user saw last, the latest view last."""
     aliases: NumberedIds
     """The identifiers that small numbers stand for in what models read."""
     labels: dict[str, str]
-    """What identifiers are called, as far as results have told."""
     sources: FoundSources | None
     """What the last searches found; answers may cite it until the next turn that searches."""
     wrote: int
@@ -147,6 +140,4 @@ class Person(Own, total=False):
     name: str
     """What the others call them; a door says so, and the people choose it themselves."""
     lang: str
-    """The language of their last turn."""
     talks: dict[str, Talk]
-    """What each speaker remembers of them, by the speaker's name."""

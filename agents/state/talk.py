@@ -17,13 +17,10 @@ class Talk(TypedDict, total=False):
     """What one speaker remembers."""
 
     messages: list[AnyMessage]
-    """The speaker's own history: the user's messages, its replies, tool results and notes."""
     summary: str
     """A summary of the messages that were cut; only speakers with `history="summarise"` have one."""
     form: Json
-    """The values that a dialog's form holds so far, by field."""
     status: Status
-    """Where the dialog stands; the supervisor has none."""
     version: int
     """The dialog's `version` when this talk was last used."""
     offered: bool
@@ -34,7 +31,6 @@ class Fields(TypedDict):
     """The fields of a form that a tool asks the user for."""
 
     fields: list[str]
-    """Their names."""
     optional: list[str]
     """Those of them that may be left out."""
     aliases: dict[str, str]
@@ -45,17 +41,12 @@ class Pending(Fields):
     """A tool call that waits for the user: a `Question` as plain data."""
 
     call: str
-    """The id of the tool call."""
     speaker: str
-    """The speaker that made the call."""
     tool: str
-    """The tool's name."""
     args: Json
-    """The arguments of the call."""
     kind: str
     """The kind of question, as in the event `interrupt`."""
     prompt: str
-    """The question in words."""
     options: list[Json]
     """The options to choose from: `label`, `value`, `detail` and `id` each; empty when the user fills in fields."""
     url: str
@@ -63,20 +54,15 @@ class Pending(Fields):
     back: NotRequired[str]
     """The declared return address of that page; empty or missing where the user says "done"."""
     web_app: NotRequired[bool]
-    """Whether that page is a Telegram web app."""
     filled: Json
-    """The values that the user has given so far, by field."""
     skipped: list[str]
-    """The fields that the user has left out."""
     answers: list[str]
-    """What the user has answered so far to the interrupts of the tool."""
 
 
 class TalkUpdate(Talk, total=False):
     """A change to a talk: the keys of a Talk that change, and messages to append."""
 
     add: list[AnyMessage]
-    """Messages to append to `messages`."""
 
 
 def shortened(talks: Mapping[str, Talk]) -> dict[str, TalkUpdate]:

@@ -11,9 +11,9 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import ParentCommand
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
+from pydantic import BaseModel, ValidationError
 
 from agents.state.talk import Json
-from agents.toolkit.arguments import accepted
 from agents.toolkit.context import Context, ToolState
 from agents.toolkit.interrupts import handed_off
 from agents.toolkit.result import ToolResult
@@ -74,11 +74,6 @@ class Call:
         return self.request.tool_call
 
     @property
-    def args(self) -> Json:
-        """The arguments."""
-        return self.raw["args"]
-
-    @property
     def state(self) -> ToolState:
         """What the tool sees of the conversation."""
         return cast(ToolState, self.request.state)
@@ -106,7 +101,13 @@ class Call:
     @cached_property
     def accepted(self) -> Json | None:
         """The checked arguments as plain data; None if they are invalid, which the tool reports when it is run."""
-        return accepted(self.tool, self.args)
+        schema = self.tool.tool_call_schema
+        if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+            return self.raw["args"]
+        try:
+            return schema.model_validate(self.raw["args"]).model_dump(mode="json", warnings=False, fallback=str)
+        except ValidationError:
+            return None
 
     def with_args(self, args: Json) -> "Call":
         """Return the call with other arguments."""

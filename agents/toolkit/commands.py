@@ -1,7 +1,12 @@
-"""Slash commands that a dialog brings: every door offers them beside its own."""
+"""The commands that a dialog brings: slash commands of every door, and commands of `python -m app`."""
 
-from collections.abc import Awaitable, Callable
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+import typer
 
 from agents.toolkit.services import Services
 
@@ -33,3 +38,56 @@ class SlashCommand:
     """Returns one line, in a language, on what the command does."""
     in_groups: bool = True
     """Whether the menus of groups show it, too."""
+
+
+def readable(text: str) -> str:
+    """Return an argument of the command line; bytes that are not UTF-8 could neither be stored nor sent."""
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
+def name_given(value: str | None) -> str | None:
+    """Return a name as it can be stored.
+
+    Raises:
+        BadParameter: the name is blank.
+    """
+    if value is not None and not value.strip():
+        raise typer.BadParameter("a name is needed")
+    return value if value is None else readable(value)
+
+
+Name = Annotated[str, typer.Argument(callback=name_given)]
+Device = Annotated[str | None, typer.Option(callback=name_given, help="Only through this door, such as terminal.")]
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """What a command has to say: `--json` prints the object, without it the lines are printed."""
+
+    object: object
+    lines: Sequence[str]
+    exit_code: int = 0
+
+
+class Installation(Protocol):
+    """What the application puts into a command's `typer.Context.obj`."""
+
+    lang: str
+    """The language of the messages to the operator."""
+
+    def services(self, *, reads: bool = False) -> AbstractAsyncContextManager[Services]:
+        """Open the database and the services of every dialog; who only `reads` needs no file that can be written to."""
+
+
+def installation_of(context: typer.Context) -> Installation:
+    """Return the installation in which a command runs."""
+    installation: Installation = context.obj
+    return installation
+
+
+def services_of(context: typer.Context, *, reads: bool = False) -> AbstractAsyncContextManager[Services]:
+    """Open what a command works with: `async with services_of(context) as services: …`.
+
+    A command that only `reads` works on a database that cannot be written to.
+    """
+    return installation_of(context).services(reads=reads)

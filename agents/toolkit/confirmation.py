@@ -13,13 +13,12 @@ from langchain_core.tools import BaseTool
 from agents.language.identifiers import MARK
 from agents.language.identifiers.json_schema import Schema, Swap
 from agents.state.talk import Json
-from agents.toolkit.arguments import parameters
 from agents.toolkit.call import Call
-from agents.toolkit.card_texts import own_texts
 from agents.toolkit.context import ToolState
+from agents.toolkit.descriptions import own_texts, parameters
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.help import plain
-from agents.toolkit.questions.agreement import CONFIRM, yes_or_no
+from agents.toolkit.questions.options import CONFIRM, yes_or_no
 from agents.toolkit.result import Option, Question, Refused, in_json
 from prompts import FALLBACK, form_texts, phrase, table
 

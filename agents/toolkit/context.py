@@ -15,7 +15,6 @@ from typing_extensions import TypedDict
 from agents.events import Event
 from agents.language.identifiers import Aliases
 from agents.memory import Memory
-from agents.memory.connection import Connection
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
@@ -27,7 +26,7 @@ from agents.state.limits import Limits
 from agents.state.person import Heard
 from agents.state.talk import Json
 from agents.state.verdict import Ballot
-from agents.toolkit.help.chain import HelpChain
+from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Service, Services
 from agents.toolkit.source_book import SourceBook
 
@@ -67,11 +66,8 @@ class Context:
     """What a turn is given and no model sees or sets."""
 
     thread: str
-    """The thread's id."""
     user: str
-    """The user's id."""
     models: Models
-    """The chat models, by role."""
     ballot: Ballot = field(default_factory=Ballot)
     """The observers' votes on the message of this turn."""
     now: Callable[[], float] = time.time
@@ -95,11 +91,9 @@ class Context:
     permissions: frozenset[str] = frozenset()
     """What the user's tools may do."""
     help: HelpChain = field(default_factory=HelpChain)
-    """What answers `assistant_help`."""
     ledger: Ledger | None = None
     """What was written; without it a write can be repeated."""
     limits: Limits = field(default_factory=Limits)
-    """How much the turn may use up."""
     undo: UndoLog | None = None
     """What was written in the last day, to be taken back; without it nothing can be."""
     brake: Brake = field(default_factory=Brake)
@@ -108,12 +102,8 @@ class Context:
     """The draft that is held back; transcripts keep it if the turn is stopped meanwhile."""
     notes: Notes | None = None
     """Notes for a person; None where there are none."""
-    database: Connection | None = None
-    """The file of the conversations, for tools with tables of their own there, which they write by the `ledger`."""
     contents: Contents = field(default_factory=Contents)
-    """What the files beside the message hold."""
     services: Services = field(default_factory=Services)
-    """What the dialogs and the application offer to tools, found by its type."""
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
 
@@ -153,7 +143,6 @@ def make_context(
         limits=limits,
         undo=memory.undo,
         notes=memory.notes,
-        database=memory.database,
         services=services,
     )
 
@@ -173,11 +162,8 @@ class ToolState(TypedDict, total=False):
     messages: list[AnyMessage]
     """One message with the calls that are run now."""
     form: Json
-    """The values of the speaker's form."""
     lang: str
-    """The language to answer in."""
     heard: Heard
-    """The user message of the current turn."""
     aliases: Aliases
     """The small numbers that stand for identifiers."""
     talk: list[AnyMessage]
@@ -185,11 +171,9 @@ class ToolState(TypedDict, total=False):
     sources: SourceBook
     """The numbers of the documents that searches find."""
     dialogs: Mapping[str, str]
-    """What each dialog is used for, by its name."""
     labels: Mapping[str, str]
     """What identifiers are called, as far as results have told."""
     speaker: str
-    """The name of the speaker that called the tool."""
     foreign: bool
     """Whether text from outside was read since the user last spoke."""
     answers: list[str]

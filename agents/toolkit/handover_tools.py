@@ -14,13 +14,12 @@ from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from agents.toolkit.form_values import FORM, form_changes
-from agents.toolkit.questions.form_fields import size_of
+from agents.toolkit.questions.form import size_of
 from agents.toolkit.result import Misused
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import Traits, with_traits
-from agents.toolkit.undo import entered
+from agents.toolkit.undo import FORM, entered, form_changes
 from prompts import phrase
 
 HAND_BACK = "hand_back"
@@ -64,7 +63,10 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
 
     async def fill(runtime: Runtime, **values: object) -> Command[str]:
         new = {name: value for name, value in values.items() if value is not None}
-        check_sizes(new, runtime.context.limits.field_length, runtime.state["lang"])
+        most = runtime.context.limits.field_length
+        for name, value in new.items():
+            if (length := size_of(value)) > most:
+                raise Misused(phrase("field_long", runtime.state["lang"], field=name, most=most, length=length))
         filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
         await entered(runtime, FORM, form_changes(runtime, {name: filled[name] for name in new}))
         note = phrase(
@@ -83,37 +85,21 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
     return with_traits(filling, Traits(effect="write", repeatable=True, undo=FORM))
 
 
-def check_sizes(values: Mapping[str, object], most: int, lang: str) -> None:
-    """Refuse values of a form that are longer than a field may be.
-
-    Raises:
-        Misused: tells the model which one.
-    """
-    for name, value in values.items():
-        if (length := size_of(value)) > most:
-            raise Misused(phrase("field_long", lang, field=name, most=most, length=length))
-
-
 def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:
     """Return the fields to ask for that have no value yet, in the form's order."""
-    asked = (name for name, field in form.model_fields.items() if _is_asked(field))
+    asked = (name for name, field in form.model_fields.items() if _extra(field, "asked") is not False)
     return [name for name in asked if values.get(name) in (None, "", [], {})]
 
 
 def names_user(speaker: Speaker, values: Mapping[str, object]) -> str:
     """Return what to call the user, from the form's field that is marked with `NAMES_USER`; empty if it is unknown."""
     fields = speaker.form.model_fields if speaker.form else {}
-    marked = [name for name, field in fields.items() if _is_marked(field, NAMES_USER)]
+    marked = [name for name, field in fields.items() if _extra(field, NAMES_USER) is True]
     return next((str(values[name]) for name in marked if values.get(name)), "")
 
 
-def _is_marked(field: FieldInfo, mark: str) -> bool:
-    return isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get(mark) is True
-
-
-def _is_asked(field: FieldInfo) -> bool:
-    extra = field.json_schema_extra
-    return not isinstance(extra, dict) or extra.get("asked") is not False
+def _extra(field: FieldInfo, name: str) -> object:
+    return field.json_schema_extra.get(name) if isinstance(field.json_schema_extra, dict) else None
 
 
 def revise(form: type[BaseModel], values: Mapping[str, object]) -> dict[str, object]:

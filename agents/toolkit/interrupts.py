@@ -23,7 +23,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 from typing_extensions import TypedDict
 
-from agents.toolkit.questions.agreement import INTERRUPT, agreed, yes_or_no
+from agents.toolkit.questions.options import INTERRUPT, agreed, yes_or_no
 from agents.toolkit.result import Failed, Option, Question, ToolResult, in_json, plain
 
 LONGEST_PROMPT = 1_000

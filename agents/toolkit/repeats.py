@@ -8,9 +8,9 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 
+from agents.toolkit.bound_tools import meant
 from agents.toolkit.call import Call
 from agents.toolkit.context import ToolState
-from agents.toolkit.find_tools import meant
 from agents.toolkit.result import Refused
 from agents.toolkit.traits import traits_of
 from prompts import phrase

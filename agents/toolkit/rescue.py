@@ -11,7 +11,6 @@ answer, leaves it to a rule: the words before are added.
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -24,7 +23,7 @@ from agents.language.text.phrases import mentions, small_words
 from agents.language.text.stems import stems
 from agents.models.reply import Listener, reply
 from agents.state.message_notes import notes, notes_of
-from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.bound_tools import assistant_help
 from agents.toolkit.call import Execute, call_facts
 from agents.toolkit.context import Context, ToolState, emitter
 from agents.toolkit.help import LONGEST_QUESTION, plain
@@ -49,41 +48,33 @@ ROLE = "observer"
 LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Rescue:
-    """Ask `help` for a speaker whose tool call came to nothing."""
+async def add_help(
+    request: ToolCallRequest, message: ToolMessage, execute: Execute, *, speaker: str, help: BaseTool
+) -> None:
+    """Add to the message of a failed call what help says, if this kind of trouble needs help; once a turn for a tool.
 
-    speaker: str
-    help: BaseTool
-
-    async def __call__(self, request: ToolCallRequest, message: ToolMessage, execute: Execute) -> None:
-        """Add to the message what help says, if this kind of trouble needs help; once for a tool in a turn.
-
-        The call of `assistant_help` has events of its own.
-        """
-        lang = request.state["lang"]
-        if not _ends_in_help(message, request.state) or not (query := await _help_query(request)):
-            return
-        call = ToolCall(name=self.help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
-        facts = call_facts(self.speaker, {**call, "id": f"{call['id']}-help"})
-        emit = emitter(request.runtime)
-        emit(ToolStart(**facts))
-        begun = time.perf_counter()
-        text = await self._text(request.override(tool_call=call, tool=self.help), execute)
-        ms = round((time.perf_counter() - begun) * 1000)
-        shown = text or phrase("tool_failed", lang, tool=call["name"])
-        emit(ToolEnd(**facts, ok=bool(text), object=shown, ms=ms))
-        if text:
-            message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
-            notes_of(message)["rescued"] = text
-
-    async def _text(self, request: ToolCallRequest, execute: Execute) -> str:
-        try:
-            answer = await execute(request)
-        except Exception:
-            LOG.exception("tool %s failed", self.help.name)
-            return ""
-        return plain(answer.text, LONGEST_HELP) if isinstance(answer, ToolMessage) else ""
+    The call of the tool `help` has events of its own.
+    """
+    lang = request.state["lang"]
+    if not _ends_in_help(message, request.state) or not (query := await _help_query(request)):
+        return
+    call = ToolCall(name=help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
+    facts = call_facts(speaker, {**call, "id": f"{call['id']}-help"})
+    emit = emitter(request.runtime)
+    emit(ToolStart(**facts))
+    begun = time.perf_counter()
+    try:
+        answer = await execute(request.override(tool_call=call, tool=help))
+        text = plain(answer.text, LONGEST_HELP) if isinstance(answer, ToolMessage) else ""
+    except Exception:
+        LOG.exception("tool %s failed", help.name)
+        text = ""
+    ms = round((time.perf_counter() - begun) * 1000)
+    shown = text or phrase("tool_failed", lang, tool=call["name"])
+    emit(ToolEnd(**facts, ok=bool(text), object=shown, ms=ms))
+    if text:
+        message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
+        notes_of(message)["rescued"] = text
 
 
 def _ends_in_help(message: ToolMessage, state: ToolState) -> bool:
@@ -124,7 +115,6 @@ async def _help_query(request: ToolCallRequest) -> str:
 
 
 def _is_clear(text: str, lang: str) -> bool:
-    """Tell whether a message can be understood by itself."""
     content = set(stems(text, lang)) - small_words(lang)
     return not text or (len(content) >= FEW_WORDS and not mentions("pointing", text, lang))
 

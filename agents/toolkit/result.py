@@ -7,18 +7,19 @@ A tool that gives more than a sentence has `response_format="content_and_artifac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from pydantic_core import to_jsonable_python
 
-from agents.events.links import is_web
-from agents.events.views import MOST_ENTRIES, View
+from agents.events.views import MOST_ENTRIES, CardList, Entry, View, is_web
 from agents.language.identifiers.json_schema import Schema
 from agents.toolkit.questions.returned import wanted
+from prompts import phrase
 
 LONGEST_OBJECT = 8_000
 """Characters of an object that the model is shown."""
+Page = Annotated[int, Field(ge=1)]
 
 
 @dataclass(frozen=True)
@@ -174,3 +175,19 @@ def schema_of(stated: type[BaseModel] | Schema | None) -> Schema:
     if stated is None:
         return {}
     return stated if isinstance(stated, Mapping) else stated.model_json_schema()
+
+
+def page_of(entries: Sequence[Entry], page: int, lang: str) -> CardList | None:
+    """Return a page of a list, which says where it stands if there are several; None for an empty list.
+
+    Raises:
+        Refused: there is no such page.
+    """
+    if not entries:
+        return None
+    pages = -(-len(entries) // MOST_ENTRIES)
+    if page > pages:
+        raise Refused(phrase("page_none", lang, page=page, pages=pages))
+    shown = entries[(page - 1) * MOST_ENTRIES : page * MOST_ENTRIES]
+    title = phrase("page_of", lang, page=page, pages=pages, count=len(entries)) if pages > 1 else ""
+    return CardList(title=title, entries=shown)

@@ -1,12 +1,15 @@
-"""What a tool is given beside its arguments."""
+"""What a tool is given beside its arguments, and what it can learn from that."""
 
+from datetime import UTC, datetime
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 from langchain_core.tools import InjectedToolArg
 from langgraph.prebuilt import ToolRuntime
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from agents.memory.preferences import zone_of_user
 from agents.toolkit.context import Context, ToolState
 
 
@@ -28,3 +31,13 @@ Runtime = Annotated[ToolRuntime[Context, ToolState], _PassedOn()]
 
 A parameter of this type is set by the system; no model sees it.
 """
+
+
+def present(runtime: Runtime) -> datetime:
+    """Return the present time by the clock that rings, to the second."""
+    return datetime.fromtimestamp(int(runtime.context.now()), UTC)
+
+
+async def zone_of(runtime: Runtime) -> ZoneInfo:
+    """Return the user's time zone as it is now; a tool of this turn may have set it."""
+    return await zone_of_user(runtime.store, runtime.context.user)

@@ -1,5 +1,7 @@
 """What the parts of an application offer each other, found by its type."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TypeVar
 
 Service = TypeVar("Service")
@@ -33,3 +35,11 @@ class Services:
     def every(self, kind: type[Service]) -> list[Service]:
         """Return all services of a type, in the order in which they were added."""
         return [service for service in self._services if isinstance(service, kind)]
+
+
+class Alarms(ABC):
+    """Whoever keeps alarms; a service that is found by this type."""
+
+    @abstractmethod
+    async def texts(self, user: str) -> Sequence[str]:
+        """Return what the user's alarms to come say, in the user's words."""

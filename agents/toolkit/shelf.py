@@ -17,9 +17,7 @@ from agents.language.tool_ranker.ranker import ToolRanker
 from agents.language.tool_ranker.tool_entry import Card
 from agents.state import State
 from agents.state.message_notes import notes, notes_of
-from agents.toolkit.arguments import parameters
-from agents.toolkit.card_texts import texts_of
-from agents.toolkit.signature import signature
+from agents.toolkit.descriptions import parameters, signature, texts_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits_of
 from prompts import languages, phrase
@@ -67,8 +65,12 @@ class Shelf:
 
 def shelves(speakers: Speakers, mode: Mode = "append") -> dict[str, Shelf]:
     """Return the shelves of the speakers that have too many tools to bind, by their names."""
-    crowded = [speaker for speaker in speakers if len(at_hand(speaker)) < len(speaker.tools)]
-    return {speaker.name: _shelf(speaker, mode) for speaker in crowded}
+    unbound = {
+        speaker.name: {tool.name: tool for tool in speaker.tools if not traits_of(tool).always}
+        for speaker in speakers
+        if len(speaker.tools) > MOST_BOUND
+    }
+    return {name: Shelf(tools, mode) for name, tools in unbound.items() if tools}
 
 
 def at_hand(speaker: Speaker) -> list[BaseTool]:
@@ -86,12 +88,6 @@ def shown_in(messages: Sequence[AnyMessage]) -> set[str]:
 def cards_of(tools: Sequence[BaseTool], lang: str) -> str:
     """Return tools as the model reads them: name, parameters, what comes back, what it is for."""
     return "\n".join(f"- {signature(tool)}: {texts_of(tool, lang)[0]}" for tool in tools)
-
-
-def _shelf(speaker: Speaker, mode: Mode) -> Shelf:
-    bound = {tool.name for tool in at_hand(speaker)}
-    tools = {tool.name: tool for tool in speaker.tools if tool.name not in bound}
-    return Shelf(tools, mode)
 
 
 def card_of(tool: BaseTool) -> Card:

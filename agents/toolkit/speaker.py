@@ -47,7 +47,6 @@ class Speaker:
     description: str = ""
     """What a dialog is used for: begins with "Used for …"; the supervisor and the observers read it."""
     observers: Sequence[str] = ()
-    """The observers that watch a dialog, by name."""
     resume: Resume = "ask"
     """What happens to a dialog that was interrupted: ask the user, tell and go on, go on silently, or never go on."""
     history: History = "drop"

@@ -14,7 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import cast
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt import ToolNode
@@ -26,15 +26,16 @@ from agents.events.views import MOST_ENTRIES, Notice
 from agents.language.identifiers import AliasError
 from agents.state.message_notes import notes
 from agents.state.talk import Json
-from agents.toolkit.arguments import parameters, said_by_user
-from agents.toolkit.assistant_help import assistant_help
+from agents.toolkit.bound_tools import assistant_help
 from agents.toolkit.call import Call, Execute, Outcome, ToolReply, call_facts
 from agents.toolkit.confirmation import question_before
-from agents.toolkit.context import Context, emitter
+from agents.toolkit.context import Context, ToolState, emitter
+from agents.toolkit.descriptions import parameters
 from agents.toolkit.interrupts import answering, question_of
-from agents.toolkit.questions.agreement import CONFIRM
+from agents.toolkit.questions import ANSWERS
+from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.repeats import refuse_repeated
-from agents.toolkit.rescue import Rescue, Trouble
+from agents.toolkit.rescue import Trouble, add_help
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import traits_of
@@ -57,7 +58,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
     The artifact of each of its messages is the call's `ToolResult`.
     """
     by_name = {tool.name: tool for tool in tools}
-    rescue = Rescue(speaker.name, by_name.get(assistant_help.name, assistant_help))
+    help = by_name.get(assistant_help.name, assistant_help)
 
     async def watch(request: ToolCallRequest, execute: Execute) -> ToolReply:
         call, emit = request.tool_call, emitter(request.runtime)
@@ -75,7 +76,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         if outcome.result.question is None:
             ms = round((time.perf_counter() - begun) * 1000)
             emit(ToolEnd(**facts, ok=message.status != "error", object=message.text, ms=ms))
-            await rescue(request, message, execute)
+            await add_help(request, message, execute, speaker=speaker.name, help=help)
         if isinstance(outcome.result.view, Notice):
             emit(outcome.result.view)
         return outcome.reply()
@@ -84,7 +85,6 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
 
 
 async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool]) -> Outcome:
-    """Return what a call came to; what goes wrong is told to the model."""
     name, lang = request.tool_call["name"], request.state["lang"]
     tool = tools.get(name)
     if tool is None:
@@ -115,10 +115,9 @@ async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[st
 
 
 async def _checked_and_run(call: Call, tools: Mapping[str, BaseTool]) -> Outcome:
-    """Check a call, run it, and write its result for the model."""
     refuse_repeated(call, tools)
     real = call.with_args(_real_args(call))
-    if question := await question_before(real, call.args):
+    if question := await question_before(real, call.raw["args"]):
         artifact = ToolResult(question=question)
         return Outcome(ToolMessage("", tool_call_id=call.raw["id"], name=call.raw["name"], artifact=artifact))
     brake = call.context.brake
@@ -141,16 +140,23 @@ def _real_args(call: Call) -> Json:
     """
     schema, lang = parameters(call.tool), call.lang
     allowed = schema.get("properties", {})
-    if forged := sorted(set(call.args) - set(allowed)):
+    if forged := sorted(set(call.raw["args"]) - set(allowed)):
         raise Misused(phrase("tool_forged", lang, names=", ".join(forged), allowed=", ".join(allowed) or "-"))
     if call.traits.permission and call.traits.permission not in call.context.permissions:
         raise Refused(phrase("tool_forbidden", lang, tool=call.tool.name))
     try:
-        args: Json = call.state["aliases"].restore(call.args, schema, said_by_user(call.state))
+        args: Json = call.state["aliases"].restore(call.raw["args"], schema, _said_by_user(call.state))
     except AliasError as wrong:
         numbers, identifier = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)[:LONGEST_IDENTIFIER]
         raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=identifier, known=numbers)) from None
     return args
+
+
+def _said_by_user(state: ToolState) -> list[str]:
+    """Return the user's texts in the speaker's history and now, without those of buttons and pages."""
+    heard = state["heard"]
+    now = [] if heard["source"] in ANSWERS else [heard["text"] or ""]
+    return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]
 
 
 def _write_for_model(outcome: Outcome, call: Call) -> None:
@@ -168,7 +174,6 @@ def _write_for_model(outcome: Outcome, call: Call) -> None:
 
 
 def _parsed(message: ToolMessage, call: Call) -> object:
-    """Return the object that a tool wrote as JSON itself; None if it gives sentences."""
     try:
         return json.loads(message.text) if call.traits.result is not None else None
     except ValueError:
@@ -192,7 +197,6 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
 
 
 def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> Outcome:
-    """Return what a model is told when its call came to nothing."""
     call = request.tool_call
     message = ToolMessage(
         written(text),

@@ -61,7 +61,6 @@ class Done:
     """A call that was done, for the function that takes it back."""
 
     args: Json
-    """The arguments with which the tool ran."""
     object: object
     """The object of its result; None if it answered with a sentence."""
     text: str
@@ -96,9 +95,7 @@ class Traits:
     result: type[BaseModel] | Schema | None = None
     """What comes back: a pydantic model or a JSON schema; None for a sentence."""
     form: type[BaseModel] | None = None
-    """What a breaker wants filled in."""
     view: str = ""
-    """The kind of view it gives, if any."""
     permission: str = ""
     """What the user must be permitted to do; empty for everybody."""
     check: StateCheck | None = None
@@ -194,11 +191,7 @@ STRANGE = Traits(foreign=True, egress=True)
 
 
 def traits(
-    *,
-    kind: Kind = "general",
-    effect: Effect = "read",
-    key: tuple[str, ...] = (),
-    **further: Any,
+    *, kind: Kind = "general", effect: Effect = "read", key: tuple[str, ...] = (), **further: Any
 ) -> Callable[[Marked], Marked]:
     """Say how a tool may be used, or the tools of a class; see `Traits` for the further ones.
 

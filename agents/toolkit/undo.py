@@ -14,15 +14,17 @@ A tool that does something elsewhere names the function that takes it back:
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage
+from langgraph.store.base import BaseStore
 
+from agents.memory.store import namespace_of
 from agents.memory.undo_log import Changes, ToolWrite
+from agents.state.talk import Json
 from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import Items
-from prompts import phrase
+from prompts import fact_label, form_texts, language, phrase
 
 
 async def entered(runtime: Runtime, items: Items, changes: Changes) -> None:
@@ -54,32 +56,20 @@ def write_of(runtime: Runtime) -> ToolWrite:
     )
 
 
-@dataclass(frozen=True)
-class TakenBack:
-    """What came of taking changes back, in words for the user, item by item."""
+OUTCOMES = ("back", "gone", "changed", "stale")
+"""What was deleted is back, what was added is gone. What others have changed since is stale, and stays as it is."""
+TakenBack = Mapping[str, Sequence[str]]
+"""The items that were taken back, in words for the user, by outcome."""
 
-    back: Sequence[str] = ()
-    """What was deleted and is there again."""
-    gone: Sequence[str] = ()
-    """What was added and is gone again."""
-    changed: Sequence[str] = ()
-    """What was changed and has its former value again."""
-    stale: Sequence[str] = ()
-    """What others have changed since; it stays as it is."""
 
-    def after(self, earlier: "TakenBack") -> "TakenBack":
-        """Return what came of this and of an earlier change."""
-        return TakenBack(
-            back=[*earlier.back, *self.back],
-            gone=[*earlier.gone, *self.gone],
-            changed=[*earlier.changed, *self.changed],
-            stale=[*earlier.stale, *self.stale],
-        )
+def both(first: TakenBack, second: TakenBack) -> TakenBack:
+    """Return what came of two changes."""
+    return {outcome: [*first.get(outcome, ()), *second.get(outcome, ())] for outcome in OUTCOMES}
 
-    def lines(self, lang: str) -> list[str]:
-        """Return the sentences for the user."""
-        parts = {"back": self.back, "gone": self.gone, "changed": self.changed, "stale": self.stale}
-        return [phrase(f"undo_{name}", lang, items="; ".join(words)) for name, words in parts.items() if words]
+
+def sentences(taken: TakenBack, lang: str) -> list[str]:
+    """Return what came of taking changes back, in a sentence for each outcome."""
+    return [phrase(f"undo_{outcome}", lang, items="; ".join(items)) for outcome, items in taken.items() if items]
 
 
 async def taken_back(runtime: Runtime, items: Items, changes: Changes) -> TakenBack:
@@ -103,9 +93,143 @@ async def taken_back(runtime: Runtime, items: Items, changes: Changes) -> TakenB
         return [items.worded(value, runtime.state["lang"]) for value in values if value is not None]
 
     done = [key for key in changes if key not in stale]
-    return TakenBack(
-        back=worded([key for key in done if changes[key][1] is None], otherwise=0),
-        gone=worded([key for key in done if changes[key][0] is None], otherwise=1),
-        changed=worded([key for key in done if None not in changes[key]], otherwise=0),
-        stale=worded(stale, otherwise=1),
-    )
+    return {
+        "back": worded([key for key in done if changes[key][1] is None], otherwise=0),
+        "gone": worded([key for key in done if changes[key][0] is None], otherwise=1),
+        "changed": worded([key for key in done if None not in changes[key]], otherwise=0),
+        "stale": worded(stale, otherwise=1),
+    }
+
+
+REMEMBER = "remember"
+"""What the write of an observer is called in the undo log, where those of tools have the tool's name."""
+UNSET = "unset"
+"""Marks the language of a conversation whose user had set none."""
+
+
+class FormValues(Items):
+    """The fields of the form in the tool's state, by name; whoever runs the undo keeps what is changed there."""
+
+    name = "form"
+
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
+        """Return the fields that have a value."""
+        form, speaker = runtime.state["form"], runtime.state.get("speaker", "")
+        values = {key: field_value(speaker, key, form.get(key)) for key in keys}
+        return {key: value for key, value in values.items() if value is not None}
+
+    async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
+        """Put a value back; a field without one is empty."""
+        form = runtime.state["form"]
+        empty: object = [] if isinstance(form.get(key), list) else None
+        form[key] = value["value"] if value else empty
+
+    def worded(self, value: Json, lang: str) -> str:
+        """Return a field with its value."""
+        label = form_texts(value["speaker"], lang).get(value["field"], {}).get("label", value["field"])
+        content = value["value"]
+        text = ", ".join(map(str, content)) if isinstance(content, list) else str(content)
+        return phrase("undo_field", lang, label=label, value=text)
+
+
+FORM = FormValues()
+
+
+def field_value(speaker: str, field: str, value: object) -> Json | None:
+    """Return a value of a form as it is entered in the undo log; None if the field is empty."""
+    return {"speaker": speaker, "field": field, "value": value} if value not in (None, "", [], {}) else None
+
+
+def form_changes(runtime: Runtime, filled: Mapping[str, object]) -> Changes:
+    """Return what these values change in the form of the speaker whose tool runs."""
+    form, speaker = runtime.state["form"], runtime.state.get("speaker", "")
+    pairs = {
+        name: (field_value(speaker, name, form.get(name)), field_value(speaker, name, value))
+        for name, value in filled.items()
+    }
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+class RememberedFacts(Items):
+    """Facts in long-term memory; a key is "kind/name"."""
+
+    name = "facts"
+
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
+        """Return those that are remembered."""
+        facts = {key: await fact_of(runtime.store, runtime.context.user, key) for key in keys}
+        return {key: fact for key, fact in facts.items() if fact is not None}
+
+    async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
+        """Put a fact back."""
+        kind, _, name = key.partition("/")
+        place = namespace_of(runtime.context.user, kind)
+        assert runtime.store is not None  # the graph is always compiled with a store
+        if value is None:
+            await runtime.store.adelete(place, name)
+        else:
+            await runtime.store.aput(place, name, value["fact"])
+
+    def worded(self, value: Json, lang: str) -> str:
+        """Return a fact with what it is called."""
+        facts = "; ".join(map(str, value["fact"].values()))
+        return phrase("undo_field", lang, label=fact_label(value["name"], lang), value=facts)
+
+
+FACTS = RememberedFacts()
+
+
+async def fact_of(store: BaseStore | None, user: str, key: str) -> Json | None:
+    """Return a fact as it is entered in the undo log; None if it is not remembered."""
+    kind, _, name = key.partition("/")
+    item = await store.aget(namespace_of(user, kind), name) if store is not None else None
+    return {"name": name, "fact": item.value} if item else None
+
+
+class UserSettings(Items):
+    """Settings in long-term memory; their keys are "zone" and "language"."""
+
+    name = "settings"
+
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
+        """Return those that are set."""
+        assert runtime.store is not None  # the graph is always compiled with a store
+        items = await runtime.store.asearch(namespace_of(runtime.context.user, "settings"))
+        return {item.key: item.value for item in items if item.key in keys}
+
+    async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
+        """Put a setting back; the conversation goes on in the language that it had."""
+        assert runtime.store is not None  # as above
+        place = namespace_of(runtime.context.user, "settings")
+        if value is None or UNSET in value:
+            await runtime.store.adelete(place, key)
+        else:
+            await runtime.store.aput(place, key, value)
+        if value and "lang" in value:
+            runtime.state["lang"] = value["lang"]
+
+    def same(self, one: Json | None, other: Json | None) -> bool:
+        """Compare two settings; a setting that was not set equals no setting."""
+        return _stored(one) == _stored(other)
+
+    def worded(self, value: Json, lang: str) -> str:
+        """Return a setting in words."""
+        if "zone" in value:
+            return phrase("undo_zone", lang, zone=value["zone"])
+        names = language(value["lang"]).names
+        return phrase("undo_language", lang, language=names[0] if names else value["lang"])
+
+
+SETTINGS = UserSettings()
+
+
+async def enter_setting(runtime: Runtime, key: str, value: Json) -> None:
+    """Enter in the undo log that a setting is about to change."""
+    before = (await SETTINGS.read(runtime, [key])).get(key)
+    if before is None and key == "language":
+        before = {"lang": runtime.state["lang"], UNSET: True}
+    await entered(runtime, SETTINGS, {key: (before, dict(value))})
+
+
+def _stored(value: Json | None) -> Json | None:
+    return None if value is None or UNSET in value else value

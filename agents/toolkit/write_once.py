@@ -112,7 +112,6 @@ def _write(call: Call, args: Mapping[str, object]) -> Write:
 
 
 def _stored(outcome: Outcome) -> str | None:
-    """Write an outcome down; None if nothing was written."""
     if not outcome.is_done:
         return None
     result = outcome.message.artifact if isinstance(outcome.message.artifact, ToolResult) else None
@@ -125,7 +124,6 @@ def _stored(outcome: Outcome) -> str | None:
 
 
 def _again(text: str, call: Call) -> Outcome:
-    """Return an outcome that was stored before, for this call."""
     stored = json.loads(text)
     message = ToolMessage(stored["content"], tool_call_id=call.raw["id"], name=call.raw["name"])
     if result := stored["outcome"]:

@@ -9,10 +9,20 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
 from agents.conversation.changes import Update
-from agents.events import RETRY, Error, Event, Message, Token, ToolStart
-from agents.events.handover import Guessed, Observed
-from agents.events.models import ModelStart, Replied
-from agents.events.search import Images, ShownImage
+from agents.events import (
+    RETRY,
+    Error,
+    Event,
+    Guessed,
+    Images,
+    Message,
+    ModelStart,
+    Observed,
+    Replied,
+    ShownImage,
+    Token,
+    ToolStart,
+)
 from agents.events.views import Notice
 from agents.graph import Graph
 from agents.memory.gate_log import Logged, Outcome

@@ -14,8 +14,7 @@ from langgraph.types import StateSnapshot
 from agents.conversation.changes import Update
 from agents.conversation.persons import others_in, seen_by
 from agents.errors import BrokenState
-from agents.events import REBUILT, Error, Event, Message, TurnEnd, TurnStart
-from agents.events.search import Images
+from agents.events import REBUILT, Error, Event, Images, Message, TurnEnd, TurnStart
 from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
@@ -27,7 +26,7 @@ from agents.state import State
 from agents.state.limits import Limits
 from agents.state.verdict import Ballot, Verdict, read_votes
 from agents.toolkit.context import Context, make_context
-from agents.toolkit.help.chain import HelpChain
+from agents.toolkit.help import HelpChain
 from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
 from app.assistant.closing import Closing

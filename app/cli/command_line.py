@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from agents.errors import BrokenState, ConfigError, ContractError, UnusableDatabase, UsageError
 from agents.language.text.clean import safe_json
-from agents.toolkit.command_line import CommandResult
+from agents.toolkit.commands import CommandResult
 from app.assistant.assistant import STORAGE
 from app.cli import demo, installation, setup, talk, threads, tools
 from app.cli.document_index import application as document_index

@@ -19,7 +19,7 @@ from agents.memory import database_path
 from agents.sources.documents.index import DocumentIndex, index_file
 from agents.sources.documents.indexing import Tell, index_folder, index_help
 from agents.sources.documents.indexing import remove as remove_folder
-from agents.toolkit.command_line import CommandResult
+from agents.toolkit.commands import CommandResult
 from app.doors.visit import FAILED
 from app.settings import Settings, read_settings
 from app.texts import say

@@ -7,14 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from agents.conversation.gate.calibration import calibrate as fit
+from agents.conversation.gate.trained import calibrate as fit
 from agents.conversation.gate.trained import weights
 from agents.errors import ConfigError, ContractError
 from agents.memory import open_memory
-from agents.toolkit.card_texts import texts_of
-from agents.toolkit.command_line import CommandResult
-from agents.toolkit.lint import faults
-from agents.toolkit.missing_texts import warnings
+from agents.toolkit.card import faults, warnings
+from agents.toolkit.commands import CommandResult
+from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.composition import discover, open_assistant
 from app.composition.remote_tools import with_remote_tools

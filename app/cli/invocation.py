@@ -8,7 +8,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from agents.toolkit.command_line import name_given
+from agents.toolkit.commands import name_given
 from agents.toolkit.services import Services
 from app.composition import open_parts
 from app.settings import Settings, read_settings

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from agents.errors import ConfigError, ModelUnavailable
 from agents.models.factory import Endpoint, make_model
 from agents.models.reply import Listener, reply
-from agents.toolkit.supervisor.clock import current_time
+from agents.toolkit.supervisor_tools import current_time
 from app.logs import silence
 
 PLACES = (("Ollama", 11434), ("LM Studio", 1234), ("vLLM", 8000), ("llama.cpp", 8080))

@@ -22,7 +22,7 @@ from jeepney.wrappers import unwrap_msg
 
 from agents.errors import ConfigError
 from agents.language.text.clean import clean
-from agents.toolkit.command_line import name_given
+from agents.toolkit.commands import name_given
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, Deliver, Ring, Unreachable
 from app.cli.invocation import Lang

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from agents.errors import UsageError
 from agents.language.text.clean import clean
-from agents.toolkit.command_line import readable
+from agents.toolkit.commands import readable
 from app.assistant import Assistant
 from app.assistant.clocks import SilenceClock
 from app.assistant.closing import TERMINAL

@@ -13,7 +13,7 @@ from agents.errors import UsageError
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from agents.memory.people import TOLD, writers_of
-from agents.toolkit.command_line import CommandResult, name_given
+from agents.toolkit.commands import CommandResult, name_given
 from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.cli.invocation import AsJson, OptionalThread, Thread, results_alone

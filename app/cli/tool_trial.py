@@ -24,8 +24,8 @@ from agents.nodes.tools import ToolCalls
 from agents.state import State
 from agents.state.person import Heard
 from agents.state.talk import Json, Pending
-from agents.toolkit.arguments import parameters
 from agents.toolkit.context import Context
+from agents.toolkit.descriptions import parameters
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant.closing import TERMINAL

@@ -19,9 +19,8 @@ from langchain_core.tools import BaseTool
 import prompts
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
-from agents.toolkit.card import HAND_OVER, ToolCard, cards, owned_tools, slots
-from agents.toolkit.command_line import CommandResult, name_given
-from agents.toolkit.lint import text_faults
+from agents.toolkit.card import HAND_OVER, ToolCard, cards, owned_tools, slots, text_faults
+from agents.toolkit.commands import CommandResult, name_given
 from agents.toolkit.questions import worded
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli.invocation import DEFAULT_THREAD, Lang, language_given

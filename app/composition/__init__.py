@@ -12,16 +12,15 @@ from agents.conversation.gate.trained import trained_gate
 from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
 from agents.memory import Memory, open_memory
+from agents.memory.preferences import machine_zone
 from agents.models import Models
 from agents.state import SUPERVISOR
+from agents.toolkit.card import faults
 from agents.toolkit.context import Context, make_context
-from agents.toolkit.help.chain import HelpChain
-from agents.toolkit.lint import faults
+from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
-from agents.toolkit.supervisor.abilities import abilities
-from agents.toolkit.supervisor.clock import current_time
-from agents.toolkit.supervisor.language import change_language
+from agents.toolkit.supervisor_tools import abilities, change_language, current_time
 from app.assistant import Assistant
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer

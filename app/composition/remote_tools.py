@@ -17,9 +17,8 @@ from agents.remote.http import http_tools, open_connections
 from agents.remote.http_file import HttpFile
 from agents.remote.mcp_file import McpFile
 from agents.remote.yaml_file import Offer, fault, read_files, secrets_of
-from agents.toolkit.bound_tools import bound_tools
-from agents.toolkit.card_texts import from_source, own_texts
-from agents.toolkit.find_tools import FINDING
+from agents.toolkit.bound_tools import FINDING, bound_tools
+from agents.toolkit.descriptions import from_source, own_texts
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.speaker import Speaker, Speakers
 from app.files import read_env

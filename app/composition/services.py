@@ -10,20 +10,15 @@ from langgraph.store.base import BaseStore
 
 import dialogs
 import observers
-from agents.conversation.gate.calibration import Calibration
-from agents.conversation.gate.trained import Thresholds, weights
+from agents.conversation.gate.trained import Calibration, Thresholds, weights
 from agents.errors import ConfigError
 from agents.memory import Memory
 from agents.memory.notes import Notes
 from agents.memory.schema import Tables
 from agents.models.factory import Endpoint, make_model
 from agents.sources.attachments.transcriber import Transcriber
-from agents.toolkit.help import Link
-from agents.toolkit.help.chain import HelpChain
-from agents.toolkit.help.model import OtherModel
-from agents.toolkit.help.pages import Pages
-from agents.toolkit.help.person import Person
-from agents.toolkit.help.webhook import Webhook
+from agents.toolkit.help import HelpChain, Link, Pages
+from agents.toolkit.help.links import OtherModel, Person, Webhook
 from agents.toolkit.services import Services
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, TurnEnd
-from agents.events.models import ModelEnd
+from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, ModelEnd, TurnEnd
 from agents.toolkit.questions import CHOICE, mark
 from app.assistant import Assistant, Turn
 from app.assistant.assistant import STORAGE

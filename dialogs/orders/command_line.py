@@ -8,7 +8,7 @@ import typer
 
 from agents.errors import UsageError
 from agents.memory import Memory
-from agents.toolkit.command_line import CommandResult, Device, Name, installation_of, services_of
+from agents.toolkit.commands import CommandResult, Device, Name, installation_of, services_of
 from dialogs.orders.store import Shop, ShopError, read_records
 from dialogs.orders.tools.price_watches import tell_watchers
 from dialogs.orders.wording import said

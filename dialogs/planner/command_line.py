@@ -17,7 +17,7 @@ from agents.language.schedule.wording import worded
 from agents.memory import Memory
 from agents.memory.preferences import zone_of_user
 from agents.memory.undo_log import ToolWrite
-from agents.toolkit.command_line import CommandResult, installation_of, services_of
+from agents.toolkit.commands import CommandResult, installation_of, services_of
 from dialogs.planner.calendar_file import Found, calendar, entries, uid_of
 from dialogs.planner.records import Reminder
 from dialogs.planner.store import Reminders

@@ -18,7 +18,7 @@ from agents.memory.inbox import clean
 from agents.memory.notices import Due, NoticeSource, rung
 from agents.memory.preferences import zone_of_user
 from agents.memory.schema import Tables
-from agents.toolkit.alarms import Alarms
+from agents.toolkit.services import Alarms
 from dialogs.planner.agenda import Agenda, stored_todos
 from dialogs.planner.records import Kind, Reminder, timing, unix_ms
 

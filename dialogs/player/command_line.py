@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from agents.errors import ConfigError, UsageError
-from agents.toolkit.command_line import CommandResult, Device, Name, installation_of, services_of
+from agents.toolkit.commands import CommandResult, Device, Name, installation_of, services_of
 from dialogs.player.players import Player, PlayerError, Players, Title
 from dialogs.player.store import OWNER, MediaStore
 from dialogs.player.wording import said

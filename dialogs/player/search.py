@@ -11,8 +11,8 @@ from langchain_core.messages import ToolMessage
 from agents.language.text.vocabulary import Vocabulary, listening, vocabulary
 from agents.memory.preferences import zone_of_user
 from agents.toolkit import Refused, Runtime
-from agents.toolkit.alarms import Alarms
 from agents.toolkit.questions.options import chosen
+from agents.toolkit.services import Alarms
 from dialogs.player.players import Player, Title
 from dialogs.player.store import MediaStore
 from dialogs.player.wording import name_of, said, translated, words_for

@@ -2,7 +2,7 @@
 
 import typer
 
-from agents.toolkit.command_line import CommandResult, services_of
+from agents.toolkit.commands import CommandResult, services_of
 from dialogs.research import retrievers
 from dialogs.research.settings import ResearchSettings
 

@@ -14,8 +14,8 @@ from typing import cast
 
 from pydantic import BaseModel
 
-from agents.events.links import is_web
-from agents.events.search import Images, ShownImage, Sources, Step
+from agents.events import Images, ShownImage, Sources, Step
+from agents.events.views import is_web
 from agents.language.text.clean import clean
 from agents.language.text.stems import stems
 from agents.state.citations import Source, without_marks

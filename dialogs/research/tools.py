@@ -5,7 +5,7 @@ from typing import Annotated
 from langchain_core.tools import tool
 from pydantic import Field
 
-from agents.events.search import SearchStep, Step
+from agents.events import SearchStep, Step
 from agents.language.text.clean import clean
 from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.context import Context, emitter

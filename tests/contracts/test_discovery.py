@@ -15,7 +15,7 @@ import dialogs
 import observers
 import prompts
 from agents.errors import ContractError
-from agents.toolkit.supervisor.clock import current_time
+from agents.toolkit.supervisor_tools import current_time
 from app.cli import command_line
 from app.cli.installation import report
 from app.composition import discover

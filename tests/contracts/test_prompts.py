@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import prompts
-from agents.toolkit.help.pages import look_up
+from agents.toolkit.help import look_up
 from prompts import FALLBACK, PromptError, card, phrase, prompt, table, variables
 from tests.support import prompt_snapshot
 

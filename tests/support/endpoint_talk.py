@@ -9,8 +9,7 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Behavior, Delay, Match, Reply, ToolCall
 from pydantic import SecretStr
 
-from agents.events import Error, Event, ToolEnd, TurnEnd
-from agents.events.models import ModelStart
+from agents.events import Error, Event, ModelStart, ToolEnd, TurnEnd
 from agents.models import Model
 from agents.models.factory import Endpoint, make_model, make_models
 from app.assistant import Assistant

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 
 from agents.models.script import Call, Line, Script
-from agents.toolkit.find_tools import CALL, FIND
+from agents.toolkit.bound_tools import CALL, FIND
 from benchmarks.warehouse import THINGS, VERBS
 
 KINDS: tuple[Literal["plain", "plain", "vague", "talk", "again"], ...] = ("plain", "plain", "vague", "talk", "again")

@@ -4,15 +4,17 @@ A feature is a name with a value. Names of words carry the stem, so the weights 
 that holds for any dialog and language.
 """
 
+import math
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from agents.conversation.gate import asks
-from agents.conversation.gate.subjects import POLITE, Features, Heard, subjects
 from agents.conversation.scene import Scene
-from agents.language.text.phrases import phrases
+from agents.language.text.phrases import phrases, small_words
 from agents.language.text.stems import stems, words
 
 LENGTHS = (2, 3, 5, 8, 12, 18)
@@ -21,24 +23,20 @@ MOST_REPLY_STEMS = 12
 """Stems at the end of the last reply that are features."""
 LONGEST_TEXT = 400
 """Characters that are looked at: the first of the message, the last of what was said before."""
+HIGHEST_OVERLAP = 3.0
+"""The highest value of a feature that measures an overlap."""
+POLITE = ("yes", "no", "thanks", "goodbye", "done")
 _SENTENCE = re.compile(r"(?<=[.!?…？！。])\s+")
 _DIGIT = re.compile(r"\d")
+Features = dict[str, float]
+Stems = frozenset[str]
 
 
 def features(scene: Scene) -> Features:
     """Return the features of the message of a scene."""
     moment = _Moment.of(scene)
     named: Features = dict.fromkeys([*_shape(moment), *_politeness(moment), *_wording(moment)], 1.0)
-    heard = Heard(
-        message=moment.stems,
-        reply=moment.reply_stems,
-        question=tuple(stems(moment.question, moment.lang)),
-        before=tuple(stem for text in scene.before for stem in stems(text[-LONGEST_TEXT:], moment.lang)),
-        asked=moment.asked,
-        length=moment.length,
-        accepts=f"begins yes {moment.asked}" in named,
-    )
-    return {**named, **subjects(heard, scene)}
+    return {**named, **_subjects(moment, scene, accepts=f"begins yes {moment.asked}" in named)}
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,6 @@ class _Moment:
 
 
 def _shape(moment: _Moment) -> Iterator[str]:
-    """Yield features of length, kind of sentence, and what was asked."""
     length, asked, kind = moment.length, moment.asked, _kind(moment)
     digits = "D" if _DIGIT.search(moment.text) else "d"
     sentence = "?" if asks(moment.text) else "."
@@ -86,7 +83,6 @@ def _shape(moment: _Moment) -> Iterator[str]:
 
 
 def _kind(moment: _Moment) -> str:
-    """Return the question word of the last reply."""
     spaced = _spaced(moment.question)
     question_words = (entry.strip() for entry in phrases("question", moment.lang) if entry in spaced)
     return next(question_words, "other") if moment.question else "none"
@@ -106,7 +102,6 @@ def _politeness(moment: _Moment) -> Iterator[str]:
 
 
 def _wording(moment: _Moment) -> Iterator[str]:
-    """Yield the stems of the message, pairs of neighbours, and the last stems of the reply."""
     for stem in set(moment.stems):
         yield from (f"w={stem}", f"w{moment.asked}={stem}")
     row = ["^", *moment.stems, "$"]
@@ -121,3 +116,125 @@ def _has(text: str, idea: str, lang: str) -> bool:
 
 def _spaced(text: str) -> str:
     return f" {' '.join(words(text))} "
+
+
+@dataclass(frozen=True)
+class Field:
+    """The vocabularies of a dialog and of all that could take its place."""
+
+    own: Stems
+    alone: Stems
+    """The dialog's stems that no other has."""
+    apart: Mapping[str, Stems]
+    """Of each other, by name, the stems that are not the dialog's."""
+    foreign: Stems
+    """The stems of all others that are not the dialog's."""
+    rarity: Mapping[str, float]
+    """How much a stem says about the subject, from 0 (all have it) to 1 (only one has it)."""
+
+    def weight(self, of: Stems) -> float:
+        """Return how much some stems say."""
+        return min(HIGHEST_OVERLAP, math.fsum(self.rarity.get(stem, 0.0) for stem in of))
+
+    def best(self, of: Stems) -> float:
+        """Return how much some stems say of the other that they fit best."""
+        return max((self.weight(of & other) for other in self.apart.values()), default=0.0)
+
+
+def _subjects(moment: _Moment, scene: Scene, *, accepts: bool) -> Features:
+    """Return the features that compare the message with the subjects at hand, and with what was said before.
+
+    `accepts`: the message begins with a yes.
+    """
+    field, lang, asked = field_of(scene), scene.lang, moment.asked
+    said_before = tuple(stem for text in scene.before for stem in stems(text[-LONGEST_TEXT:], lang))
+    message, reply, before = (content(part, lang) for part in (moment.stems, moment.reply_stems, said_before))
+    mine, best = field.weight(message & field.own), field.best(message)
+    new, repeated = len(message - reply - before - field.own), len(message & reply)
+    paused = max((field.weight(message & field.apart.get(name, frozenset())) for name in scene.paused), default=0.0)
+    question = content(tuple(stems(moment.question, lang)), lang)
+    offers = field.best(question) > field.weight(question & field.own)
+    relation = f"{'o' if mine else '-'}{'f' if best > mine else '-'}{'r' if repeated else '-'}"
+    holds = {
+        f"relation {relation} {asked}": True,
+        f"relation {relation} {min(4, moment.length)}": True,
+        f"new {min(new, 6)}": True,
+        f"new {min(new, 6)} {asked}": True,
+        "own": mine > 0,
+        f"own {asked}": mine > best,
+        "foreign": best > 0,
+        f"foreign {asked}": best > 0,
+        f"foreign {min(3, len(message & field.foreign))}": best > 0,
+        "rather foreign": best > mine,
+        f"rather foreign {asked}": best > mine,
+        "alone": bool(message & field.alone),
+        f"alone {asked}": bool(message & field.alone),
+        "paused": paused > 0,
+        "has paused": bool(scene.paused),
+        "repeats": repeated > 0,
+        "offer of another": offers,
+        "yes to an offer of another": offers and accepts,
+    }
+    measures = {
+        "own weight": mine,
+        "alone weight": field.weight(message & field.alone),
+        "foreign weight": best,
+        "paused weight": paused,
+        "foreign less own": best - mine,
+        "new words": min(new, 10) / 3,
+        "share of new words": new / len(message) if message else 0.0,
+        "repeated words": min(HIGHEST_OVERLAP, repeated),
+        "words said before": min(HIGHEST_OVERLAP, len(message & before)),
+    }
+    named = {name: 1.0 for name, is_so in holds.items() if is_so}
+    return {**named, **{name: value for name, value in measures.items() if value}, **_pairs(message, scene)}
+
+
+def _pairs(message: Stems, scene: Scene) -> Features:
+    """Return each stem of the message with each stem of the dialog's description: "snow" may go with "weather"."""
+    described = _vocabulary("", scene.description, (), scene.lang)
+    value = 1 / math.sqrt(len(described) or 1)
+    return {f"p={stem}|{other}": value for stem in message for other in described}
+
+
+def field_of(scene: Scene) -> Field:
+    """Return the vocabularies of a scene."""
+    texts = {**scene.tools, **scene.helpers}
+    others = tuple((name, _words_of(scene, name, text)) for name, text in texts.items())
+    return _field(_words_of(scene, scene.dialog, scene.description), others)
+
+
+def _words_of(scene: Scene, name: str, text: str) -> Stems:
+    return _vocabulary(name, text, tuple(scene.examples.get(name, ())), scene.lang)
+
+
+@lru_cache(maxsize=200)
+def _field(own: Stems, others: tuple[tuple[str, Stems], ...]) -> Field:
+    vocabularies = [own, *(other for _, other in others)]
+    frequency = Counter(stem for vocabulary in vocabularies for stem in vocabulary)
+    total = len(vocabularies) + 1
+    most = math.log(total / 1.5)
+    every = frozenset().union(*(other for _, other in others))
+    return Field(
+        own=own,
+        alone=own - every,
+        apart={name: other - own for name, other in others},
+        foreign=every - own,
+        rarity={stem: max(0.0, math.log(total / (count + 0.5))) / most for stem, count in frequency.items()},
+    )
+
+
+@lru_cache(maxsize=2_000)
+def _vocabulary(name: str, description: str, examples: tuple[str, ...], lang: str) -> Stems:
+    return content(tuple(stems(" ".join([name.replace("_", " "), description, *examples]), lang)), lang)
+
+
+def content(row: tuple[str, ...], lang: str) -> Stems:
+    """Return those of some stems that say what a text is about."""
+    return frozenset(stem for stem in row if len(stem) > 1) - _empty(lang)
+
+
+@cache
+def _empty(lang: str) -> Stems:
+    polite = (stem for idea in POLITE for entry in phrases(idea, lang) for stem in stems(entry, lang))
+    return small_words(lang) | frozenset(polite)

@@ -1,18 +1,31 @@
-"""Help for a question that no other tool answers: links that are asked in turn, one file a link."""
+"""Help for a question that no other tool answers: links are asked in turn until one has an answer.
 
+The answer is shown with its source. The first link is our own help pages: `prompts/<lang>/help.md` and
+`prompts/<lang>/<dialog>/help.md`. The others are in `agents.toolkit.help.links`.
+"""
+
+import asyncio
+import logging
 import re
 import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Protocol
 
 from agents.events import Event
+from agents.language.text.fulltext import Entry, Hit, Index
+from agents.language.text.phrases import small_words
+from agents.language.text.stems import stems
+from prompts import phrase, prompts_of_all
 
+LOG = logging.getLogger(__name__)
 ASKING = "help link"
 """The speaker of a link's model calls in events; no real speaker has this name."""
 LONGEST_QUESTION = 500
 LONGEST_ANSWER = 1500
 """Characters."""
+MOST_HITS = 3
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*\n\s*")
 
@@ -51,3 +64,78 @@ def plain(text: str, longest: int) -> str:
     printable = "".join(char for char in text if char == "\n" or char.isspace() or unicodedata.category(char)[0] != "C")
     short = _LINES.sub("\n\n", _SPACES.sub(" ", printable)).strip()
     return short if len(short) <= longest else f"{short[: longest - 1].rstrip()}…"
+
+
+class Pages:
+    """Look a question up in the help pages."""
+
+    name = "pages"
+
+    async def answer(self, question: HelpRequest) -> str | None:
+        """Return the section that fits best, without its title."""
+        return look_up(question.text, question.lang)
+
+
+def look_up(query: str, lang: str) -> str | None:
+    """Return the section of the help pages that fits a query best; None when none does.
+
+    It has to have two of the query's words, or one in its title, and half of all; those in its title count twice.
+    """
+    index, titles = _index(lang)
+    count = len(index.stems_of(query))
+
+    def overlap(hit: Hit) -> int:
+        return len(hit.words) + len(hit.words & titles[hit.key])
+
+    best = max(index.search(query, MOST_HITS), key=overlap, default=None)
+    # Texts are full of everyday words ("show", "tomorrow", "Berlin"); a title says what its section is about.
+    if best is None or overlap(best) < 2:
+        return None
+    is_titled = bool(best.words & titles[best.key])
+    return best.key if 2 * overlap(best) >= count + (0 if is_titled else 1) else None
+
+
+@cache
+def _index(lang: str) -> tuple[Index, dict[str, frozenset[str]]]:
+    """Return the index of the sections and the stems of their titles, by text."""
+    parts = [page.partition("\n") for page in "\n\n".join(prompts_of_all("help", lang)).split("\n## ")[1:]]
+    sections = [Entry(text.strip(), title, text) for title, _, text in parts]
+    titles = {entry.key: frozenset(stems(entry.title, lang)) for entry in sections}
+    return Index(sections, lang, ignored=small_words(lang)), titles
+
+
+class HelpChain:
+    """The links in their order, our own pages if none are given; `timeout` is in seconds, for each link."""
+
+    def __init__(self, links: Sequence[Link] | None = None, timeout: float = 10) -> None:
+        self.links = (Pages(),) if links is None else tuple(links)
+        self.timeout = timeout
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether a question may leave this machine and an answer be somebody else's: not where only pages are read."""
+        return any(not isinstance(link, Pages) for link in self.links)
+
+    async def ask(self, question: HelpRequest) -> str:
+        """Return the first answer with its source, or a sentence that nobody knows the answer. Never raises."""
+        text = plain(question.text, LONGEST_QUESTION)
+        cleaned = replace(question, text=text)
+        for link in self.links if text else ():
+            try:
+                answer = await self._answer(link, cleaned)
+            except Exhausted:
+                return phrase("help_exhausted", question.lang)
+            if answer:
+                return phrase(f"help_{link.name}", question.lang, answer=answer)
+        return phrase("help_unknown", question.lang)
+
+    async def _answer(self, link: Link, question: HelpRequest) -> str:
+        try:
+            async with asyncio.timeout(self.timeout):
+                return plain(await link.answer(question) or "", LONGEST_ANSWER)
+        except Exhausted:
+            raise
+        except Exception as failure:
+            # No traceback: it may quote the question, or an address with a password.
+            LOG.warning("help: %s does not answer (%s)", link.name, type(failure).__name__)
+            return ""

@@ -7,10 +7,8 @@ from urllib.parse import urlsplit
 from agents.events import Interrupt
 from agents.state.person import Heard
 from agents.state.talk import Json, Pending
-from agents.toolkit.questions.agreement import CONFIRM, agreed
-from agents.toolkit.questions.form_fields import FormFields, left_out
-from agents.toolkit.questions.form_values import raw_values
-from agents.toolkit.questions.options import chosen
+from agents.toolkit.questions.form import FormFields, left_out, raw_values
+from agents.toolkit.questions.options import CONFIRM, agreed, chosen
 from agents.toolkit.questions.returned import PAGE, returned, wanted
 from prompts import form_texts, phrase
 

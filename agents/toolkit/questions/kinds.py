@@ -8,11 +8,8 @@ from pydantic import BaseModel, ValidationError
 from agents.language.text.phrases import is_said, says
 from agents.state.talk import Json, Pending
 from agents.toolkit.questions import called, offered, open_fields
-from agents.toolkit.questions.agreement import CONFIRM, INTERRUPT, agreed
-from agents.toolkit.questions.form_errors import misfits
-from agents.toolkit.questions.form_fields import FormFields, left_out
-from agents.toolkit.questions.form_values import complete_form, filled, is_sentence, takes_no
-from agents.toolkit.questions.options import chosen, misses
+from agents.toolkit.questions.form import FormFields, filled, is_sentence, left_out, misfits, takes_no
+from agents.toolkit.questions.options import CONFIRM, INTERRUPT, agreed, chosen, misses
 from prompts import phrase
 
 
@@ -26,9 +23,7 @@ class Said:
     is_sure: bool
     """Whether the message can be nothing but an answer: a tap, or what a page handed back."""
     form: type[BaseModel] | None
-    """The form of the tool that asks."""
     is_elsewhere: Callable[[], bool]
-    """Tells whether the message plainly is for somebody else."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,6 @@ def read_answer(said: Said) -> Reading | None:
 
 
 def _agreement(said: Said) -> Reading | None:
-    """Read yes or no to a call."""
     is_agreed = agreed(said.text, called(said.pending), said.lang)
     return None if is_agreed is None else Runs(said.pending) if is_agreed else Declined()
 
@@ -101,7 +95,6 @@ def _interruption(said: Said) -> Reading | None:
 
 
 def _choice(said: Said) -> Reading | None:
-    """Read which option the user takes."""
     options = _options(said)
     place = chosen(said.text, options, said.lang)
     if place is None:
@@ -110,7 +103,6 @@ def _choice(said: Said) -> Reading | None:
 
 
 def _page(said: Said) -> Reading | None:
-    """Read whether the user is ready with a page; one that hands a value back has to do so."""
     is_ready = says("ready", said.text, said.lang)
     if is_ready and said.pending.get("back"):
         return asked_again(said.pending, phrase("page_wrong", said.lang))
@@ -118,7 +110,6 @@ def _page(said: Said) -> Reading | None:
 
 
 def _form(said: Said, form: type[BaseModel]) -> Reading | None:
-    """Read the values of a form; those that are missing or wrong are asked for again."""
     form_fields = open_fields(said.pending, said.lang)
     is_no = takes_no(form, form_fields) and is_said("no", said.text)
     out = left_out(form_fields, said.text)
@@ -132,7 +123,7 @@ def _form(said: Said, form: type[BaseModel]) -> Reading | None:
         everything = {**pending["filled"], **values}
         if {*everything, *pending["skipped"]} < {*pending["fields"]}:
             return asked_again({**pending, "filled": everything}, phrase("form_more", said.lang))
-        return Given(complete_form(form, everything))
+        return Given(form.model_validate(everything, by_alias=True, by_name=True).model_dump(mode="json"))
     except ValidationError as wrong:
         if not said.is_sure and is_sentence(said.text, form_fields):
             return None

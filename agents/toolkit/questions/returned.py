@@ -8,9 +8,9 @@ import json
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
-from agents.events.links import is_web
+from agents.events.views import is_web
 from agents.state.talk import Pending
-from agents.toolkit.questions.form_fields import LONGEST_FORM
+from agents.toolkit.questions.form import LONGEST_FORM
 
 PAGE = "page"
 """The source of a message that a page sent in the user's name: it can answer only the question that opened a page."""

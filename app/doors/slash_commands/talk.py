@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from agents.state.person import ASR
-from agents.toolkit.supervisor.abilities import ability
+from agents.toolkit.supervisor_tools import ability
 from app.doors.visit import Visit
 from app.listing import columns, first_line, moment, own_thread_lines
 from app.texts import say

@@ -2,8 +2,7 @@
 
 from typing import Any, TextIO
 
-from agents.events import RETRY, Error, Event, Message, PrivateMessage
-from agents.events.search import Images, Sources
+from agents.events import RETRY, Error, Event, Images, Message, PrivateMessage, Sources
 from agents.language.text.clean import safe_json
 from app.doors.visit import Screen
 

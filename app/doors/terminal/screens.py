@@ -8,9 +8,20 @@ from typing import TextIO
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from agents.events import RETRY, Error, Event, Interrupt, Message, PrivateMessage, Token, ToolStart, TurnStart
-from agents.events.models import ModelThinking
-from agents.events.search import Images, Sources
+from agents.events import (
+    RETRY,
+    Error,
+    Event,
+    Images,
+    Interrupt,
+    Message,
+    ModelThinking,
+    PrivateMessage,
+    Sources,
+    Token,
+    ToolStart,
+    TurnStart,
+)
 from agents.events.views import Notice, View
 from agents.language.text.clean import clean, safe_json
 from agents.state import SUPERVISOR

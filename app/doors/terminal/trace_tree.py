@@ -7,10 +7,25 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from agents.events import Error, Event, Interrupt, Message, ToolEnd, ToolStart, TurnEnd, TurnStart
-from agents.events.handover import DialogChanged, Handover, Observed
-from agents.events.models import ModelEnd, ModelStart, ModelThinking
-from agents.events.search import Images, SearchStep, Sources
+from agents.events import (
+    DialogChanged,
+    Error,
+    Event,
+    Handover,
+    Images,
+    Interrupt,
+    Message,
+    ModelEnd,
+    ModelStart,
+    ModelThinking,
+    Observed,
+    SearchStep,
+    Sources,
+    ToolEnd,
+    ToolStart,
+    TurnEnd,
+    TurnStart,
+)
 from agents.events.views import View
 from agents.language.text.clean import clean
 from app.doors.visit import FREE

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from langchain_core.tools import tool
 
 from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
-from agents.toolkit.paging import Page, page_of
+from agents.toolkit.result import Page, page_of
 from dialogs.orders.records import (
     ORDER,
     ORDERS,

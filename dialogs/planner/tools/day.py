@@ -15,8 +15,8 @@ from agents.language.schedule.wording import clock, worded_instant
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.memory.preferences import Preferences
 from agents.toolkit import Answer, Refused, Runtime, result, traits
-from agents.toolkit.present import present, zone_of
-from agents.toolkit.supervisor.user_settings import SETTINGS, enter_setting
+from agents.toolkit.runtime import present, zone_of
+from agents.toolkit.undo import SETTINGS, enter_setting
 from dialogs.planner.agenda import TODAY
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.kept_lists import When

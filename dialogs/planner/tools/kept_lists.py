@@ -11,8 +11,8 @@ from pydantic import Field
 
 from agents.state.talk import Json
 from agents.toolkit import Answer, Entry, Option, Runtime, choice, result
-from agents.toolkit.paging import page_of
-from agents.toolkit.present import present
+from agents.toolkit.result import page_of
+from agents.toolkit.runtime import present
 from agents.toolkit.traits import Confirm, Items
 from agents.toolkit.undo import begun, entered
 from dialogs.planner.wording import said

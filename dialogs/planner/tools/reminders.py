@@ -23,8 +23,8 @@ from agents.language.schedule.wording import worded_instant
 from agents.language.text.vocabulary import listening
 from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, traits
-from agents.toolkit.paging import Page
-from agents.toolkit.present import present, zone_of
+from agents.toolkit.result import Page
+from agents.toolkit.runtime import present, zone_of
 from agents.toolkit.undo import begun, entered
 from dialogs.planner.records import Kind, Reminder, described, timing
 from dialogs.planner.store import MOST_REMINDERS, Reminders

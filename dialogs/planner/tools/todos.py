@@ -15,7 +15,7 @@ from pydantic import Field
 from agents.memory.store import namespace_of
 from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, traits
-from agents.toolkit.paging import Page
+from agents.toolkit.result import Page
 from agents.toolkit.undo import entered
 from dialogs.planner.agenda import MOST_TODOS, stored_todos
 from dialogs.planner.tools.kept_lists import KeptList, Number, Numbers, Text, asks

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import pytest
 from langchain_core.messages import BaseMessage
 
-from agents.events import Interrupt, Message, ToolEnd
-from agents.events.search import Sources
+from agents.events import Interrupt, Message, Sources, ToolEnd
 from agents.memory.store import namespace_of
 from agents.models.script import Call, Line, Script
 from dialogs.research.services import Retrievers

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.events import Message, Token, ToolEnd
-from agents.events.search import Images, SearchStep, Sources
+from agents.events import Images, Message, SearchStep, Sources, Token, ToolEnd
 from agents.models.script import Call
 from app.assistant import Turn
 from dialogs.research.composites import Bounded, FirstOf, Together

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.events import Message, ToolEnd
-from agents.events.search import Images, SearchStep, Sources
+from agents.events import Images, Message, SearchStep, Sources, ToolEnd
 from agents.models.script import Call
 from agents.toolkit.services import Services
 from dialogs.research.settings import ResearchSettings, read_plans

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from agents.errors import ConfigError, UsageError
-from agents.events import Error, Event, Message
-from agents.events.search import Sources
+from agents.events import Error, Event, Message, Sources
 from agents.events.views import Notice
 from agents.state.citations import Source
 from app.assistant import Turn

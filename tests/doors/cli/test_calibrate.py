@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.conversation.gate.calibration import LEAST_STAYS, LEAST_SWITCHES
-from agents.conversation.gate.trained import Thresholds, weights
+from agents.conversation.gate.trained import LEAST_STAYS, LEAST_SWITCHES, Thresholds, weights
 from agents.memory import open_memory
 from app.cli import command_line
 from app.composition.services import THRESHOLDS_ITEM, load_thresholds

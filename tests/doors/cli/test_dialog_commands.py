@@ -11,7 +11,7 @@ import typer
 
 from agents.errors import ContractError, UsageError
 from agents.memory import Memory
-from agents.toolkit.command_line import CommandResult, installation_of, services_of
+from agents.toolkit.commands import CommandResult, installation_of, services_of
 from app.cli import command_line
 from app.composition.services import dialogs_of
 from dialogs import Dialog

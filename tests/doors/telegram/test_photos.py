@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.events.search import Images, ShownImage
+from agents.events import Images, ShownImage
 from app.doors.telegram.delivery.photos import caption
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import ChatScreen

@@ -5,8 +5,7 @@ from functools import partial
 
 import pytest
 
-from agents.events import Error, Event, Message, Token, ToolEnd, ToolStart
-from agents.events.models import ModelStart
+from agents.events import Error, Event, Message, ModelStart, Token, ToolEnd, ToolStart
 from agents.models.script import Script
 from app.assistant import Turn
 from app.doors.telegram.place import Place

@@ -9,8 +9,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from agents.events import Error, Event, Message, Token, TurnStart
-from agents.events.models import ModelThinking
+from agents.events import Error, Event, Message, ModelThinking, Token, TurnStart
 from app.doors.terminal import screens
 from app.doors.terminal.screens import LiveMarkdown
 from app.doors.terminal.tty import Canvas

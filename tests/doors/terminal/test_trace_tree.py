@@ -7,10 +7,23 @@ from typing import Any
 
 from rich.console import Console
 
-from agents.events import Error, Event, Message, Token, ToolEnd, ToolStart, TurnEnd, TurnStart
-from agents.events.handover import Handover, Observed
-from agents.events.models import ModelEnd, ModelStart, ModelThinking
-from agents.events.search import SearchStep, Sources
+from agents.events import (
+    Error,
+    Event,
+    Handover,
+    Message,
+    ModelEnd,
+    ModelStart,
+    ModelThinking,
+    Observed,
+    SearchStep,
+    Sources,
+    Token,
+    ToolEnd,
+    ToolStart,
+    TurnEnd,
+    TurnStart,
+)
 from app.doors.terminal.trace_tree import TraceTree
 
 

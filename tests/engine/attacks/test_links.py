@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agents.events.links import is_told_by, is_web
-from agents.events.views import CardList, Entry, Link, View
+from agents.events.views import CardList, Entry, Link, View, is_told_by, is_web
 from agents.toolkit.result import Question
 from app.doors.telegram.delivery.buttons import link_buttons
 from app.doors.telegram.delivery.pages import pages

@@ -14,7 +14,7 @@ from agents.remote.mcp_file import ServerTool
 from agents.remote.mcp_schema import arguments
 from agents.remote.mcp_texts import LARGEST_SCHEMA, LONGEST_DESCRIPTION, LONGEST_PART, fingerprint, trimmed
 from agents.state import SUPERVISOR
-from agents.toolkit.card_texts import from_source
+from agents.toolkit.descriptions import from_source
 from agents.toolkit.speaker import Speaker, Speakers
 from app.composition.remote_tools import note_changes
 from tests.engine.attacks.test_texts import TEXTS, steers

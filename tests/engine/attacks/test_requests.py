@@ -13,7 +13,7 @@ from agents.remote.http_request import request_of
 from agents.remote.parameter_spec import arguments
 from agents.toolkit.context import Context
 from agents.toolkit.help import HelpRequest
-from agents.toolkit.help.webhook import Webhook
+from agents.toolkit.help.links import Webhook
 from agents.toolkit.result import Failed, Misused
 from tests.support.http_service import Answer, Service
 

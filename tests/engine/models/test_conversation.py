@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from llmock.pytest_plugin import LLMock
 
-from agents.events import Message, Token
-from agents.events.models import ModelEnd
+from agents.events import Message, ModelEnd, Token
 from app.assistant import Turn
 from tests.support import odd_provider
 from tests.support.endpoint_talk import (

@@ -6,7 +6,7 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Behavior, Fail, Match, Reply, StreamFault
 
-from agents.events.models import ModelEnd
+from agents.events import ModelEnd
 from tests.support.endpoint_talk import TEXT, calm, errors, says, talk, turn
 from tests.support.scripted_assistant import said
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
-from agents.events import Event, Token
-from agents.events.models import ModelThinking
+from agents.events import Event, ModelThinking, Token
 from agents.models.reply import Listener, reply
 from tests.support.endpoint_talk import TEXT, endpoint_model, errors, heard, talk, tools, turn
 from tests.support.odd_provider import Chunk, Provider, call, delta, end, words

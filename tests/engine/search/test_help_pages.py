@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.events import Message
-from agents.events.models import ModelStart
-from agents.events.search import SearchStep, Sources
+from agents.events import Message, ModelStart, SearchStep, Sources
 from app.assistant import Turn
 from app.composition import open_assistant
 from app.settings import Settings

@@ -6,9 +6,7 @@ from typing import Literal
 
 import pytest
 
-from agents.events import Event, Message, Token, ToolEnd, ToolStart, TurnEnd, TurnStart
-from agents.events.handover import DialogChanged
-from agents.events.models import ModelStart
+from agents.events import DialogChanged, Event, Message, ModelStart, Token, ToolEnd, ToolStart, TurnEnd, TurnStart
 from agents.models.script import Script
 from app.assistant import Assistant, Turn
 from tests.support.scripted_assistant import (

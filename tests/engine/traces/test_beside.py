@@ -8,8 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from agents.events import Event, Message, ToolEnd, TurnEnd
-from agents.events.handover import Observed
+from agents.events import Event, Message, Observed, ToolEnd, TurnEnd
 from agents.events.views import CardList, Entry
 from agents.models import Model, Models
 from agents.models.script import Call, Line

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agents.conversation.gate import Guess
-from agents.events import TurnEnd
-from agents.events.handover import Observed
+from agents.events import Observed, TurnEnd
 from agents.models.script import Call, Line
 from agents.state import SUPERVISOR
 from agents.state.history import dangling

@@ -7,8 +7,7 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Fail, Reply
 
-from agents.events import ToolEnd, TurnEnd
-from agents.events.models import ModelEnd, ModelStart
+from agents.events import ModelEnd, ModelStart, ToolEnd, TurnEnd
 from agents.models.script import Call
 from app.recording import Lost, Replied
 from app.settings import Settings

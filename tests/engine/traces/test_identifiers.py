@@ -9,11 +9,10 @@ from langchain_core.tools import BaseTool, tool
 from agents.language.identifiers import shown
 from agents.models.script import Call, Line
 from agents.models.standin import values
-from agents.toolkit.arguments import parameters
+from agents.toolkit.descriptions import parameters, signature
 from agents.toolkit.questions import CHOICE
 from agents.toolkit.result import Answer, Option, choice, result, schema_of
 from agents.toolkit.runtime import Runtime
-from agents.toolkit.signature import signature
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits, traits_of
 from prompts import phrase

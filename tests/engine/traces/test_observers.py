@@ -2,8 +2,7 @@
 
 import pytest
 
-from agents.events import Message
-from agents.events.handover import Observed
+from agents.events import Message, Observed
 from agents.models.script import Call
 from tests.conftest import Chat, told
 

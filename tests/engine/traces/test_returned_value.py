@@ -4,7 +4,7 @@ import pytest
 
 from agents.events import Message
 from agents.models.script import Call
-from agents.toolkit.questions.form_fields import LONGEST_FORM
+from agents.toolkit.questions.form import LONGEST_FORM
 from agents.toolkit.questions.returned import PAGE as SOURCE
 from prompts import phrase
 from tests.conftest import Chat, told

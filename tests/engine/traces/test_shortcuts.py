@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from langchain_core.tools import tool
 
-from agents.events import Message, TurnEnd
-from agents.events.handover import Observed
+from agents.events import Message, Observed, TurnEnd
 from agents.events.views import CardList, Entry
 from agents.models.script import Call, Line
 from agents.toolkit.result import result

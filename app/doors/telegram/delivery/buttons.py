@@ -9,11 +9,10 @@ from urllib.parse import urlsplit
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup, KeyboardButton, ReplyKeyboardMarkup, WebAppInfo
 
 from agents.events import Interrupt
-from agents.events.links import is_web
+from agents.events.views import is_web
 from agents.language.text.clean import clean
 from agents.toolkit.questions import mark
-from agents.toolkit.questions.agreement import CONFIRM
-from agents.toolkit.questions.options import naming
+from agents.toolkit.questions.options import CONFIRM, naming
 from prompts import sentence
 
 SIGN = "="

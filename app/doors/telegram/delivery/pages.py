@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from telegram import MessageEntity
 from telegramify_markdown import RenderConfig, convert
 
-from agents.events.links import is_told_by, is_web
+from agents.events.views import is_told_by, is_web
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
 from app.texts import addresses, marked, numbers, numbers_kept, references, unmarked

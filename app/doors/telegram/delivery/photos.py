@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from telegram import InputMediaPhoto, MessageEntity
 
-from agents.events.links import is_web
-from agents.events.search import ShownImage
+from agents.events import ShownImage
+from agents.events.views import is_web
 from agents.language.text.clean import clean
 from app.doors.telegram.delivery.pages import Page, utf16_length
 from app.doors.telegram.delivery.sender import Fate, Sender

@@ -4,8 +4,7 @@ import asyncio
 
 from telegram import MessageEntity
 
-from agents.events import REBUILT, RETRY, Error, Event, Message, PrivateMessage, Token, ToolEnd, ToolStart
-from agents.events.models import ModelStart
+from agents.events import REBUILT, RETRY, Error, Event, Message, ModelStart, PrivateMessage, Token, ToolEnd, ToolStart
 from agents.events.views import View
 from agents.language.text.clean import clean
 from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length

@@ -3,8 +3,7 @@
 import hashlib
 from collections.abc import Awaitable, Callable
 
-from agents.events import Event, Message, PrivateMessage
-from agents.events.search import Images
+from agents.events import Event, Images, Message, PrivateMessage
 from agents.events.views import View
 from agents.memory.store import Store, namespace_of
 from app.doors.telegram.place import DOOR

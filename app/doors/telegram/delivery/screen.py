@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from telegram import InlineKeyboardMarkup, MessageEntity
 
-from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, Message, PrivateMessage
-from agents.events.search import Images
+from agents.events import CUT, REBUILT, RETRY, Error, Event, Images, Interrupt, Message, PrivateMessage
 from agents.events.views import Document, Link, Notice, Table, View
 from agents.language.text.clean import clean
 from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_buttons, web_app_keyboard

@@ -16,7 +16,7 @@ from agents.language.identifiers.spelled_out import spelled
 from agents.models import Model, Models
 from agents.models.script import Call, Line, Script, ScriptModel
 from agents.state import SUPERVISOR
-from agents.toolkit.arguments import parameters
+from agents.toolkit.descriptions import parameters
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
 from benchmarks.aliases import identifiers

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.toolkit.arguments import parameters
+from agents.toolkit.descriptions import parameters
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
 from benchmarks.aliases import identifiers

@@ -7,12 +7,11 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from agents.conversation.gate import HIGH, LOW
 from agents.conversation.gate.trained import CUE, FILE, Thresholds, trained_gate, weights
-from agents.conversation.scene import Scene
-from agents.conversation.scenes import Scenes
+from agents.conversation.scene import Scene, scene_of
 from agents.state import State
 from app.composition import discover
 
-SCENES = Scenes(discover()[0])
+SPEAKERS = discover()[0]
 
 
 def moment(dialog: str, lang: str, reply: str, text: str) -> Scene:
@@ -22,7 +21,7 @@ def moment(dialog: str, lang: str, reply: str, text: str) -> Scene:
         "heard": {"id": "1", "text": text, "source": "message"},
         "talks": {dialog: {"messages": [HumanMessage("hello"), AIMessage(reply)]}},
     }
-    return SCENES.of(SCENES.speakers[dialog], state)
+    return scene_of(SPEAKERS[dialog], state, SPEAKERS)
 
 
 @pytest.mark.parametrize(

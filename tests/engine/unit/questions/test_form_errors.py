@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, PastDate, StringConstraints, Val
 from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import ErrorType
 
-from agents.toolkit.questions.form_errors import misfits
+from agents.toolkit.questions.form import misfits
 from prompts import FALLBACK, languages, table
 
 

@@ -12,8 +12,7 @@ from pydantic import AliasChoices, BaseModel, Field, model_validator
 from agents.models.script import Call, Line
 from agents.state.talk import Pending
 from agents.toolkit.questions import ask, fits, worded
-from agents.toolkit.questions.form_fields import FormFields, stored_fields
-from agents.toolkit.questions.form_values import filled
+from agents.toolkit.questions.form import FormFields, filled, stored_fields
 from agents.toolkit.result import Answer, request
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits

@@ -14,9 +14,7 @@ import prompts
 from agents.conversation.prompt import Prompting
 from agents.errors import ContractError
 from agents.language.identifiers import ARGUMENT
-from agents.toolkit.card import ToolCard, cards
-from agents.toolkit.lint import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, faults
-from agents.toolkit.missing_texts import warnings
+from agents.toolkit.card import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, ToolCard, cards, faults, warnings
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits, with_traits
 from app.cli.installation import report

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agents.toolkit.supervisor.abilities import abilities
+from agents.toolkit.supervisor_tools import abilities
 from tests.conftest import Chat
 
 

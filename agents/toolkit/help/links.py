@@ -1,4 +1,7 @@
-"""The webhook of another assistant as a link; `docs/help.md` describes its requests and answers."""
+"""Links of help beside our own pages: another model, a person, the webhook of another assistant.
+
+`docs/help.md` describes the requests and answers of the webhook.
+"""
 
 import hashlib
 import hmac
@@ -8,12 +11,58 @@ from dataclasses import dataclass, field
 from functools import cache
 
 import httpx
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
-from agents.toolkit.help import HelpRequest
+from agents.memory.notes import Notes
+from agents.models import Model
+from agents.models.reply import Listener, ask
+from agents.state.message_notes import notes
+from agents.toolkit.help import ASKING, Exhausted, HelpRequest
+from prompts import prompt
 
 VERSION = 1
 LARGEST_RESPONSE = 64 * 1024
 """Bytes of an answer."""
+UNKNOWN = "UNKNOWN"
+"""What the model says when it does not know; the prompt names it."""
+
+
+@dataclass(frozen=True)
+class OtherModel:
+    """Ask a model of its own."""
+
+    name = "model"
+    model: Model
+
+    async def answer(self, question: HelpRequest) -> str | None:
+        """Return the model's answer; asking it is told as any model call."""
+        role = SystemMessage(
+            prompt("help_model", question.lang, unknown=UNKNOWN), additional_kwargs=notes(lang=question.lang)
+        )
+        messages: list[AnyMessage] = [role, HumanMessage(question.text)]
+        text = (await ask(self.model, messages, [], Listener(ASKING, question.emit))).text.strip()
+        return None if text.strip(" .!«»\"'").upper() == UNKNOWN else text
+
+
+@dataclass(frozen=True)
+class Person:
+    """Leave a note; doors deliver it."""
+
+    name = "person"
+    notes: Notes
+    most: int
+    """Notes that a user may leave within a day."""
+
+    async def answer(self, question: HelpRequest) -> str | None:
+        """Return what was noted.
+
+        Raises:
+            Exhausted: the user has left too many notes today.
+        """
+        user = question.user or question.thread
+        if not await self.notes.add(question.thread, question.text, question.key, user, self.most):
+            raise Exhausted
+        return question.text
 
 
 class WebhookFault(ValueError):

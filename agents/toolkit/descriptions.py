@@ -1,0 +1,189 @@
+"""Descriptions and examples that come with a tool from outside, by language, as the card files have them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from inspect import cleandoc
+from typing import cast
+
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import BaseModel
+
+from agents.language.identifiers import MARK, shown
+from agents.language.identifiers.json_schema import Schema, name_rule, resolved
+from agents.state.talk import Json
+from agents.toolkit.result import schema_of
+from agents.toolkit.traits import traits_of
+from prompts import FALLBACK, card, phrase
+
+_TEXTS = "texts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """What a tool's source says of it, by language."""
+
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """What it does, for the user who is asked before it runs."""
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What its parameters are called, for the same user; by name, and then by language."""
+    source: str = ""
+    fingerprint: str = ""
+    """A digest of the description that a server gives; empty if the description stands in the file."""
+
+
+def with_texts(tool: BaseTool, texts: Texts) -> BaseTool:
+    """Put texts on a tool and return it."""
+    tool.metadata = {**(tool.metadata or {}), _TEXTS: texts}
+    return tool
+
+
+def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
+    """Return a tool's description and examples in a language; a file in `prompts/` goes before what came with it,
+    a text in the language before one in English."""
+    own, examples = own_texts(tool).descriptions, card(tool.name, lang)[1] or examples_of(tool, lang)
+    descriptions = (
+        description for choice in (lang, FALLBACK) for description in (card(tool.name, choice)[0], own.get(choice))
+    )
+    return next(filter(None, descriptions), tool.description), examples
+
+
+def from_source(tool: BaseTool, source: str, fingerprint: str = "") -> BaseTool:
+    """Note on a tool which file describes it, where in it, and what its server says; return the tool."""
+    return with_texts(tool, replace(own_texts(tool), source=source, fingerprint=fingerprint))
+
+
+def examples_of(tool: BaseTool, lang: str) -> tuple[str, ...]:
+    """Return the examples that came with a tool in a language."""
+    return tuple(own_texts(tool).examples.get(lang, ()))
+
+
+def own_texts(tool: BaseTool) -> Texts:
+    """Return the texts that came with a tool; those of a function here are empty."""
+    texts: Texts = (tool.metadata or {}).get(_TEXTS, Texts())
+    return texts
+
+
+ToolSchema = Json
+"""A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
+IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}
+IDLE_UPPER_BOUNDS = {"maxLength": 200, "maxItems": 50}
+WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
+DEEPEST = 4
+IDENTIFIER = "number"
+GIVEN_IDENTIFIER = f"{IDENTIFIER} | text"
+"""An identifier in an argument: its number, or itself as the user spelled it out."""
+
+
+class Schemas:
+    """The schemas of tools, each made once per language."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, str], tuple[BaseTool, ToolSchema]] = {}
+        """With the tool itself, so that its id stays its own."""
+
+    def of(self, tool: BaseTool, lang: str) -> ToolSchema:
+        """Return a tool's schema in `lang`; always the same object."""
+        key = (id(tool), lang)
+        if key not in self._made:
+            self._made[key] = (tool, _schema(tool, lang))
+        return self._made[key][1]
+
+
+def _schema(tool: BaseTool, lang: str) -> ToolSchema:
+    schema = convert_to_openai_tool(tool)
+    function = schema["function"]
+    function["parameters"] = _described(shown(function.get("parameters", {}), is_argument=True))
+    function["description"] = cleandoc(texts_of(tool, lang)[0])
+    if result := schema_of(traits_of(tool).result):
+        function["description"] += f"\n{phrase('tool_returns', lang, result=notation(result))}"
+    return schema
+
+
+def _described(parameters: ToolSchema) -> ToolSchema:
+    """Return the parameters, each with a description and without what a model need not read.
+
+    A parameter without a description has an empty one: one chat template fails without (Command R+).
+    One that may be left out is no required one; that it may also be null says nothing more.
+    """
+    properties = {
+        name: {"description": "", **_bare(_without_null(schema))}
+        for name, schema in parameters.get("properties", {}).items()
+    }
+    return {**parameters, "properties": properties}
+
+
+def _without_null(schema: ToolSchema) -> ToolSchema:
+    kinds = schema.get("anyOf", [])
+    if "default" not in schema or schema["default"] is not None or len(kinds) != 2 or {"type": "null"} not in kinds:
+        return schema
+    kind = next(each for each in kinds if each != {"type": "null"})
+    return {**{key: value for key, value in schema.items() if key not in ("anyOf", "default")}, **kind}
+
+
+def _bare(schema: ToolSchema) -> ToolSchema:
+    """Return a parameter's schema without bounds that a model hardly meets; one that does is told of them."""
+    unmet = [name for name, bound in IDLE_LOWER_BOUNDS.items() if schema.get(name) == bound]
+    unmet += [name for name, bound in IDLE_UPPER_BOUNDS.items() if schema.get(name, 0) >= bound]
+    bounded = {key: value for key, value in schema.items() if key not in unmet}
+    return {**bounded, "items": _bare(bounded["items"])} if isinstance(bounded.get("items"), dict) else bounded
+
+
+def signature(tool: BaseTool) -> str:
+    """Return a tool's name, parameters and result; a `?` marks what may be left out."""
+    schema = parameters(tool)
+    arguments, required = schema.get("properties", {}), schema.get("required", ())
+    brief = _Brief(schema, GIVEN_IDENTIFIER)
+    named = ", ".join(f"{name}{'' if name in required else '?'}: {brief(inner)}" for name, inner in arguments.items())
+    back = schema_of(traits_of(tool).result)
+    return f"{tool.name}({named}){f' -> {notation(back)}' if back else ''}"
+
+
+def notation(schema: Schema) -> str:
+    """Return the JSON schema of a result in short."""
+    return _Brief(schema, IDENTIFIER)(schema)
+
+
+@dataclass(frozen=True)
+class _Brief:
+    """Writes the schemas within a root in short."""
+
+    root: Schema
+    identifier: str
+    """What is written for an identifier."""
+
+    def __call__(self, schema: Schema, depth: int = 0) -> str:
+        schema = resolved(schema, self.root)
+        if MARK in schema:
+            return self.identifier
+        if brief := schema.get("$comment"):
+            return str(brief)
+        if depth > DEEPEST:
+            return "…"
+        if "enum" in schema:
+            return " | ".join(str(value) for value in schema["enum"])
+        if "const" in schema:
+            return str(schema["const"])
+        if branches := schema.get("anyOf") or schema.get("oneOf"):
+            return " | ".join(dict.fromkeys(self(branch, depth) for branch in branches if branch.get("type") != "null"))
+        match schema.get("type"):
+            case "array":
+                return f"[{self(schema.get('items', {}), depth + 1)}]"
+            case "object":
+                return f"{{{self._members(schema, depth + 1)}}}"
+        return WORDS.get(str(schema.get("type")), "any")
+
+    def _members(self, schema: Schema, depth: int) -> str:
+        if inner := schema.get("properties"):
+            return ", ".join(f"{name}: {self(member, depth)}" for name, member in inner.items())
+        if MARK in (names := name_rule(schema, self.root)):
+            return f"{self(names)}: {self(schema.get('additionalProperties', {}), depth)}"
+        return "…"
+
+
+def parameters(tool: BaseTool) -> Json:
+    """Return the JSON schema of what the model may give a tool; trusted parameters are not in it."""
+    schema = tool.tool_call_schema
+    return dict(schema) if isinstance(schema, dict) else cast(type[BaseModel], schema).model_json_schema()

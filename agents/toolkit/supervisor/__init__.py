@@ -1,1 +1,0 @@
-"""The tools that the supervisor has in every application."""

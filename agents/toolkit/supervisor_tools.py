@@ -1,0 +1,68 @@
+"""The tools that the supervisor has in every application: the time, what it can do, the language."""
+
+from datetime import datetime
+from typing import Annotated
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import tool
+from langgraph.types import Command
+from pydantic import AfterValidator, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from agents.memory.preferences import Preferences, zone_of_user
+from agents.toolkit.runtime import Runtime
+from agents.toolkit.traits import traits
+from agents.toolkit.undo import SETTINGS, enter_setting
+from prompts import languages, phrase, prompt, table, title_of
+
+
+@traits(volatile=True, shortcut=True, always=True)
+@tool
+async def current_time(runtime: Runtime) -> str:
+    """Tell the date, weekday and time now."""
+    now = datetime.now(await zone_of_user(runtime.store, runtime.context.user))
+    lang = runtime.state["lang"]
+    weekday = table("texts", lang)["weekdays"][now.weekday()]
+    return phrase("now", lang, weekday=weekday, date=f"{now:%Y-%m-%d}", time=f"{now:%H:%M}", zone=f"{now:%Z}")
+
+
+@traits(shortcut=True, always=True)
+@tool
+async def abilities(runtime: Runtime) -> str:
+    """Tell what you can do for the user."""
+    lang: str = runtime.state["lang"]
+    lines = [f"- {ability(name, use, lang)}" for name, use in runtime.state.get("dialogs", {}).items()]
+    return prompt("abilities", lang, dialogs="\n".join(lines))
+
+
+def ability(name: str, use: str, lang: str) -> str:
+    """Return what can be done in a dialog: in its own words for the user if it has some, else as it is described."""
+    able = table(f"{name}/phrases", lang).get("able")
+    return str(able or f"{title_of(name, lang).replace('_', ' ')}: {use.removeprefix('Used for ').rstrip('.')};")
+
+
+class _LanguageSchema:
+    """Names the languages to the model: those that have prompts."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(schema), "enum": languages()}
+
+
+def _has_prompts(language: str) -> str:
+    if language not in languages():
+        raise ValueError(f"is one of {', '.join(languages())}")
+    return language
+
+
+Language = Annotated[str, AfterValidator(_has_prompts), _LanguageSchema()]
+
+
+@traits(effect="write", repeatable=True, always=True, undo=SETTINGS)
+@tool
+async def change_language(language: Language, runtime: Runtime) -> Command[str]:
+    """Hold the conversation in another language from now on, when the user asks for it."""
+    await enter_setting(runtime, "language", {"lang": language})
+    await Preferences(lang=language).save(runtime.store, runtime.context.user)
+    answer = ToolMessage(phrase("language_set", language), tool_call_id=runtime.tool_call_id or "")
+    return Command(update={"lang": language, "messages": [answer]})

@@ -7,9 +7,8 @@ from pydantic import BaseModel
 
 from agents.conversation.gate import asks
 from agents.conversation.scene import Scene
-from agents.language.text.phrases import mentions, says
 from agents.language.text.stems import words
-from agents.language.text.vocabulary import listening, vocabulary
+from agents.language.text.vocabulary import listening, mentions, says, vocabulary
 from agents.state import State
 from agents.toolkit.speaker import Speakers
 from prompts import title_of

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from agents.conversation import handover
 from agents.conversation.changes import Change, Move, decision, give_to, put, say
 from agents.conversation.heard import human
-from agents.language.text.phrases import is_said, says
+from agents.language.text.vocabulary import is_said, says
 from agents.state import SUPERVISOR, State
 from agents.state.person import Heard, Switch, Wish
 from agents.toolkit.speaker import Speaker, Speakers

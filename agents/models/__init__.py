@@ -1,17 +1,50 @@
 """Chat models by role: who answers for the supervisor, for each dialog and for the observers."""
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
-from agents.models.caching import Caching, cache_options, with_marks
 from agents.models.thinking import ThinkingFilter
+
+Caching = Literal["none", "key", "marks"]
+"""How a provider wants to be asked. "none": it is not asked; many cache all by themselves."""
+MARK = {"type": "ephemeral"}
+
+
+def cache_key(thread: str, role: str) -> str:
+    """Return the key that a role's calls in a thread share: requests with one key reach one host. 32 hex digits."""
+    return hashlib.sha256(f"{role}\n{thread}".encode()).hexdigest()[:32]
+
+
+def cache_options(caching: Caching, key: str) -> dict[str, Any]:
+    """Return what goes beside the prompt. With "marks" the end of the prompt is marked by the provider's client."""
+    if caching == "marks":
+        return {"cache_control": MARK}
+    return {"prompt_cache_key": key} if caching == "key" and key else {}
+
+
+def with_marks(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Mark what the next turn repeats: the system message, and the last message before the newest user message.
+
+    The newest user message carries data that the next turn leaves out, so what follows it is of use in this turn only.
+    """
+    newest = max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=0)
+    return [_marked(message) if place in (0, newest - 1) else message for place, message in enumerate(messages)]
+
+
+def _marked(message: AnyMessage) -> AnyMessage:
+    """Return the message with a mark at its end; a message without text cannot carry one."""
+    if not message.text:
+        return message
+    return message.model_copy(update={"content": [{"type": "text", "text": message.text, "cache_control": MARK}]})
+
 
 MOST_CHARACTERS = 200_000
 """Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""

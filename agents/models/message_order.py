@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from agents.models.signed_thoughts import with_thoughts
+from agents.models.thinking import with_thoughts
 from agents.state.message_notes import Metadata, notes, notes_of
 from prompts import FALLBACK, phrase
 

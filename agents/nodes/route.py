@@ -22,7 +22,7 @@ from agents.conversation.persons import turn_to
 from agents.conversation.scene import Scene
 from agents.conversation.scenes import Scenes
 from agents.events.handover import Guessed
-from agents.language.text.phrases import says
+from agents.language.text.vocabulary import says
 from agents.nodes import ask
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of

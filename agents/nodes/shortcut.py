@@ -15,7 +15,7 @@ from agents.conversation.heard import human
 from agents.conversation.screen import show
 from agents.conversation.tool_state import tool_state
 from agents.events.views import Notice, View
-from agents.language.tool_ranker.shortcuts import Shortcuts
+from agents.language.tool_ranker.ranker import Shortcuts
 from agents.nodes import ask
 from agents.nodes.tools import changes_of
 from agents.state import State, holder_of, messages_of

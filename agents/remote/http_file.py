@@ -7,8 +7,7 @@ from urllib.parse import parse_qs
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from agents.remote.parameter_spec import FIXED_HEADERS, HttpParameter
-from agents.remote.tool_spec import ToolSpec
+from agents.remote.tool_spec import FIXED_HEADERS, HttpParameter, ToolSpec
 from agents.remote.yaml_file import ByLanguage, Env, Part, ToolName, Trusted
 from agents.sources.web.ssrf import policy_of
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from langchain_core.tools import BaseTool
 
-from agents.language.identifiers import shown
-from agents.language.identifiers.json_schema import Schema
+from agents.language.identifiers import Schema, shown
 from agents.state.talk import Json
 from agents.toolkit.arguments import parameters
 from agents.toolkit.bound_tools import tools_of

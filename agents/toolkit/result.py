@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from agents.events.links import is_web
 from agents.events.views import MOST_ENTRIES, View
-from agents.language.identifiers.json_schema import Schema
+from agents.language.identifiers import Schema
 from agents.toolkit.questions.returned import wanted
 
 LONGEST_OBJECT = 8_000

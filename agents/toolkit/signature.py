@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from langchain_core.tools import BaseTool
 
-from agents.language.identifiers import MARK
-from agents.language.identifiers.json_schema import Schema, name_rule, resolved
+from agents.language.identifiers import MARK, Schema, name_rule, resolved
 from agents.toolkit.arguments import parameters
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of

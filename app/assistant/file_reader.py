@@ -8,8 +8,7 @@ from pathlib import PurePath
 
 from langchain_core.messages.content import ImageContentBlock
 
-from agents.sources.attachments import Contents, marks
-from agents.sources.attachments.pictures import MOST, picture
+from agents.sources.attachments import MOST, Contents, marks, picture
 from agents.sources.attachments.transcriber import NotHeard, Transcriber
 from agents.sources.documents.attached_text import text_of
 from agents.sources.documents.files import Unreadable

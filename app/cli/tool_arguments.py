@@ -8,8 +8,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, ValidationError
 
 from agents.errors import UsageError
-from agents.language.identifiers import MARK
-from agents.language.identifiers.json_schema import resolved
+from agents.language.identifiers import MARK, resolved
 from agents.toolkit.arguments import parameters
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 from langchain_core.tools import tool
 from pydantic import Field
 
+from agents.language.schedule.parser import Item, items
 from agents.language.schedule.period import day_of, period
-from agents.language.schedule.plan import Item, items
 from agents.language.schedule.wording import worded_instant
 from agents.language.text.vocabulary import listening
 from agents.toolkit import Answer, Refused, Runtime, result, traits

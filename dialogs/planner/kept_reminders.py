@@ -9,7 +9,7 @@ from langgraph.types import interrupt
 
 from agents.errors import UsageError
 from agents.language.schedule import Moment
-from agents.language.schedule.problem import problem
+from agents.language.schedule.parser import problem
 from agents.language.schedule.wording import worded_instant
 from agents.toolkit import Refused, Runtime
 from agents.toolkit.present import present, zone_of

@@ -12,8 +12,8 @@ from itertools import pairwise
 from agents.conversation.gate import asks
 from agents.conversation.gate.subjects import POLITE, Features, Heard, subjects
 from agents.conversation.scene import Scene
-from agents.language.text.phrases import phrases
 from agents.language.text.stems import stems, words
+from agents.language.text.vocabulary import phrases
 
 LENGTHS = (2, 3, 5, 8, 12, 18)
 """Numbers of words at which a message counts as longer."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from agents.conversation.scene import Scene
-from agents.language.text.phrases import phrases, small_words
 from agents.language.text.stems import stems
+from agents.language.text.vocabulary import phrases, small_words
 
 Features = dict[str, float]
 Stems = frozenset[str]

@@ -17,7 +17,7 @@ from agents.conversation.gate import HIGH, LOW, Gate, Guess, Score
 from agents.conversation.gate.features import features
 from agents.conversation.gate.subjects import Features
 from agents.conversation.scene import Scene
-from agents.language.text.phrases import mentions
+from agents.language.text.vocabulary import mentions
 
 FILE = Path(__file__).with_name("weights.json")
 CUE = 0.9

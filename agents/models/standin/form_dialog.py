@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.models.standin.arguments import Filler, Plan, Unclear
+from agents.models.standin.arguments import Filler, Plan, Unclear, cancelled, follow, wants_help
 from agents.models.standin.pattern import Match
 from agents.models.standin.phrasebook import FILL_FORM
-from agents.models.standin.plan import cancelled, follow, wants_help
 from agents.models.standin.references import plain_number
 from agents.models.standin.replies import ask_help, joined, not_understood, small_talk, told
 from agents.models.standin.situation import Call, Move, Result, Situation

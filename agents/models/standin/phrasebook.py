@@ -10,8 +10,7 @@ from functools import lru_cache
 
 from agents.language.text.stems import plain
 from agents.models.standin.pattern import Match, Pattern, Spoken, pattern, spoken, values_of
-from agents.models.standin.times import names_time
-from agents.models.standin.values import QUOTED, WHEN, is_plain, is_unfinished, items
+from agents.models.standin.values import QUOTED, WHEN, is_plain, is_unfinished, items, names_time
 from agents.models.standin.vocabulary import vocabulary
 from prompts import card, form_texts
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from agents.models.standin.arguments import NeedsCall, Plan
-from agents.models.standin.plan import cancelled, understand, wants_help
+from agents.models.standin.arguments import NeedsCall, Plan, cancelled, understand, wants_help
 from agents.models.standin.references import choosers, list_tools
 from agents.models.standin.replies import ask_help, joined, not_understood, small_talk, told
 from agents.models.standin.replies import examples as show_examples

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import httpx
 from pydantic import SecretStr
 
-from agents.sources.web.body import BodyRefused, read_body
+from agents.sources.web.ssrf import BodyRefused, read_body
 
 LARGEST = 20_000_000
 """Bytes of a recording."""

@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 
 from agents.language.text.fulltext import MOST_WORDS, coded
-from agents.language.text.phrases import small_words
 from agents.language.text.stems import stems
+from agents.language.text.vocabulary import small_words
 from agents.sources.documents import Section
 from agents.sources.documents.markdown import passages
 from prompts import FALLBACK

@@ -3,8 +3,8 @@
 from functools import cache
 
 from agents.language.text.fulltext import Entry, Hit, Index
-from agents.language.text.phrases import small_words
 from agents.language.text.stems import stems
+from agents.language.text.vocabulary import small_words
 from agents.toolkit.help import HelpRequest
 from prompts import prompts_of_all
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from agents.language.text.phrases import is_said, phrases
 from agents.language.text.stems import words
-from agents.language.text.vocabulary import listening, vocabulary
+from agents.language.text.vocabulary import is_said, listening, phrases, vocabulary
 from agents.toolkit.questions.options import OptionRow, chosen
 from prompts import phrase
 

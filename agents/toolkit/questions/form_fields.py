@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import AliasChoices, BaseModel
 
-from agents.language.text.phrases import is_said
+from agents.language.text.vocabulary import is_said
 from agents.state.talk import Fields
 
 LONGEST_FORM = 4_000

@@ -6,8 +6,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, create_model
 
-from agents.language.text.phrases import is_said
 from agents.language.text.stems import words
+from agents.language.text.vocabulary import is_said
 from agents.state.talk import Json
 from agents.toolkit.questions.form_fields import LONGEST_FORM, FormFields, labelled
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from agents.language.schedule.lexicon import words as moment_words
+from agents.language.schedule.grammar import words as moment_words
 from agents.language.text.stems import plain
 from agents.language.text.vocabulary import Vocabulary, listening, vocabulary
 from agents.state.talk import Json

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agents.sources.attachments.pictures import kind_of as picture_kind
+from agents.sources.attachments import kind_of as picture_kind
 from agents.sources.attachments.transcriber import kind_of as recording_kind
 from agents.sources.documents.attached_text import LARGEST
 from agents.state.person import Quoted

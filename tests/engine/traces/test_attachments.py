@@ -11,8 +11,7 @@ from agents.errors import ModelUnavailable
 from agents.events import Error, Event
 from agents.models.reply import Listener, reply
 from agents.models.script import Asked, Call
-from agents.sources.attachments import Contents
-from agents.sources.attachments.pictures import LARGEST, picture
+from agents.sources.attachments import LARGEST, Contents, picture
 from agents.state.message_notes import notes
 from agents.state.person import Quoted
 from tests.conftest import Chat

@@ -16,30 +16,29 @@ from agents.errors import BrokenState, ConfigError, UnusableDatabase, UsageError
 from agents.memory import (
     feedback,
     gate_log,
-    ledger_table,
+    ledger,
     notes,
     notices,
     store,
-    transcript_rows,
+    transcript,
     undo_log,
     updates,
 )
 from agents.memory.checkpointer import KEPT_TURNS, Keep, Saver
-from agents.memory.connection import Connection, connect
+from agents.memory.connection import ENGINE, Connection, Tables, connect, migrate
 from agents.memory.feedback import Feedback
+from agents.memory.inbox import TO
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
 from agents.memory.notices import Notices
-from agents.memory.people import TO
-from agents.memory.schema import ENGINE, Tables, migrate
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
 from agents.memory.updates import Updates
 
 PREFIX = "sqlite:///"
-PARTS = (transcript_rows, gate_log, updates, store, ledger_table, undo_log, notes, notices, feedback)
+PARTS = (transcript, gate_log, updates, store, ledger, undo_log, notes, notices, feedback)
 TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS),)),)
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
 """Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.memory.people import TOLD, lines_of
+from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine, lines_of
 from agents.state.message_notes import Metadata, StoppedAnswer
 from agents.toolkit.context import Context
 

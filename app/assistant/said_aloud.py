@@ -5,8 +5,7 @@ from typing import cast
 
 from agents.conversation.changes import Update
 from agents.conversation.persons import name_of
-from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.memory.people import TO, UNASKED, writers_of
+from agents.memory.inbox import TO, UNASKED, InboxEntry, TranscriptLine, writers_of
 from agents.state import SUPERVISOR, State
 from agents.state.person import Person
 

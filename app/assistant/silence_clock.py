@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from agents.memory.inbox import TranscriptLine
-from agents.memory.people import SILENCE
+from agents.memory.inbox import SILENCE, TranscriptLine
 from agents.memory.preferences import Preferences, machine_zone
 from app.assistant.assistant import Assistant
 from app.tasks import running

@@ -13,8 +13,7 @@ from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.conversation.migration import from_transcript
 from agents.conversation.persons import BLANK
-from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.memory.people import TOLD
+from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine
 from agents.state import SUPERVISOR, State
 from agents.state.history import dangling, set_before
 from agents.state.message_notes import notes

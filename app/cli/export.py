@@ -9,8 +9,7 @@ import typer
 
 from agents.errors import UsageError
 from agents.language.text.clean import clean, safe_json
-from agents.memory.inbox import TranscriptLine
-from agents.memory.people import writers_of
+from agents.memory.inbox import TranscriptLine, writers_of
 from app.cli.options import AsJson, Thread
 from app.cli.replay import rehearse
 from app.cli.stdout import results_alone

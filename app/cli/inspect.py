@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from agents.errors import ConfigError, UsageError
-from agents.memory.people import TOLD
+from agents.memory.inbox import TOLD
 from agents.toolkit.command_line import CommandResult
 from app.assistant import Assistant
 from app.assistant.run import config_of

@@ -7,7 +7,7 @@ from functools import partial
 import dialogs
 import observers
 from agents.memory import Memory
-from agents.memory.schema import Tables
+from agents.memory.connection import Tables
 from agents.toolkit.services import Services
 from app.settings import read
 from dialogs import Dialog

@@ -53,7 +53,7 @@ class Shop:
         """Do what a tool does; it commits with the answer of the tool, or not at all."""
         await self._fill_if_empty()
         async with self.ledger.transaction() as connection:
-            return await connection.inside(work)
+            return await connection.read(work)
 
     async def matches(self) -> Sequence[tuple[str, str, str]]:
         """Return every user with the device (empty: every device) and the customer."""

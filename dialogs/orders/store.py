@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from agents.memory.schema import Tables
+from agents.memory.connection import Tables
 from dialogs.orders.records import Database, Kind, Order, Product, User
 
 TABLES = Tables(

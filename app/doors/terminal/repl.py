@@ -16,7 +16,7 @@ from rich.text import Text
 
 from agents.events import Message
 from agents.language.text.clean import clean
-from agents.memory.people import SILENCE
+from agents.memory.inbox import SILENCE
 from app.assistant.notice_clock import Ring
 from app.assistant.silence_clock import Nudge
 from app.doors import slash_commands

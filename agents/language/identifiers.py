@@ -50,7 +50,6 @@ class Swap:
         return dict(self._members(data, schema)) if isinstance(data, Mapping) else data
 
     def _branch(self, data: object, schema: Schema) -> Schema | None:
-        """Return the branch of a choice (`anyOf` …) that fits the data best; None if there is none."""
         branches = [
             resolved(choice, self.root) for key in ("anyOf", "oneOf", "allOf") for choice in schema.get(key, ())
         ]
@@ -95,7 +94,6 @@ class Swap:
         return kind is not None and isinstance(data, kind)
 
     def _likeness(self, data: object, branch: Schema) -> tuple[bool, int]:
-        """Return how well data fits a branch: a word that it names itself best, an object by its properties."""
         if not isinstance(data, Mapping):
             return self.mark not in branch, 0
         inner = branch.get("properties", {})
@@ -145,7 +143,7 @@ def _may_be_one(word: str) -> bool:
 
 
 MARK = "x-opaque"
-MOST = 500
+MOST_IDENTIFIERS = 500
 """Identifiers of a kind that a thread remembers; the oldest become stale."""
 NAMING = ("label", "name", "title", "text", "subject")
 """The fields by which an object is called, the first one that it has."""
@@ -156,7 +154,6 @@ ARGUMENT = {"anyOf": [NUMBER, {"type": "string"}]}
 """What the model may give for an identifier: its number, or itself as the user spelled it out."""
 KEPT = ("description", "title", "default")
 NumberedIds = dict[str, dict[str, str]]
-"""By kind, the identifiers by their number."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +232,7 @@ class Aliases:
             # One row of numbers for all kinds, so that one of the wrong kind is noticed.
             number = str(1 + self._highest())
             numbers[number] = identifier
-            while len(numbers) > MOST:
+            while len(numbers) > MOST_IDENTIFIERS:
                 del numbers[next(iter(numbers))]
         return int(number)
 
@@ -267,8 +264,6 @@ def shown(schema: Schema, *, is_argument: bool = False) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Masked:
-    """Puts a type in place of every mark."""
-
     root: Schema
     put: Schema
 

@@ -13,17 +13,7 @@ from pathlib import Path
 from langchain_core.runnables import RunnableConfig
 
 from agents.errors import BrokenState, ConfigError, UnusableDatabase, UsageError
-from agents.memory import (
-    feedback,
-    gate_log,
-    ledger,
-    notes,
-    notices,
-    store,
-    transcript,
-    undo_log,
-    updates,
-)
+from agents.memory import feedback, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
 from agents.memory.checkpointer import KEPT_TURNS, Keep, Saver
 from agents.memory.connection import ENGINE, Connection, Tables, connect, migrate
 from agents.memory.feedback import Feedback
@@ -49,7 +39,6 @@ HINTS = {
     ("hard link",): "Nothing was changed.",
     ("already exists",): "It was made by a version before the first release; name another file.",
 }
-"""What to do about a fault, by what SQLite says of it."""
 
 
 @dataclass(eq=False)
@@ -73,7 +62,6 @@ class Memory:
     inode: tuple[int, int]
     """Which file was opened; another one may come to stand under its name."""
     now: Callable[[], float]
-    """Tells the Unix time in seconds."""
     erasers: list[Eraser] = field(default_factory=list)
     """Delete what the tables of dialogs hold of a thread and its users."""
 
@@ -199,7 +187,6 @@ async def open_memory(
 
 
 def _hint(fault: str) -> str:
-    """Return what the operator can do about a file that cannot be opened."""
     for signs, advice in HINTS.items():
         if any(sign in fault for sign in signs):
             return advice

@@ -48,7 +48,6 @@ class ThreadInfo:
     turns: int
     active_ms: int
     first: str = ""
-    """The first thing that a user said in it."""
 
 
 def clean(text: str) -> str:

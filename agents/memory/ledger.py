@@ -144,12 +144,7 @@ class Ledger:
         self._lock = asyncio.Lock()
 
     async def once(
-        self,
-        write: Write,
-        perform: Perform,
-        *,
-        ready: Ready,
-        harmless: tuple[type[Exception], ...] = (),
+        self, write: Write, perform: Perform, *, ready: Ready, harmless: tuple[type[Exception], ...] = ()
     ) -> str | None:
         """Do a write unless it is done; return the outcome that `perform` returns. An outcome of None is not stored.
 

@@ -23,13 +23,6 @@ def cache_key(thread: str, role: str) -> str:
     return hashlib.sha256(f"{role}\n{thread}".encode()).hexdigest()[:32]
 
 
-def cache_options(caching: Caching, key: str) -> dict[str, Any]:
-    """Return what goes beside the prompt. With "marks" the end of the prompt is marked by the provider's client."""
-    if caching == "marks":
-        return {"cache_control": MARK}
-    return {"prompt_cache_key": key} if caching == "key" and key else {}
-
-
 def with_marks(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Mark what the next turn repeats: the system message, and the last message before the newest user message.
 
@@ -48,7 +41,7 @@ def _marked(message: AnyMessage) -> AnyMessage:
 
 MOST_CHARACTERS = 200_000
 """Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
-LONGEST = 600.0
+LONGEST_REPLY = 600.0
 """Seconds a reply may take in all: some streams never end, and a provider's timeout only counts silence."""
 RETRIED_FOR = 25.0
 """Seconds within which tries are made again. The user waits for the first words meanwhile."""
@@ -74,8 +67,8 @@ class Model:
     """Whether a reply may call several tools; None: as the provider does it."""
     caching: Caching = "none"
     reply_length: int = MOST_CHARACTERS
-    reply_seconds: float = LONGEST
-    first_seconds: float = LONGEST
+    reply_seconds: float = LONGEST_REPLY
+    first_seconds: float = LONGEST_REPLY
     """Seconds until the first piece of a reply, with all that the provider's client tries again."""
     images: bool | None = None
     """Whether it sees pictures; None: as its profile says."""
@@ -106,7 +99,10 @@ class Model:
 
     def bound(self, tools: Sequence[dict[str, Any]], key: str) -> Runnable[LanguageModelInput, AIMessage]:
         """Return the model with its tools, and with the key under which the provider keeps a prompt's beginning."""
-        options = cache_options(self.caching, key)
+        options: dict[str, Any] = {"prompt_cache_key": key} if self.caching == "key" and key else {}
+        if self.caching == "marks":
+            # The provider's client marks the end of the prompt.
+            options["cache_control"] = MARK
         if tools and self.parallel_tool_calls is not None:
             options["parallel_tool_calls"] = self.parallel_tool_calls
         if tools:

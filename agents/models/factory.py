@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agents.errors import ConfigError
-from agents.models import LONGEST, MOST_CHARACTERS, RETRIED_FOR, Caching, Model, Models
+from agents.models import LONGEST_REPLY, MOST_CHARACTERS, RETRIED_FOR, Caching, Model, Models
 
 SPELLINGS: Mapping[str, Sequence[str]] = {
     "temperature": ("temperature",),
@@ -33,7 +33,6 @@ class Parameters(BaseModel):
     temperature: float | None = Field(default=None, ge=0, le=2)
     reasoning_effort: str | None = None
     max_tokens: int | None = Field(default=None, ge=1)
-    """The longest reply, in tokens."""
     parallel_tool_calls: bool | None = None
     images: bool | None = None
     """Whether the model sees pictures; left out, as LangChain's profile of it says."""
@@ -52,20 +51,15 @@ class Parameters(BaseModel):
         taken = {*fields, *(field.alias for field in fields.values())}
         options: dict[str, object] = {}
         for parameter, spellings in SPELLINGS.items():
-            value = getattr(self, parameter)
-            if value is not None:
+            if (value := getattr(self, parameter)) is not None:
                 option = next((spelling for spelling in spellings if spelling in taken), None)
-                options[_known(option, parameter, name)] = value
-        if self.parallel_tool_calls is not None:
-            takes = "parallel_tool_calls" in inspect.signature(type(chat).bind_tools).parameters
-            _known("parallel_tool_calls" if takes else None, "parallel_tool_calls", name)
+                if option is None:
+                    raise ConfigError(f"LLM_PARAMETERS: {name} takes no {parameter}")
+                options[option] = value
+        bound = inspect.signature(type(chat).bind_tools).parameters
+        if self.parallel_tool_calls is not None and "parallel_tool_calls" not in bound:
+            raise ConfigError(f"LLM_PARAMETERS: {name} takes no parallel_tool_calls")
         return options
-
-
-def _known(option: str | None, parameter: str, name: str) -> str:
-    if option is None:
-        raise ConfigError(f"LLM_PARAMETERS: {name} takes no {parameter}")
-    return option
 
 
 KEYS: Mapping[str, Sequence[str]] = {
@@ -99,7 +93,9 @@ def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
         init_chat_model = importlib.import_module("langchain.chat_models").init_chat_model
         chat = init_chat_model(name, model_provider=kind, **options)
     except ImportError as missing:
-        package = _package(str(missing), kind)
+        # LangChain names the package in its message; else the packages' names suggest it.
+        named = str(missing).partition("pip install ")[2].split("`")[0]
+        package = named or f"langchain-{kind.replace('_', '-')}"
         raise ConfigError(f"{kind}: models need a package: pip install langchain {package}") from None
     except Exception as wrong:
         # The packages raise what they like: ValidationError, ValueError, errors of their clients.
@@ -108,12 +104,6 @@ def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
         raise ConfigError(f"{kind}: models need {keys[0]} in the environment or in .env")
     assert isinstance(chat, BaseChatModel)  # so promises init_chat_model for a name without configurable fields
     return chat
-
-
-def _package(message: str, kind: str) -> str:
-    """Return the package that LangChain names, or the one that its packages' names suggest."""
-    named = message.partition("pip install ")[2].split("`")[0]
-    return named or f"langchain-{kind.replace('_', '-')}"
 
 
 def _first_sentence(failure: Exception) -> str:
@@ -128,7 +118,6 @@ DEFAULT, FALLBACK = "default", "fallback"
 LOCAL: Mapping[str, str] = {"rules": "agents.models.standin"}
 """The models behind "local:", each with the module that makes it; a model whose module is not installed is unknown."""
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
-"""Which providers want to be asked to keep a prompt's beginning, and how."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +135,7 @@ class Endpoint:
     rules_length: int = 1_000
     """Characters of a message that `local:rules` reads."""
     reply_length: int = MOST_CHARACTERS
-    reply_seconds: float = LONGEST
+    reply_seconds: float = LONGEST_REPLY
 
 
 def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = None) -> Model:

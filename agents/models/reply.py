@@ -46,10 +46,7 @@ class Listener:
 
 
 async def reply(
-    chain: Sequence[Model],
-    messages: Sequence[AnyMessage],
-    tools: Sequence[dict[str, Any]],
-    listener: Listener,
+    chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], listener: Listener
 ) -> AIMessage:
     """Return the first sound reply of the models in `chain`.
 
@@ -74,10 +71,7 @@ async def reply(
 
 
 async def _first_sound(
-    chain: Sequence[Model],
-    messages: Sequence[AnyMessage],
-    tools: Sequence[dict[str, Any]],
-    listener: Listener,
+    chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], listener: Listener
 ) -> AIMessage:
     troubles: list[Trouble] = []
     causes: list[str] = []

@@ -129,7 +129,6 @@ class StreamedReply:
         self._longest = longest
         self.text = ThinkingFilter(headless=headless)
         self.has_thoughts = False
-        """Whether the model has been seen thinking."""
         self._calls = StreamedCalls()
         self._signed = SignedThoughts()
         self._extras: dict[str, object] = {}
@@ -222,7 +221,6 @@ class StreamedReply:
             self._extras |= {name: extra for name, extra in extras.items() if name not in hidden}
 
     def _characters(self, text: str) -> str:
-        """Join a character whose two halves came in two pieces."""
         text, self._half = self._half + text, ""
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
@@ -230,7 +228,6 @@ class StreamedReply:
 
 
 def _thoughts(chunk: AIMessageChunk) -> int:
-    """Return how many characters of thinking stand beside the text of a chunk."""
     blocks = chunk.content if isinstance(chunk.content, list) else []
     if not blocks and not chunk.additional_kwargs:
         return 0

@@ -58,12 +58,10 @@ class ThinkingFilter:
         self.unopened = False
         """Whether a closing tag without an opening one came: all that was shown before it was thinking."""
         self.thought = False
-        """Whether there was any thinking."""
         self._buffer = ""
         self._is_headless = headless
         """Whether the text is inside thinking that it did not open: any closing tag ends it."""
         self._closing: str | None = None
-        """The tag that ends the thinking that the text opened."""
 
     @property
     def is_thinking(self) -> bool:
@@ -99,7 +97,6 @@ class ThinkingFilter:
         return shown
 
     def _pass(self, tag: str) -> None:
-        """Go into the thinking, or out of it."""
         if self._is_headless:
             self._is_headless, self.thought = False, True
         elif self._closing is not None:
@@ -129,7 +126,6 @@ def without_thinking(text: str) -> str:
 
 
 def _possible_tag(text: str) -> int:
-    """Return how many characters at the end may be the beginning of a tag."""
     end = text[-_LONGEST:].casefold()
     if not _FIRST.search(end):
         return 0
@@ -146,7 +142,6 @@ class Signed(TypedDict):
     """What one reply's provider wants back."""
 
     model: str
-    """The name of the model that thought."""
     blocks: list[dict[str, Any]]
     """Signed blocks of thinking, in their order."""
     calls: dict[str, str]
@@ -176,14 +171,18 @@ class SignedThoughts:
         calls = {str(place): self._signatures[id] for place, id in enumerate(ids) if id in self._signatures}
         if not message.tool_calls or not (blocks or calls):
             return message
-        packed = _packed({"model": model, "blocks": blocks, "calls": calls})
+        signed: Signed = {"model": model, "blocks": blocks, "calls": calls}
+        packed = base64.b85encode(zlib.compress(json.dumps(signed).encode())).decode()
         return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **notes(thoughts=packed)}})
 
 
 def with_thoughts(message: AIMessage, model: str) -> AIMessage | None:
     """Return a reply as its own model wants it back, with all its calls; None if that model wants nothing back."""
     packed = notes_of(message).get("thoughts")
-    if not packed or (signed := _unpacked(packed))["model"] != model:
+    if not packed:
+        return None
+    signed: Signed = json.loads(zlib.decompress(base64.b85decode(packed)))
+    if signed["model"] != model:
         return None
     calls = message.tool_calls
     signatures = {calls[int(place)]["id"]: signature for place, signature in signed["calls"].items()}
@@ -194,12 +193,3 @@ def with_thoughts(message: AIMessage, model: str) -> AIMessage | None:
         id=message.id,
         additional_kwargs={SIGNATURES: signatures} if signatures else {},
     )
-
-
-def _packed(signed: Signed) -> str:
-    return base64.b85encode(zlib.compress(json.dumps(signed).encode())).decode()
-
-
-def _unpacked(packed: str) -> Signed:
-    signed: Signed = json.loads(zlib.decompress(base64.b85decode(packed)))
-    return signed

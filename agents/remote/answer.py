@@ -73,7 +73,6 @@ def _spelled(secret: str) -> Iterator[str]:
 
 
 def _decoded(secret: str) -> list[str]:
-    """Return the name and password that a header of Basic authentication packs, and the password."""
     scheme, _, packed = secret.partition(" ")
     if scheme.lower() != "basic":
         return []

@@ -130,7 +130,6 @@ def _parsed(text: str) -> object:
 
 
 def _words(content: str | Sequence[Json]) -> str:
-    """Return the texts of a result; of pictures and files, their kind."""
     if isinstance(content, str):
         return content
     parts = [block["text"] if block.get("type") == "text" else f"({block.get('type')})" for block in content]

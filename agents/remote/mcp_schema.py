@@ -172,7 +172,6 @@ def _marked(schema: Any, opaque: Mapping[str, str]) -> Any:
 
 
 def _fields(schema: object) -> set[str]:
-    """Return the names of all fields in a schema."""
     inner = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
     own = schema.get("properties") if isinstance(schema, Mapping) else None
     return {*(own if isinstance(own, Mapping) else ()), *(name for value in inner for name in _fields(value))}

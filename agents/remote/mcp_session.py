@@ -16,7 +16,7 @@ import httpx
 from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
 from mcp import ClientSession, McpError, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp.types import CONNECTION_CLOSED, CallToolResult, ListToolsResult, Tool
+from mcp.types import CONNECTION_CLOSED, CallToolResult, Tool
 
 from agents.remote.mcp_file import ServerSpec
 from agents.sources.web.ssrf import guarded_client, policy_of
@@ -130,7 +130,7 @@ class HeldServer:
         tools: list[Tool] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            page = await self._ask(partial(_page, cursor), limit=self.timeout)
+            page = await self._ask(partial(ClientSession.list_tools, cursor=cursor), limit=self.timeout)
             tools += page.tools
             cursor = page.nextCursor
             if not cursor:
@@ -219,7 +219,3 @@ async def _is_there(held: Session) -> bool:
     except Exception:
         return False
     return True
-
-
-async def _page(cursor: str | None, session: ClientSession) -> ListToolsResult:
-    return await session.list_tools(cursor=cursor)

@@ -60,7 +60,6 @@ def after(day: date, amount: Amount) -> date:
 
 
 def _next(unit: str, today: date) -> date:
-    """Return the first day of the next week, month or year."""
     match unit:
         case "week":
             return today + timedelta(days=8 - today.isoweekday())
@@ -82,7 +81,6 @@ PARTS = {"morning": 9, "afternoon": 15, "evening": 19, "night": 22}
 """The hour at which a part of the day is meant when no hour is named."""
 MORNING = PARTS["morning"]
 NAMED = ("clock", "past", "to", "into")
-"""The kinds of pieces that name an hour."""
 TIME_KINDS = {*NAMED, "part", "daily"}
 
 

@@ -179,7 +179,6 @@ class Reading:
     rest: str
     """The other words, as they were written, without those that mean nothing beside a time."""
     places: tuple[tuple[int, int], ...]
-    """Where in the text the pieces begin and end, in order."""
 
 
 @dataclass(frozen=True)

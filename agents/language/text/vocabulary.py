@@ -193,7 +193,6 @@ def takes_leave(text: str, lang: str) -> bool:
 
 @cache
 def _leave_phrases(lang: str) -> Mapping[str, Sequence[tuple[tuple[str, ...], bool]]]:
-    """Return the phrases that a farewell is made of by their first stem, each in stems, with whether it takes leave."""
     words_of = vocabulary(lang)
     pairs = {
         tuple(words_of.stems(entry)): idea in LEAVE

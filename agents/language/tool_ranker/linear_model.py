@@ -8,7 +8,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat
+from itertools import chain, repeat
 from operator import add, mul
 
 from agents.language.text.stems import stems, words
@@ -42,11 +42,8 @@ class Space:
     """Weighs features by how rare they are among some texts."""
 
     def __init__(self, texts: Iterable[Counter[str]]) -> None:
-        frequency: Counter[str] = Counter()
-        total = 0
-        for text in texts:
-            frequency.update(text.keys())
-            total += 1
+        names = [text.keys() for text in texts]
+        total, frequency = len(names), Counter(chain.from_iterable(names))
         self._rarity = {name: math.log((1 + total) / (1 + count)) + 1 for name, count in frequency.items()}
         self._unseen = math.log(1 + total) + 1
 
@@ -78,7 +75,6 @@ NEGLIGIBLE = 0.01
 
 _NOUGHT = repeat(0.0)
 Row = dict[str, float]
-"""The weights of one class by feature."""
 
 
 class Linear:
@@ -138,7 +134,6 @@ def _learn(rows: Sequence[Row], vector: Vector, near: Sequence[int], far: Sequen
 
 
 def _means(classes: int, examples: Sequence[tuple[Vector, int]]) -> list[Row]:
-    """Return for each class the mean of its examples, brought to length one."""
     rows: list[Row] = [{} for _ in range(classes)]
     for vector, number in examples:
         row = rows[number]
@@ -151,7 +146,6 @@ def _means(classes: int, examples: Sequence[tuple[Vector, int]]) -> list[Row]:
 
 
 def _by_feature(rows: Sequence[Row]) -> dict[str, dict[int, float]]:
-    """Return for each feature the classes that have it, and its weight in them."""
     weights: defaultdict[str, dict[int, float]] = defaultdict(dict)
     for number, row in enumerate(rows):
         for name, weight in row.items():

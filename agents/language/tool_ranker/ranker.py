@@ -127,12 +127,10 @@ class Shortcuts:
 
     def tool(self, request: str) -> str | None:
         """Return the name of the tool that a request is surely for, to be called without arguments."""
-        return self.by_example(request) or (self.meant(request) if self.may_be_meant(request) else None)
-
-    def by_example(self, request: str) -> str | None:
-        """Return the tool of which an example says the same and of no other; at once."""
         name = self.by_any_example(request)
-        return name if name in self._stems_of else None
+        if name in self._stems_of:
+            return name
+        return self.meant(request) if self.may_be_meant(request) else None
 
     def by_any_example(self, request: str) -> str | None:
         """Return the one tool, marked or not, of which an example says the same; at once."""

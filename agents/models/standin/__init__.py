@@ -67,7 +67,6 @@ def _tool_call(now: Situation, call: Call, place: int) -> ToolCall:
 
 
 def _usage(messages: Sequence[BaseMessage], move: Move) -> UsageMetadata:
-    """Count words; nothing is paid for them."""
     read = sum(len(words(text_of(message))) for message in messages)
     written = len(words(move.text)) + sum(len(words(call.key)) for call in move.calls)
     return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)

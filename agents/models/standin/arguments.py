@@ -66,7 +66,6 @@ class Plan:
     asks: dict[str, Any] | None = None
     """The tool, its known arguments and the missing parameter that the user is asked for."""
     foreign: list[Match] = field(default_factory=list)
-    """Wishes that others have to fulfil."""
     begun: bool = False
     """Whether the user only asked for what the dialog is there for ("help me plan my day")."""
 
@@ -154,7 +153,6 @@ class Filler:
         return {name: value for name, value in got.items() if name in parameters}
 
     def _getter(self, parameter: Parameter) -> str | None:
-        """Return the tool that gets a parameter's value from the user; None if there is none."""
         kind = CHOOSE if parameter.kind in IDENTIFIERS else ASK
         names = [it for it in self.now.tools if it.startswith(kind) and parameter.name.startswith(it[len(kind) :])]
         return max(names, key=len, default=None)
@@ -244,7 +242,6 @@ def _spelled_out(raw: str) -> str | None:
 
 
 def _spelled(parameters: Mapping[str, Parameter], raw: Mapping[str, str]) -> dict[str, Any]:
-    """Return the identifiers that the user spelled out."""
     ids = {name: _spelled_out(text) for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
     return {name: [id] if parameters[name].kind == "ids" else id for name, id in ids.items() if id}
 
@@ -275,7 +272,6 @@ def _spread(tool: str, parameters: Mapping[str, Parameter], args: dict[str, Any]
 
 
 def _merge(calls: list[Call], call: Call) -> None:
-    """Add a call to others; lists for the same tool become one list."""
     for place, other in enumerate(calls):
         if other.name == call.name and call.args and all(isinstance(value, list) for value in call.args.values()):
             both = {name: [*other.args.get(name, []), *value] for name, value in call.args.items()}
@@ -351,7 +347,6 @@ def _begun(now: Situation) -> str | None:
 
 
 def _answer(now: Situation, plan: Plan) -> bool:
-    """Take the text as the answer to the speaker's own question, if it is one."""
     asks, words, text = now.note("asks") or {}, now.words, now.heard
     parameter = now.tools.get(asks.get("tool", ""), {}).get(asks.get("slot", ""))
     if parameter is None or vague(text, words) or is_order(text, words) or words.made_of(text, "go_on.phrases"):

@@ -15,7 +15,6 @@ from agents.models.standin.situation import HELP, Call, Move, Situation
 from agents.models.standin.vocabulary import sentence
 
 UNSURE = {"supervisor": Move("stay"), "finished": Move("no"), "intent": Move("{}")}
-"""The opinions of one who does not know."""
 WORK = "work"
 """The field of a profile whose sentences tell a professional intent."""
 

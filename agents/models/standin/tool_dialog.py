@@ -88,7 +88,6 @@ def _answer(now: Situation, plan: Plan) -> Move:
 
 
 def _refused_time(now: Situation) -> dict[str, Any] | None:
-    """Return the question for another time, when a tool has refused the one it was given."""
     for result in now.results:
         if result.failed and not result.broken and WHEN in result.call.args:
             args = {name: value for name, value in result.call.args.items() if name != WHEN}

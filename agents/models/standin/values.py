@@ -95,9 +95,7 @@ class Parameter:
     optional: bool
     """Whether leaving it out means "no value"; false where a default value stands in."""
     word_list: str
-    """The name of the word list that says what its values are called."""
     values: tuple[Any, ...] = ()
-    """What a choice admits."""
 
 
 def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
@@ -120,7 +118,6 @@ def values_list(tool: str, parameter: str) -> str:
 
 
 def _main(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema of a value without the branch that allows none."""
     choices: list[Mapping[str, Any]] = [choice for choice in entry.get("anyOf", ()) if choice.get("type") != "null"]
     return choices[0] if choices else entry
 

@@ -21,7 +21,6 @@ class Contents:
 
     pictures: Sequence[ImageContentBlock] = field(default=(), repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The texts of files, by `Quoted.file`."""
 
 
 def marks(quoted: Sequence[Quoted], lang: str) -> str:
@@ -52,9 +51,9 @@ def told(quoted: Sequence[Quoted], contents: Contents, lang: str) -> list[str]:
     return parts
 
 
-LARGEST = 3_000_000
+LARGEST_PICTURE = 3_000_000
 """Bytes of a picture."""
-MOST = 10
+MOST_PICTURES = 10
 """Pictures of a turn."""
 _BEGINNINGS = (
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -74,6 +73,6 @@ def kind_of(data: bytes) -> str | None:
 def picture(data: bytes) -> ImageContentBlock | None:
     """Return a picture for a model; None for data that is none, or too large."""
     kind = kind_of(data)
-    if kind is None or len(data) > LARGEST:
+    if kind is None or len(data) > LARGEST_PICTURE:
         return None
     return ImageContentBlock(type="image", base64=base64.b64encode(data).decode(), mime_type=kind)

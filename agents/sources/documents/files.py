@@ -12,7 +12,7 @@ from agents.language.text.clean import clean
 from agents.sources.documents import Section
 from agents.sources.documents.markdown import markdown_sections
 
-LARGEST = 50_000_000
+LARGEST_FILE = 50_000_000
 """Bytes of a file."""
 LONGEST_ANCHOR = 200
 
@@ -47,8 +47,8 @@ def sections_of(file: Path) -> list[Section]:
     if reader is None:
         raise Unreadable(f"{file.name}: {file.suffix or 'no suffix'} is not read; {', '.join(READERS)} are")
     try:
-        if file.stat().st_size > LARGEST:
-            raise Unreadable(f"{file.name} is larger than {LARGEST // 1_000_000} MB")
+        if file.stat().st_size > LARGEST_FILE:
+            raise Unreadable(f"{file.name} is larger than {LARGEST_FILE // 1_000_000} MB")
         sections = [*reader(file.read_bytes())]
     except OSError as fault:
         raise Unreadable(f"{file.name}: {fault.strerror}") from None
@@ -58,23 +58,8 @@ def sections_of(file: Path) -> list[Section]:
 def cleaned(section: Section, name: str) -> Section:
     """Return a section without signs that nobody sees; one without a heading is called `name`."""
     title = " ".join(clean(section.title).split()) or name
-    return Section(title, clean(section.text).strip(), _anchor(section.anchor))
-
-
-def _anchor(text: str) -> str:
-    return "".join(char for char in clean(text) if not char.isspace())[:LONGEST_ANCHOR]
-
-
-def _markdown(body: bytes) -> list[Section]:
-    return markdown_sections(_decoded(body))
-
-
-def _html(body: bytes) -> list[Section]:
-    return html_sections(_decoded(body))
-
-
-def _plain(body: bytes) -> list[Section]:
-    return [Section("", _decoded(body))]
+    anchor = "".join(clean(section.anchor).split())[:LONGEST_ANCHOR]
+    return Section(title, clean(section.text).strip(), anchor)
 
 
 def _pdf(body: bytes) -> Iterator[Section]:
@@ -103,15 +88,10 @@ def _decoded(body: bytes) -> str:
 
 
 READERS: dict[str, Callable[[bytes], Iterable[Section]]] = {
-    ".md": _markdown,
-    ".markdown": _markdown,
-    ".html": _html,
-    ".htm": _html,
-    ".xhtml": _html,
+    **dict.fromkeys((".md", ".markdown"), lambda body: markdown_sections(_decoded(body))),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), lambda body: html_sections(_decoded(body))),
     ".pdf": _pdf,
-    ".txt": _plain,
-    ".text": _plain,
-    ".rst": _plain,
+    **dict.fromkeys((".txt", ".text", ".rst"), lambda body: [Section("", _decoded(body))]),
 }
 
 
@@ -157,7 +137,6 @@ def _is_menu(part: Tag) -> bool:
 
 
 def _address(heading: Tag) -> str:
-    """Return the place that an address can name: in the heading, or the last one before it."""
     inside = heading if heading.get("id") else heading.find(id=True) or heading.find("a", attrs={"name": True})
     place = inside or heading.find_previous(_is_place)
     return str((place.get("id") or place.get("name")) if isinstance(place, Tag) else "")

@@ -129,7 +129,6 @@ class Fetcher:
         return answer
 
     async def _step(self, url: str, kinds: Collection[str]) -> Download | str:
-        """Return what is at an address, or where it leads to."""
         if is_disguised(urlsplit(url).hostname or ""):
             raise NotFetched("the address may not be reached (a number in another form)")
         origin = _origin(url)

@@ -9,9 +9,8 @@ from rich.cells import cell_len
 
 from agents.events import Interrupt
 from agents.language.text.clean import clean, safe_json
-from agents.memory.inbox import ThreadInfo, TranscriptLine
+from agents.memory.inbox import ThreadInfo, TranscriptLine, writers_of
 from agents.memory.notes import Note
-from agents.memory.people import writers_of
 from agents.state import SUPERVISOR
 from agents.toolkit.card import ToolCard
 from app.texts import say, with_list

@@ -13,8 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from agents.errors import ConfigError
 from agents.memory.checkpointer import KEPT_TURNS
 from agents.models import Models
-from agents.models.factory import Endpoint, make_models
-from agents.models.parameters import Parameters
+from agents.models.factory import Endpoint, Parameters, make_models
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.shelf import Mode

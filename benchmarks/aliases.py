@@ -17,8 +17,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from agents.language.identifiers import MARK, AliasError, Aliases
-from agents.language.identifiers.json_schema import resolved
+from agents.language.identifiers import MARK, AliasError, Aliases, resolved
 from agents.toolkit.result import written
 from benchmarks.pieces import least_tokens
 from benchmarks.report import Row, arguments, show

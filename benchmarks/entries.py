@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agents.language.tool_ranker.shortcuts import Shortcuts
-from agents.language.tool_ranker.tool_entry import Card
+from agents.language.tool_ranker.ranker import Card, Shortcuts
 from agents.nodes.shortcut import Serving
 from app.composition import discover
 from benchmarks.report import Row, arguments, show

@@ -20,9 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agents.language.tool_ranker.ranker import ToolRanker
-from agents.language.tool_ranker.shortcuts import Shortcuts
-from agents.language.tool_ranker.tool_entry import Card
+from agents.language.tool_ranker.ranker import Card, Shortcuts, ToolRanker
 from benchmarks.report import Row, arguments, show
 
 SETS = {"tools_clinc": ("en",), "tools_massive": ("en", "ru")}

@@ -4,8 +4,8 @@ from functools import cache
 
 from agents.conversation.gate import Guess, asks
 from agents.conversation.scene import Scene
-from agents.language.text.phrases import mentions, small_words
 from agents.language.text.stems import stems, words
+from agents.language.text.vocabulary import mentions, small_words
 from prompts import card
 
 LONGEST_ANSWER = 8

@@ -16,7 +16,7 @@ from pydantic_settings import BaseSettings
 
 from agents.discovery import load_each
 from agents.errors import ContractError
-from agents.memory.schema import Tables
+from agents.memory.connection import Tables
 from agents.state.message_notes import Forwarding
 from agents.toolkit.commands import SlashCommand
 from agents.toolkit.services import Services

@@ -2,7 +2,7 @@
 
 from agents.conversation.gate import asks
 from agents.conversation.scene import Scene
-from agents.language.text.phrases import takes_leave
+from agents.language.text.vocabulary import takes_leave
 from agents.state.verdict import STAY, Verdict
 from observers import Observer
 

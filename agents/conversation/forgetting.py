@@ -10,8 +10,7 @@ from typing import Any
 
 from agents.conversation.changes import Change, say
 from agents.events import Forgetting
-from agents.language.text.phrases import is_said
-from agents.language.text.vocabulary import listening, vocabulary
+from agents.language.text.vocabulary import is_said, listening, vocabulary
 from agents.state import State, holder_of
 from agents.toolkit.speaker import Speakers
 from prompts import form_texts, phrase, table, title_of

@@ -12,9 +12,8 @@ from agents.conversation.changes import Change, Move, decision, give_to, put, sa
 from agents.conversation.gate import asks
 from agents.conversation.heard import human
 from agents.conversation.scene import Scene
-from agents.language.text.phrases import is_said, mentions, says
 from agents.language.text.stems import words
-from agents.language.text.vocabulary import listening, vocabulary
+from agents.language.text.vocabulary import is_said, listening, mentions, says, vocabulary
 from agents.state import SUPERVISOR, State
 from agents.state.person import Heard, Switch, Wish
 from agents.toolkit.speaker import Speaker, Speakers

@@ -13,33 +13,22 @@ from pathlib import Path
 from langchain_core.runnables import RunnableConfig
 
 from agents.errors import BrokenState, ConfigError, UnusableDatabase, UsageError
-from agents.memory import (
-    feedback,
-    gate_log,
-    ledger_table,
-    notes,
-    notices,
-    store,
-    transcript_rows,
-    undo_log,
-    updates,
-)
+from agents.memory import feedback, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
 from agents.memory.checkpointer import KEPT_TURNS, Keep, Saver
-from agents.memory.connection import Connection, connect
+from agents.memory.connection import ENGINE, Connection, Tables, connect, migrate
 from agents.memory.feedback import Feedback
+from agents.memory.inbox import TO
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
 from agents.memory.notices import Notices
-from agents.memory.people import TO
-from agents.memory.schema import ENGINE, Tables, migrate
 from agents.memory.store import Store, namespace_of
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
 from agents.memory.updates import Updates
 
 PREFIX = "sqlite:///"
-PARTS = (transcript_rows, gate_log, updates, store, ledger_table, undo_log, notes, notices, feedback)
+PARTS = (transcript, gate_log, updates, store, ledger, undo_log, notes, notices, feedback)
 TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS),)),)
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
 """Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
@@ -50,7 +39,6 @@ HINTS = {
     ("hard link",): "Nothing was changed.",
     ("already exists",): "It was made by a version before the first release; name another file.",
 }
-"""What to do about a fault, by what SQLite says of it."""
 
 
 @dataclass(eq=False)
@@ -74,7 +62,6 @@ class Memory:
     inode: tuple[int, int]
     """Which file was opened; another one may come to stand under its name."""
     now: Callable[[], float]
-    """Tells the Unix time in seconds."""
     erasers: list[Eraser] = field(default_factory=list)
     """Delete what the tables of dialogs hold of a thread and its users."""
 
@@ -200,7 +187,6 @@ async def open_memory(
 
 
 def _hint(fault: str) -> str:
-    """Return what the operator can do about a file that cannot be opened."""
     for signs, advice in HINTS.items():
         if any(sign in fault for sign in signs):
             return advice

@@ -17,7 +17,6 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     get_checkpoint_id,
 )
-from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -30,7 +29,6 @@ Keep = int | Literal["all"]
 """How many turns of a thread can be gone back to; "all" keeps every step of every turn."""
 KEPT_TURNS = 50
 PACKED = "zlib "
-"""What the `type` of a packed value begins with."""
 LEAST_PACKED = 1000
 """Bytes from which on a value is packed."""
 LONGEST_VALUE = 64 * 1024 * 1024
@@ -45,7 +43,6 @@ STEPS = f"""
 DELETE FROM checkpoints WHERE {HERE} AND checkpoint_id IN (
     SELECT parent_checkpoint_id FROM checkpoints WHERE {HERE} AND {SOURCE} = 'loop')
 """
-"""Deletes the steps that another step of their turn follows."""
 OLD = f"""
 DELETE FROM checkpoints WHERE {HERE} AND rowid <= (
     SELECT rowid FROM checkpoints WHERE {HERE} ORDER BY rowid DESC LIMIT 1 OFFSET ?3)
@@ -118,10 +115,8 @@ class Saver(AsyncSqliteSaver):
     behind answers a turn and the next turn no longer knows it.
     """
 
-    def __init__(
-        self, conn: aiosqlite.Connection, *, serde: SerializerProtocol | None = None, keep: Keep = KEPT_TURNS
-    ) -> None:
-        super().__init__(conn, serde=serde or Packing())
+    def __init__(self, conn: aiosqlite.Connection, *, keep: Keep = KEPT_TURNS) -> None:
+        super().__init__(conn, serde=Packing())
         self.keep = keep
 
     @classmethod
@@ -255,7 +250,6 @@ class Saver(AsyncSqliteSaver):
             await self.conn.execute_fetchall(TRUNCATE)
 
     async def _run(self, *statements: tuple[str, Row]) -> None:
-        """Run statements in one transaction."""
         async with self._undoing(), self.lock:
             for sql, values in statements:
                 await self.conn.execute_fetchall(sql, values)

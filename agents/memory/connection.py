@@ -1,12 +1,64 @@
-"""Connections to the SQLite file, and transactions that are done completely or not at all."""
+"""Connections to the SQLite file, and transactions that are done completely or not at all.
+
+Each owner of tables says in steps how its own are made, and they only go forward.
+"""
 
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
+
+from agents.errors import ConfigError
+
+ENGINE = "engine"
+"""The owner of the engine's tables; their version is also the file's `user_version`."""
+OWNERS = "CREATE TABLE IF NOT EXISTS owners (owner TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID"
+VERSION = "SELECT version FROM owners WHERE owner = ?"
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of one owner."""
+
+    owner: str
+    steps: Sequence[str]
+    """SQL scripts: the first one makes the tables, each other one brings them to the next version.
+
+    A step that was ever run stays as it is; a change is a step more.
+    """
+
+
+def migrate(tables: Tables, database: sqlite3.Connection) -> None:
+    """Run the steps that an owner's tables lack, all of them or none; the caller keeps other processes away.
+
+    Raises:
+        ConfigError: the tables were made by a newer version of this program.
+    """
+    database.execute(OWNERS)
+    (version,) = database.execute(VERSION, (tables.owner,)).fetchone() or (0,)
+    newest = len(tables.steps)
+    if version > newest:
+        raise ConfigError(
+            f"DATABASE_URL: the tables of {tables.owner!r} have version {version}, newer than this program,"
+            f" which knows {newest}; update the program or name another file."
+        )
+    if version == newest:
+        return
+    try:
+        # A script would commit a transaction that was begun before it.
+        database.executescript(";\n".join(["BEGIN IMMEDIATE", *tables.steps[version:]]))
+        database.execute("INSERT OR REPLACE INTO owners (owner, version) VALUES (?, ?)", (tables.owner, newest))
+        if tables.owner == ENGINE:
+            database.execute(f"PRAGMA user_version = {newest}")
+        database.execute("COMMIT")
+    except BaseException:
+        database.rollback()
+        raise
+
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -79,10 +131,6 @@ class Connection:
             return outcome
 
         return await self.read(transaction)
-
-    async def inside(self, work: Work[T]) -> T:
-        """Do `work` in the transaction that the caller has begun, and return what it returns."""
-        return await self.read(work)
 
     async def execute(self, sql: str, values: Values = ()) -> list[Row]:
         """Run one statement and return its rows; outside of a transaction it is one by itself."""

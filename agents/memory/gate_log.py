@@ -26,7 +26,6 @@ class Logged:
     watched: bool
     """Whether an observer decided; else only the dialog could show that the guess was wrong, by a hand-over."""
     leaves: bool
-    """Whether the message left the dialog."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""What inbox and transcript hold: the messages as they were received, and the lines that were said."""
+"""What inbox and transcript hold: the messages as they were received, the lines that were said, and whose they are."""
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -47,7 +48,6 @@ class ThreadInfo:
     turns: int
     active_ms: int
     first: str = ""
-    """The first thing that a user said in it."""
 
 
 def clean(text: str) -> str:
@@ -58,3 +58,26 @@ def clean(text: str) -> str:
 def now_ms() -> int:
     """Return the Unix time in milliseconds."""
     return time.time_ns() // 1_000_000
+
+
+UNASKED = "unasked"
+"""The source of a line that answers no message, such as a reminder."""
+SILENCE = "silence"
+"""The source of the question to a user who says nothing."""
+TOLD = (UNASKED, SILENCE)
+"""The sources of lines that answer no message."""
+TO = "to"
+"""The note of an answer that others could read: the user to whom it was given."""
+
+
+def writers_of(lines: Sequence[TranscriptLine]) -> set[str]:
+    """Return the users who wrote these lines."""
+    return {line.speaker for line in lines if line.role == "user"}
+
+
+def lines_of(user: str, lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
+    """Return what a user said and was answered; in a thread of one person, all of it."""
+    if writers_of(lines) <= {user}:
+        return [*lines]
+    own = {line.message_id for line in lines if line.role == "user" and line.speaker == user}
+    return [line for line in lines if line.message_id in own or line.metadata.get(TO) == user]

@@ -5,17 +5,118 @@ outcome, whose lock is free, is of a write that was cut off: it may have taken e
 """
 
 import asyncio
+import json
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from agents.errors import ContractError
-from agents.memory import ledger_table
 from agents.memory.connection import Connection, T, Work
-from agents.memory.ledger_table import Write
+from agents.memory.inbox import clean
 from agents.memory.locks import ThreadLocks
+
+# An entry holds for the message that asked for the write, and until `until_ms` for every other message. `told` has for
+# each thread the reply of a model that was answered: nobody knows whether the write took effect.
+TABLES = """
+CREATE TABLE ledger (
+    key TEXT PRIMARY KEY, thread TEXT NOT NULL, user TEXT NOT NULL, message TEXT NOT NULL, outcome TEXT,
+    told TEXT NOT NULL, at_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX ledger_time ON ledger (max(until_ms, at_ms));
+"""
+ENTER = """
+INSERT OR REPLACE INTO ledger (key, thread, user, message, outcome, told, at_ms, until_ms)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+HOLDS = "key = ?1 AND (until_ms > ?2 OR (thread = ?3 AND message = ?4))"
+TELL = "UPDATE ledger SET told = json_patch(told, ?) WHERE key = ?"
+OUTLIVED = "DELETE FROM ledger WHERE thread = ? AND message <> ? AND until_ms <= ?"
+OLD = "DELETE FROM ledger WHERE max(until_ms, at_ms) <= ?"
+LEFT_MS = 30 * 24 * 3600 * 1000
+"""How long an entry that has run out is left for its own message, whose turn a crash may have cut off."""
+How = Literal["once", "again", "transaction"]
+"""A write that was cut off: is not repeated unasked; may be done again; has left nothing, and is done again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Write:
+    """One write: its key, the user it is done for, and the message and the model's reply that asked for it."""
+
+    key: str
+    thread: str
+    user: str
+    message: str
+    reply: str
+    how: How = "once"
+    lasts: float = 0
+    """Seconds during which a later message that asks for it asks for the same write; with 0 it asks for a new one."""
+
+
+def _outcome_of(write: Write, at_ms: int, database: sqlite3.Connection) -> str | None:
+    entry = _entry("outcome", write, at_ms, database)
+    return str(entry) if entry is not None else None
+
+
+def _claim(write: Write, at_ms: int, database: sqlite3.Connection) -> bool:
+    """Enter that a write is begun; return False if it was begun before and the model that asks does not know it.
+
+    The model is then told, and that is noted: when another reply in the same thread asks again, the write is begun
+    anew.
+    """
+    replies = _entry("told", write, at_ms, database)
+    if replies is not None and json.loads(str(replies)).get(write.thread, write.reply) == write.reply:
+        _tell(write, database)
+        return False
+    _enter(write, None, at_ms, database)
+    return True
+
+
+def _begin(write: Write, at_ms: int, database: sqlite3.Connection) -> tuple[int, bool]:
+    """Enter that a write is begun, unless it was before; return when it first was (Unix ms), and if that is now."""
+    first_ms = _entry("at_ms", write, at_ms, database)
+    if first_ms is not None:
+        return int(first_ms), False
+    _enter(write, None, at_ms, database)
+    return at_ms, True
+
+
+def _tell(write: Write, database: sqlite3.Connection) -> None:
+    """Enter that the model that asked is told: nobody knows whether the write took effect."""
+    database.execute(TELL, (json.dumps({write.thread: write.reply}), write.key))
+
+
+def _enter(write: Write, outcome: str | None, at_ms: int, database: sqlite3.Connection) -> None:
+    until_ms = at_ms + round(write.lasts * 1000) if write.lasts else 0
+    row = write.key, write.thread, write.user, write.message, outcome, "{}", at_ms, until_ms
+    database.execute(OUTLIVED, (write.thread, write.message, at_ms))
+    database.execute(OLD, (at_ms - LEFT_MS,))
+    database.execute(ENTER, row)
+
+
+def _release(key: str, database: sqlite3.Connection) -> None:
+    database.execute("DELETE FROM ledger WHERE key = ?", (key,))
+
+
+def _erase(thread: str, users: Collection[str], database: sqlite3.Connection) -> bool:
+    """Delete the entries of a thread, and all those of the users; return False if the thread had none."""
+    deleted = database.execute("DELETE FROM ledger WHERE thread = ?", (clean(thread),)).rowcount
+    database.executemany("DELETE FROM ledger WHERE user = ?", [(user,) for user in users])
+    return deleted > 0
+
+
+def _erase_part(thread: str, user: str, database: sqlite3.Connection) -> None:
+    database.execute("DELETE FROM ledger WHERE thread = ? AND user = ?", (clean(thread), clean(user)))
+
+
+def _entry(column: str, write: Write, at_ms: int, database: sqlite3.Connection) -> str | int | None:
+    """Return a column of the entry that holds for a write; None if there is no entry, or nothing in it."""
+    about = write.key, at_ms, write.thread, write.message
+    row = database.execute(f"SELECT {column} FROM ledger WHERE {HOLDS}", about).fetchone()
+    return row[0] if row else None
+
 
 LONGEST_WAIT = 30
 """Seconds to wait for another turn that does the same write."""
@@ -43,12 +144,7 @@ class Ledger:
         self._lock = asyncio.Lock()
 
     async def once(
-        self,
-        write: Write,
-        perform: Perform,
-        *,
-        ready: Ready,
-        harmless: tuple[type[Exception], ...] = (),
+        self, write: Write, perform: Perform, *, ready: Ready, harmless: tuple[type[Exception], ...] = ()
     ) -> str | None:
         """Do a write unless it is done; return the outcome that `perform` returns. An outcome of None is not stored.
 
@@ -60,7 +156,7 @@ class Ledger:
         """
         async with self._alone(write.key):
             async with self._lock:
-                former = await self._connection.read(partial(ledger_table.outcome_of, write, self._ms()))
+                former = await self._connection.read(partial(_outcome_of, write, self._ms()))
             if former:
                 return former
             if write.how == "transaction":
@@ -71,7 +167,7 @@ class Ledger:
             else:
                 outcome = await self._claimed(write, perform, harmless)
             if outcome is not None:
-                await self._write(partial(ledger_table.enter, write, outcome, self._ms()))
+                await self._write(partial(_enter, write, outcome, self._ms()))
             return outcome
 
     @asynccontextmanager
@@ -106,15 +202,15 @@ class Ledger:
 
     async def take_back(self, key: str) -> None:
         """Forget that a write was done: it was taken back, and may be done again."""
-        await self._write(partial(ledger_table.release, key))
+        await self._write(partial(_release, key))
 
     async def erase(self, thread: str, users: Collection[str]) -> bool:
         """Forget what was written in a thread, and by the users; return False if nothing was written in the thread."""
-        return await self._write(partial(ledger_table.erase, thread, users))
+        return await self._write(partial(_erase, thread, users))
 
     async def erase_part(self, thread: str, user: str) -> None:
         """Forget what was written in a thread for a user."""
-        await self._write(partial(ledger_table.erase_part, thread, user))
+        await self._write(partial(_erase_part, thread, user))
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[None]:
@@ -143,7 +239,7 @@ class Ledger:
 
     async def _claimed(self, write: Write, perform: Perform, harmless: tuple[type[Exception], ...]) -> str | None:
         """Do a write whose effect is elsewhere; if it is cut off between claim and outcome, it is in doubt."""
-        if not await self._write(partial(ledger_table.claim, write, self._ms())):
+        if not await self._write(partial(_claim, write, self._ms())):
             raise Doubtful
         try:
             outcome = await perform()
@@ -151,7 +247,7 @@ class Ledger:
             await self.take_back(write.key)
             raise
         except Exception:
-            await self._write(partial(ledger_table.tell, write))
+            await self._write(partial(_tell, write))
             raise
         if outcome is None:
             await self.take_back(write.key)
@@ -159,7 +255,7 @@ class Ledger:
 
     async def _repeated(self, write: Write, perform: Perform, harmless: tuple[type[Exception], ...]) -> str | None:
         """Do a write that may be done again; each try has the same mark."""
-        at_ms, is_first = await self._write(partial(ledger_table.begin, write, self._ms()))
+        at_ms, is_first = await self._write(partial(_begin, write, self._ms()))
         token = _MARK.set(str(at_ms))
         try:
             outcome = await perform()
@@ -190,7 +286,7 @@ class Ledger:
             if outcome is None or effect.undone:
                 await self._connection.rollback()
                 return None
-            await self._connection.inside(partial(ledger_table.enter, write, outcome, self._ms()))
+            await self._connection.read(partial(_enter, write, outcome, self._ms()))
         return outcome
 
 

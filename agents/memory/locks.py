@@ -17,8 +17,6 @@ LONGEST_WAIT = 0.05
 
 
 class _LockFile:
-    """An open lock file and the local locks of its threads."""
-
     def __init__(self, descriptor: int | None) -> None:
         self.descriptor = descriptor
         # Weak: a lock lives as long as somebody holds it or waits for it.

@@ -1,14 +1,122 @@
-"""The inbox and the transcript: what was asked and what reached the user, kept for good."""
+"""The inbox and the transcript: what was asked and what reached the user, kept for good.
 
+Functions that take a database run in the thread of a connection, inside a transaction that is begun and ended for them.
+"""
+
+import json
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.errors import UsageError
 from agents.memory import gate_log, updates
-from agents.memory import transcript_rows as rows
 from agents.memory.connection import Connection
-from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean
+from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean, now_ms
+
+# A message's text moves from the inbox to the transcript when it is first closed; `line` says where to.
+# That keeps it on disk once, and `line` is also where the lines of the message begin.
+TABLES = """
+CREATE TABLE inbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, message_id TEXT NOT NULL,
+    user TEXT NOT NULL, text TEXT, source TEXT NOT NULL, turn INTEGER NOT NULL, status TEXT NOT NULL,
+    received_ms INTEGER NOT NULL, line INTEGER, quoted TEXT, UNIQUE (thread, message_id));
+CREATE INDEX inbox_thread ON inbox (thread);
+CREATE INDEX inbox_open ON inbox (thread) WHERE status = 'open';
+CREATE TABLE transcript (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, turn INTEGER NOT NULL,
+    message_id TEXT NOT NULL, role TEXT NOT NULL, speaker TEXT NOT NULL, text TEXT NOT NULL,
+    at_ms INTEGER NOT NULL, metadata TEXT NOT NULL);
+CREATE INDEX transcript_thread ON transcript (thread);
+CREATE TABLE records (letter INTEGER PRIMARY KEY, record TEXT NOT NULL);
+"""
+ENTRIES = """
+SELECT thread, message_id, user, coalesce(text, (SELECT text FROM transcript WHERE id = inbox.line)),
+source, status, turn,
+coalesce(quoted, (SELECT json_extract(metadata, '$.quoted') FROM transcript WHERE id = inbox.line)), received_ms
+FROM inbox WHERE thread = ?
+"""
+ADD_ENTRY = """
+INSERT INTO inbox (thread, message_id, user, source, text, turn, status, received_ms, quoted)
+VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?)
+"""
+LINES = """
+SELECT role, speaker, text, turn, message_id, at_ms, metadata FROM (
+    SELECT * FROM transcript WHERE thread = ?1 AND (?2 IS NULL OR message_id = ?2) AND id >= coalesce(
+        (SELECT line FROM inbox WHERE thread = ?1 AND message_id = ?2), 0)
+    ORDER BY id DESC LIMIT ?3) ORDER BY id
+"""
+ADD_LINE = """
+INSERT INTO transcript (thread, turn, message_id, role, speaker, text, at_ms, metadata)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+STATE = """
+SELECT id, user, text, source, received_ms, line, status, quoted FROM inbox WHERE thread = ? AND message_id = ?
+"""
+CLOSE = "UPDATE inbox SET status = ?, turn = ?, line = ?, text = NULL, quoted = NULL WHERE id = ?"
+
+
+def _open_entries(database: sqlite3.Connection, thread: str) -> list[InboxEntry]:
+    return [InboxEntry(*row) for row in database.execute(f"{ENTRIES} AND status = 'open' ORDER BY id", (thread,))]
+
+
+def _accept(database: sqlite3.Connection, entry: InboxEntry) -> InboxEntry:
+    names = entry.thread, entry.message_id, entry.user, entry.source
+    row = database.execute(f"{ENTRIES} AND message_id = ?", names[:2]).fetchone()
+    if row is None:
+        entry = replace(entry, received_ms=now_ms())
+        database.execute(ADD_ENTRY, (*names, entry.text, entry.turn, entry.received_ms, entry.quoted))
+        return entry
+    stored = InboxEntry(*row)
+    if stored.text != entry.text:
+        raise UsageError(f"Message {entry.message_id!r} was received before with another text; use a new id.")
+    return stored
+
+
+def _close(database: sqlite3.Connection, entry: InboxEntry, lines: Sequence[TranscriptLine]) -> int:
+    """Append what is not there yet, set status and turn; return the row of the inbox."""
+    place = clean(entry.thread), clean(entry.message_id)
+    state = database.execute(STATE, place).fetchone()
+    if state is None:
+        raise UsageError(f"Message {entry.message_id!r} of thread {entry.thread!r} was never accepted.")
+    row, user, text, source, received_ms, first, status, quoted = state
+    written: Counter[tuple[str, str, str]] = Counter()
+    if status != "open":
+        written.update((line.role, line.speaker, line.text) for line in _lines_of(database, *place, limit=-1))
+    if text is not None:
+        metadata = {"source": source, **({"quoted": json.loads(quoted)} if quoted else {})}
+        heard = TranscriptLine("user", user, text, entry.turn, entry.message_id, received_ms, metadata)
+        first = _append(database, entry.thread, heard)
+    for line in lines:
+        key = line.role, line.speaker, line.text
+        if not written[key]:
+            _append(database, entry.thread, line)
+        else:
+            written[key] -= 1
+    database.execute(CLOSE, (entry.status, entry.turn, first, row))
+    return int(row)
+
+
+def _tell(database: sqlite3.Connection, thread: str, line: TranscriptLine) -> TranscriptLine:
+    if lines := _lines_of(database, thread, line.message_id, limit=1):
+        return lines[0]
+    (turn,) = database.execute("SELECT coalesce(max(turn), 0) FROM transcript WHERE thread = ?", (thread,)).fetchone()
+    line = replace(line, turn=turn)
+    _append(database, thread, line)
+    return line
+
+
+def _lines_of(database: sqlite3.Connection, thread: str, message_id: str | None, limit: int) -> list[TranscriptLine]:
+    """Return the last lines of a thread or of one message, oldest first; with a limit of -1 all."""
+    rows = database.execute(LINES, (thread, message_id, limit)).fetchall()
+    return [TranscriptLine(*[*row[:-1], json.loads(row[-1])]) for row in rows]
+
+
+def _append(database: sqlite3.Connection, thread: str, line: TranscriptLine) -> int | None:
+    metadata = clean(json.dumps(line.metadata, ensure_ascii=False))
+    values = thread, line.turn, line.message_id, line.role, line.speaker, line.text, line.at_ms, metadata
+    return database.execute(ADD_LINE, values).lastrowid
+
 
 RECORDED_TURNS = 300
 """Turns of a thread, from its first, whose record is kept."""
@@ -69,7 +177,7 @@ class Transcript:
         storable = _storable(entry)
 
         def accept(database: sqlite3.Connection) -> InboxEntry:
-            stored = rows.accept(database, storable)
+            stored = _accept(database, storable)
             if stored.status in ("open", "failed"):
                 updates.link(database, stored.thread, stored.message_id, update_ids)
             return stored
@@ -107,8 +215,8 @@ class Transcript:
         storable = _storable(entry)
 
         def accept(database: sqlite3.Connection) -> list[InboxEntry]:
-            stored = rows.accept(database, storable)
-            waiting = rows.open_entries(database, storable.thread)
+            stored = _accept(database, storable)
+            waiting = _open_entries(database, storable.thread)
             return waiting[: waiting.index(stored) + 1] if stored in waiting else [stored]
 
         return await self._connection.write(accept)
@@ -124,7 +232,7 @@ class Transcript:
 
     async def open_entries(self, thread: str) -> list[InboxEntry]:
         """Return the messages of the thread that were never closed, oldest first."""
-        return await self._connection.read(lambda database: rows.open_entries(database, clean(thread)))
+        return await self._connection.read(lambda database: _open_entries(database, clean(thread)))
 
     async def close(
         self,
@@ -147,7 +255,7 @@ class Transcript:
         lines = [replace(line, text=clean(line.text), turn=turn, message_id=entry.message_id) for line in lines]
 
         def close(database: sqlite3.Connection) -> None:
-            row = rows.close(database, replace(entry, status=status, turn=turn), lines)
+            row = _close(database, replace(entry, status=status, turn=turn), lines)
             if record is not None and turn <= RECORDED_TURNS:
                 database.execute(RECORD, (row, clean(record)))
             if guess is not None:
@@ -160,7 +268,7 @@ class Transcript:
     async def tell(self, thread: str, line: TranscriptLine) -> TranscriptLine:
         """Append a line that nobody asked for to the last turn, and return it; do nothing if its id is there."""
         line = replace(line, text=clean(line.text), message_id=clean(line.message_id))
-        return await self._connection.write(lambda database: rows.tell(database, clean(thread), line))
+        return await self._connection.write(lambda database: _tell(database, clean(thread), line))
 
     async def take_back(self, thread: str, message_id: str) -> None:
         """Delete a line that `tell` has appended and that did not reach the user."""
@@ -180,7 +288,7 @@ class Transcript:
         """Return the lines of a thread or of one message, oldest first; with `limit` only the last ones."""
         message = None if message_id is None else clean(message_id)
         most = -1 if limit is None else limit
-        return await self._connection.read(lambda database: rows.lines_of(database, clean(thread), message, most))
+        return await self._connection.read(lambda database: _lines_of(database, clean(thread), message, most))
 
     async def records(self, thread: str) -> list[tuple[str, str | None, str | None]]:
         """Return id, text and record of a thread's messages; the record has a line for each try."""
@@ -227,7 +335,7 @@ class Transcript:
         return await self._connection.write(delete) > 0
 
     async def _entry(self, rest: str, *values: str) -> InboxEntry | None:
-        found = await self._connection.execute(rows.ENTRIES + rest, values)
+        found = await self._connection.execute(ENTRIES + rest, values)
         return InboxEntry(*found[0]) if found else None
 
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-MOST = 1000
+MOST_ENTRIES = 1000
 """Entries kept; the oldest go."""
-LONGEST = 10_000
+LONGEST_ENTRY = 10_000
 """Characters of an entry that is worth keeping."""
 
 
@@ -32,9 +32,9 @@ class TypedFile:
 
     def add(self, thread: str, text: str) -> None:
         """Keep what was typed in a thread, unless it is too long."""
-        if len(text) <= LONGEST:
+        if len(text) <= LONGEST_ENTRY:
             with _alone(self.path) as file:
-                _write(file, [*_entries(file), (thread, text)][-MOST:])
+                _write(file, [*_entries(file), (thread, text)][-MOST_ENTRIES:])
 
     def forget(self, thread: str) -> None:
         """Delete what was typed in a thread."""
@@ -52,7 +52,6 @@ def _alone(path: Path) -> Iterator[BinaryIO]:
 
 
 def _entries(file: BinaryIO) -> list[tuple[str, str]]:
-    """Return thread and text of each line; lines of any other form are left out."""
     entries = []
     for line in file.read().splitlines():
         with suppress(ValueError):

@@ -57,7 +57,6 @@ class ToolWrite:
     thread: str
     user: str
     message: str
-    """The id of the user's message."""
     speaker: str
     tool: str
     call: str
@@ -163,6 +162,5 @@ class UndoLog:
 
 
 def _values(write: ToolWrite) -> dict[str, object]:
-    """Return the columns that tell a call apart, and whose it is."""
     names = ("thread", "user", "message", "speaker", "tool", "call")
     return {name: clean(getattr(write, name)) for name in names}

@@ -1,21 +1,47 @@
 """Chat models by role: who answers for the supervisor, for each dialog and for the observers."""
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
-from agents.models.caching import Caching, cache_options, with_marks
 from agents.models.thinking import ThinkingFilter
+
+Caching = Literal["none", "key", "marks"]
+"""How a provider wants to be asked. "none": it is not asked; many cache all by themselves."""
+MARK = {"type": "ephemeral"}
+
+
+def cache_key(thread: str, role: str) -> str:
+    """Return the key that a role's calls in a thread share: requests with one key reach one host. 32 hex digits."""
+    return hashlib.sha256(f"{role}\n{thread}".encode()).hexdigest()[:32]
+
+
+def with_marks(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Mark what the next turn repeats: the system message, and the last message before the newest user message.
+
+    The newest user message carries data that the next turn leaves out, so what follows it is of use in this turn only.
+    """
+    newest = max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=0)
+    return [_marked(message) if place in (0, newest - 1) else message for place, message in enumerate(messages)]
+
+
+def _marked(message: AnyMessage) -> AnyMessage:
+    """Return the message with a mark at its end; a message without text cannot carry one."""
+    if not message.text:
+        return message
+    return message.model_copy(update={"content": [{"type": "text", "text": message.text, "cache_control": MARK}]})
+
 
 MOST_CHARACTERS = 200_000
 """Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
-LONGEST = 600.0
+LONGEST_REPLY = 600.0
 """Seconds a reply may take in all: some streams never end, and a provider's timeout only counts silence."""
 RETRIED_FOR = 25.0
 """Seconds within which tries are made again. The user waits for the first words meanwhile."""
@@ -41,8 +67,8 @@ class Model:
     """Whether a reply may call several tools; None: as the provider does it."""
     caching: Caching = "none"
     reply_length: int = MOST_CHARACTERS
-    reply_seconds: float = LONGEST
-    first_seconds: float = LONGEST
+    reply_seconds: float = LONGEST_REPLY
+    first_seconds: float = LONGEST_REPLY
     """Seconds until the first piece of a reply, with all that the provider's client tries again."""
     images: bool | None = None
     """Whether it sees pictures; None: as its profile says."""
@@ -73,7 +99,10 @@ class Model:
 
     def bound(self, tools: Sequence[dict[str, Any]], key: str) -> Runnable[LanguageModelInput, AIMessage]:
         """Return the model with its tools, and with the key under which the provider keeps a prompt's beginning."""
-        options = cache_options(self.caching, key)
+        options: dict[str, Any] = {"prompt_cache_key": key} if self.caching == "key" and key else {}
+        if self.caching == "marks":
+            # The provider's client marks the end of the prompt.
+            options["cache_control"] = MARK
         if tools and self.parallel_tool_calls is not None:
             options["parallel_tool_calls"] = self.parallel_tool_calls
         if tools:

@@ -1,25 +1,123 @@
-"""Make chat models from their names: "local:rules", "openai:<name>", or "<provider>:<name>" of another provider."""
+"""Make chat models from their names: "local:rules", "openai:<name>", or "<provider>:<name>" of another provider.
+
+`Parameters` are what an operator may say about how a role's model answers.
+"""
 
 import importlib
 import importlib.util
-from collections.abc import Mapping
+import inspect
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agents.errors import ConfigError
-from agents.models import LONGEST, MOST_CHARACTERS, RETRIED_FOR, Model, Models
-from agents.models.caching import Caching
-from agents.models.parameters import Parameters
-from agents.models.providers import make_chat
+from agents.models import LONGEST_REPLY, MOST_CHARACTERS, RETRIED_FOR, Caching, Model, Models
+
+SPELLINGS: Mapping[str, Sequence[str]] = {
+    "temperature": ("temperature",),
+    "reasoning_effort": ("reasoning_effort", "reasoning"),
+    "max_tokens": ("max_tokens", "num_predict"),
+}
+"""How LangChain's classes call the parameters that they take when they are made; the first one they know counts."""
+
+
+class Parameters(BaseModel):
+    """The parameters of a role's model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    reasoning_effort: str | None = None
+    max_tokens: int | None = Field(default=None, ge=1)
+    parallel_tool_calls: bool | None = None
+    images: bool | None = None
+    """Whether the model sees pictures; left out, as LangChain's profile of it says."""
+
+    def over(self, default: Self) -> Self:
+        """Return these parameters, and the default's where nothing is said; `null` takes a default back."""
+        return default.model_copy(update=self.model_dump(exclude_unset=True))
+
+    def options(self, chat: BaseChatModel, name: str) -> dict[str, object]:
+        """Return the parameters that are set, as the class of `chat` calls them when it is made.
+
+        Raises:
+            ConfigError: models of this class take no such parameter.
+        """
+        fields = type(chat).model_fields
+        taken = {*fields, *(field.alias for field in fields.values())}
+        options: dict[str, object] = {}
+        for parameter, spellings in SPELLINGS.items():
+            if (value := getattr(self, parameter)) is not None:
+                option = next((spelling for spelling in spellings if spelling in taken), None)
+                if option is None:
+                    raise ConfigError(f"LLM_PARAMETERS: {name} takes no {parameter}")
+                options[option] = value
+        bound = inspect.signature(type(chat).bind_tools).parameters
+        if self.parallel_tool_calls is not None and "parallel_tool_calls" not in bound:
+            raise ConfigError(f"LLM_PARAMETERS: {name} takes no parallel_tool_calls")
+        return options
+
+
+KEYS: Mapping[str, Sequence[str]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "mistralai": ("MISTRAL_API_KEY",),
+}
+"""Where providers whose packages find out about a missing key only in the first call take it from."""
+KEY_OF: Mapping[str, str] = {
+    **{provider: names[0] for provider, names in KEYS.items()},
+    "cohere": "COHERE_API_KEY",
+    "deepseek": "DEEPSEEK_API_KEY",
+    "fireworks": "FIREWORKS_API_KEY",
+    "google_genai": "GOOGLE_API_KEY",
+    "groq": "GROQ_API_KEY",
+    "ollama": "",
+    "openrouter": "OPENROUTER_API_KEY",
+    "together": "TOGETHER_API_KEY",
+    "xai": "XAI_API_KEY",
+}
+"""The variable of each provider's key, for those that need no other setting; empty: it needs none."""
+
+
+def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
+    """Return the chat model `name` of the provider `kind`; its key comes from the provider's own variable.
+
+    Raises:
+        ConfigError: the provider is unknown, or its package or its key is missing.
+    """
+    keys = KEYS.get(kind, ())
+    try:
+        init_chat_model = importlib.import_module("langchain.chat_models").init_chat_model
+        chat = init_chat_model(name, model_provider=kind, **options)
+    except ImportError as missing:
+        # LangChain names the package in its message; else the packages' names suggest it.
+        named = str(missing).partition("pip install ")[2].split("`")[0]
+        package = named or f"langchain-{kind.replace('_', '-')}"
+        raise ConfigError(f"{kind}: models need a package: pip install langchain {package}") from None
+    except Exception as wrong:
+        # The packages raise what they like: ValidationError, ValueError, errors of their clients.
+        raise ConfigError(f"{kind}:{name} cannot be used: {_first_sentence(wrong)}") from None
+    if keys and not any(os.environ.get(key) for key in keys):
+        raise ConfigError(f"{kind}: models need {keys[0]} in the environment or in .env")
+    assert isinstance(chat, BaseChatModel)  # so promises init_chat_model for a name without configurable fields
+    return chat
+
+
+def _first_sentence(failure: Exception) -> str:
+    """Return what is wrong in one line; pydantic puts its own words and the values around it."""
+    lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
+    line = next((line for line in lines if "[type=" in line), lines[0] if lines else type(failure).__name__)
+    return line.partition(" [type=")[0].removeprefix("Value error, ")
+
 
 DEFAULT, FALLBACK = "default", "fallback"
 """Entries of the parameters that belong to no role: those of all roles, and those of the fallback model."""
 LOCAL: Mapping[str, str] = {"rules": "agents.models.standin"}
 """The models behind "local:", each with the module that makes it; a model whose module is not installed is unknown."""
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
-"""Which providers want to be asked to keep a prompt's beginning, and how."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +135,7 @@ class Endpoint:
     rules_length: int = 1_000
     """Characters of a message that `local:rules` reads."""
     reply_length: int = MOST_CHARACTERS
-    reply_seconds: float = LONGEST
+    reply_seconds: float = LONGEST_REPLY
 
 
 def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = None) -> Model:

@@ -27,7 +27,6 @@ OVERFLOW = re.compile(
     r"|too large for model",
     re.IGNORECASE,
 )
-"""How servers say that a prompt is too long."""
 NO_KEY = re.compile(r"authentication method|api[ _]key", re.IGNORECASE)
 """How servers and clients say, with another status or with none, that the key is wrong or missing."""
 BUSY = (408, 409, 425, 429)
@@ -107,7 +106,6 @@ def status(failure: BaseException) -> int | None:
 
 
 def _overflows(failure: Exception) -> bool:
-    """Tell whether the server refused a prompt because it is too long."""
     words = f"{failure} {getattr(failure, 'code', '')} {getattr(failure, 'type', '')}"
     return status(failure) in (400, 413, 422) and OVERFLOW.search(words) is not None
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from agents.models.signed_thoughts import with_thoughts
+from agents.models.thinking import with_thoughts
 from agents.state.message_notes import Metadata, notes, notes_of
 from prompts import FALLBACK, phrase
 
@@ -96,7 +96,6 @@ def _worded(metadata: Metadata, lang: str) -> list[str]:
 
 
 def _with_text(message: AnyMessage, text: str) -> AnyMessage:
-    """Return a copy of the message with another text; a message that has this text already is not copied."""
     return message if message.content == text else message.model_copy(update={"content": text})
 
 
@@ -133,7 +132,6 @@ def _call_id(id: str) -> str:
 
 
 def _joins(last: AnyMessage, message: AnyMessage) -> bool:
-    """Whether two neighbours are of one role, so that they have to be one message."""
     if isinstance(last, AIMessage) and isinstance(message, AIMessage):
         return not last.tool_calls and not message.tool_calls
     return isinstance(last, HumanMessage) and isinstance(message, HumanMessage)

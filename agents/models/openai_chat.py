@@ -37,7 +37,6 @@ class CompatibleChat(ChatOpenAI):
 
 
 def _delta(chunk: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the piece of the reply in a chunk, if that has the usual form."""
     choices = chunk.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     delta = choice.get("delta") if isinstance(choice, dict) else None

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
+from langchain_core.messages.content import TextContentBlock
 
 from agents.errors import BrokenReply, ModelUnavailable, Trouble, UselessReply
 from agents.events import Error, Event, ModelEnd, ModelStart, ModelThinking, Replied
-from agents.models import RETRIED_FOR, Model
-from agents.models.caching import cache_key
-from agents.models.failures import broke, cause_of, diagnose, is_failure
+from agents.models import RETRIED_FOR, Model, cache_key
+from agents.models.failures import broke, cause_of, diagnose, is_failure, status
 from agents.models.message_order import in_order
-from agents.models.pictures import may_be_refused, with_pictures, without_pictures
 from agents.models.streamed_reply import StreamedReply
+from agents.state.message_notes import notes, notes_of
+from prompts import FALLBACK, phrase
 
 TRIES = 3
 BREATH = 16
@@ -44,10 +45,7 @@ class Listener:
 
 
 async def reply(
-    chain: Sequence[Model],
-    messages: Sequence[AnyMessage],
-    tools: Sequence[dict[str, Any]],
-    listener: Listener,
+    chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], listener: Listener
 ) -> AIMessage:
     """Return the first sound reply of the models in `chain`.
 
@@ -72,10 +70,7 @@ async def reply(
 
 
 async def _first_sound(
-    chain: Sequence[Model],
-    messages: Sequence[AnyMessage],
-    tools: Sequence[dict[str, Any]],
-    listener: Listener,
+    chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], listener: Listener
 ) -> AIMessage:
     troubles: list[Trouble] = []
     causes: list[str] = []
@@ -201,3 +196,38 @@ def _ended(model: Model, listener: Listener, begun: float, message: AIMessage | 
         ms=round((time.perf_counter() - begun) * 1000),
         ok=message is not None,
     )
+
+
+REFUSED = (400, 413, 415, 422)
+"""The HTTP statuses of servers that do not take a picture: broken, too large, of a wrong kind, or any at all."""
+
+
+def with_pictures(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages with the pictures of this turn behind the words that they stand beside."""
+    return [_showing(message) if _pictures(message) else message for message in messages]
+
+
+def may_be_refused(messages: Sequence[AnyMessage], failure: Exception) -> bool:
+    """Tell whether a prompt has pictures, and a provider's failure may be for them."""
+    return status(failure) in REFUSED and any(map(_pictures, messages))
+
+
+def without_pictures(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages without the pictures; the model is told that it cannot see them."""
+    lang = notes_of(messages[0]).get("lang", FALLBACK)
+    return [_blind(message, lang) if _pictures(message) else message for message in messages]
+
+
+def _pictures(message: AnyMessage) -> Sequence[Any]:
+    return notes_of(message).get("pictures", [])
+
+
+def _showing(message: AnyMessage) -> AnyMessage:
+    blocks: list[Mapping[str, Any]] = [TextContentBlock(type="text", text=message.text)] if message.text else []
+    return message.model_copy(update={"content": [*blocks, *_pictures(message)]})
+
+
+def _blind(message: AnyMessage, lang: str) -> AnyMessage:
+    context = [*notes_of(message).get("context", []), phrase("attached_unseen", lang, by="photo")]
+    metadata = notes(context=context, pictures=[])
+    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **metadata}})

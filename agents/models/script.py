@@ -67,7 +67,6 @@ class Script:
     gates: dict[str, asyncio.Event] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     sees: bool = False
-    """Whether the models see pictures."""
 
     def add(self, **lines: Sequence[Line]) -> None:
         """Append lines to the roles' queues."""

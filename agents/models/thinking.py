@@ -1,11 +1,24 @@
-"""Thinking in a reply's text: taken out while the text streams, so that nobody is shown it, and it is no answer.
+"""Thinking in a reply: taken out of its text while that streams, and kept signed for the provider that wants it back.
 
 Servers without a reasoning parser leave a model's thinking in the text, between tags that differ by model. Some chat
 templates open the tag in the prompt; the text then begins inside the thinking and only has the closing tag.
+
+Anthropic refuses the results of a call whose thinking is missing, and Gemini a call without its signature. Both sign
+what they send. A reply with calls therefore carries it, packed, as a note; the prompts of the same turn send it back to
+the model that it came from. No text of it is shown, and none reaches a later turn.
 """
 
+import base64
+import json
 import re
+import zlib
 from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk
+from typing_extensions import TypedDict
+
+from agents.state.message_notes import notes, notes_of
 
 TAGS: Sequence[tuple[str, str]] = (
     ("<think>", "</think>"),
@@ -45,12 +58,10 @@ class ThinkingFilter:
         self.unopened = False
         """Whether a closing tag without an opening one came: all that was shown before it was thinking."""
         self.thought = False
-        """Whether there was any thinking."""
         self._buffer = ""
         self._is_headless = headless
         """Whether the text is inside thinking that it did not open: any closing tag ends it."""
         self._closing: str | None = None
-        """The tag that ends the thinking that the text opened."""
 
     @property
     def is_thinking(self) -> bool:
@@ -86,7 +97,6 @@ class ThinkingFilter:
         return shown
 
     def _pass(self, tag: str) -> None:
-        """Go into the thinking, or out of it."""
         if self._is_headless:
             self._is_headless, self.thought = False, True
         elif self._closing is not None:
@@ -116,8 +126,70 @@ def without_thinking(text: str) -> str:
 
 
 def _possible_tag(text: str) -> int:
-    """Return how many characters at the end may be the beginning of a tag."""
     end = text[-_LONGEST:].casefold()
     if not _FIRST.search(end):
         return 0
     return next((size for size in range(len(end), 0, -1) if end[-size:] in _BEGINNINGS), 0)
+
+
+SIGNATURES = "__gemini_function_call_thought_signatures__"
+"""Where langchain-google-genai keeps the signatures of calls in `additional_kwargs`, by the ids of the calls."""
+SEALS = ("signature", "data")
+"""The keys of a block by which its provider knows it again; a block without any is not wanted back."""
+
+
+class Signed(TypedDict):
+    """What one reply's provider wants back."""
+
+    model: str
+    blocks: list[dict[str, Any]]
+    """Signed blocks of thinking, in their order."""
+    calls: dict[str, str]
+    """Signatures of calls, by their place among the reply's calls."""
+
+
+class SignedThoughts:
+    """Gathers the signed parts of a reply while it streams."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[object, dict[str, Any]] = {}
+        self._signatures: dict[str, str] = {}
+
+    def take(self, chunk: AIMessageChunk) -> None:
+        """Add the parts that stand in a chunk; a block comes in pieces with one index."""
+        for piece in chunk.content if isinstance(chunk.content, list) else []:
+            if isinstance(piece, dict) and piece.get("type") in ("thinking", "redacted_thinking"):
+                block = self._blocks.setdefault(piece.get("index", len(self._blocks)), {"type": piece["type"]})
+                for name in ("thinking", *SEALS):
+                    if isinstance(piece.get(name), str):
+                        block[name] = block.get(name, "") + piece[name]
+        self._signatures |= chunk.additional_kwargs.get(SIGNATURES) or {}
+
+    def noted(self, message: AIMessage, model: str, ids: Sequence[str | None]) -> AIMessage:
+        """Return the reply with what its calls will need as a note; `ids` are those that the provider gave to them."""
+        blocks = [block for block in self._blocks.values() if any(block.get(seal) for seal in SEALS)]
+        calls = {str(place): self._signatures[id] for place, id in enumerate(ids) if id in self._signatures}
+        if not message.tool_calls or not (blocks or calls):
+            return message
+        signed: Signed = {"model": model, "blocks": blocks, "calls": calls}
+        packed = base64.b85encode(zlib.compress(json.dumps(signed).encode())).decode()
+        return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **notes(thoughts=packed)}})
+
+
+def with_thoughts(message: AIMessage, model: str) -> AIMessage | None:
+    """Return a reply as its own model wants it back, with all its calls; None if that model wants nothing back."""
+    packed = notes_of(message).get("thoughts")
+    if not packed:
+        return None
+    signed: Signed = json.loads(zlib.decompress(base64.b85decode(packed)))
+    if signed["model"] != model:
+        return None
+    calls = message.tool_calls
+    signatures = {calls[int(place)]["id"]: signature for place, signature in signed["calls"].items()}
+    text_blocks = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    return AIMessage(
+        [*signed["blocks"], *text_blocks],
+        tool_calls=calls,
+        id=message.id,
+        additional_kwargs={SIGNATURES: signatures} if signatures else {},
+    )

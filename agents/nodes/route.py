@@ -21,7 +21,7 @@ from agents.conversation.persons import turn_to
 from agents.conversation.scene import Scene, scene_of
 from agents.conversation.switch import fits, named
 from agents.events import Guessed
-from agents.language.text.phrases import says
+from agents.language.text.vocabulary import says
 from agents.nodes import ask
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of

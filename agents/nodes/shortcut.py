@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from agents.conversation.changes import Change, Move, Update, emit, put, say, sequence, show
 from agents.conversation.heard import human
 from agents.events.views import Notice, View
-from agents.language.tool_ranker.shortcuts import Shortcuts
+from agents.language.tool_ranker.ranker import Shortcuts
 from agents.nodes import ask
 from agents.nodes.tools import changes_of, tool_state
 from agents.state import State, holder_of, messages_of

@@ -14,8 +14,7 @@ from langgraph.runtime import Runtime
 
 from agents.conversation.changes import Change, Update, emit, put, say, sequence
 from agents.conversation.heard import human
-from agents.memory.ledger import Busy, Doubtful
-from agents.memory.ledger_table import Write
+from agents.memory.ledger import Busy, Doubtful, Write
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.nodes.tools import remember_form, tool_state
 from agents.state import SUPERVISOR, State, form_of, holder_of

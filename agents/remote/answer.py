@@ -1,22 +1,86 @@
-"""Turn the answer of a service into a result: the object, the view, the candidates of a choice."""
+"""Turn the answer of a service into a result: the object, the view, the candidates of a choice.
 
+Secrets are removed from answers, which may repeat the request.
+"""
+
+import base64
+import binascii
+import html
+import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import TypeGuard
+from typing import Any, TypeGuard
+from urllib.parse import quote, quote_plus
 
 import jmespath
 from jmespath.exceptions import JMESPathError
 
 from agents.events.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, View, is_web, read_view
 from agents.remote.http_client import NoAnswer
-from agents.remote.result_spec import Cards, Options, TableView, ViewSpec
-from agents.remote.tool_spec import ToolSpec
-from agents.remote.yaml_file import text_in
+from agents.remote.tool_spec import Cards, Options, TableView, ToolSpec, ViewSpec
+from agents.remote.yaml_file import Env, text_in
 from agents.toolkit.questions import one_line
 from agents.toolkit.result import Answer, Option, TooMany, choice, request, result
 from prompts import phrase
+
+HIDDEN = "<secret>"
+SHORTEST = 6
+"""Characters; what is shorter may be any word or number."""
+
+
+class Mask:
+    """Hides some secrets wherever they stand in data, also as an address, a page, JSON or base64 would spell them."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        spelled = {form for secret in secrets for form in _spelled(secret) if len(form) >= SHORTEST}
+        longest_first = sorted(spelled, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if spelled else None
+
+    def __call__(self, data: object) -> Any:
+        """Return plain data without the secrets: texts, names of members, and numbers, which become texts then."""
+        if self._pattern is None or data is None or isinstance(data, bool):
+            return data
+        if isinstance(data, Mapping):
+            return {self(name): self(value) for name, value in data.items()}
+        if isinstance(data, list):
+            return [self(part) for part in data]
+        text = self._pattern.sub(HIDDEN, str(data))
+        return text if isinstance(data, str) or HIDDEN in text else data
+
+
+def masks(spec: ToolSpec, values: Mapping[str, object], sent: Mapping[str, str]) -> tuple[Mask, Mask]:
+    """Return what hides secrets in an answer, and what hides all that no model sees in a refusal.
+
+    `sent` is what the service or server is told, `values` how the file says it. A text that stands in the file itself
+    may be a secret as well as the name of a category, which an answer may well have.
+    """
+    secrets = {sent[name]: value.bare(sent[name]) for name, value in values.items() if isinstance(value, Env)}
+    hidden = [*secrets, *secrets.values()]
+    fixed = [value.fixed for value in spec.parameters.values() if isinstance(value.fixed, str)]
+    return Mask(hidden), Mask([*hidden, *sent.values(), *fixed])
+
+
+def _spelled(secret: str) -> Iterator[str]:
+    # "Bearer abc" is told as "abc", too.
+    for plain in {secret, secret.rpartition(" ")[2], *_decoded(secret)}:
+        yield from (plain, quote(plain, safe=""), quote(plain), quote_plus(plain), html.escape(plain))
+        yield json.dumps(plain)[1:-1]
+        for packed in (base64.b64encode(plain.encode()), base64.urlsafe_b64encode(plain.encode())):
+            yield packed.decode().rstrip("=")
+
+
+def _decoded(secret: str) -> list[str]:
+    scheme, _, packed = secret.partition(" ")
+    if scheme.lower() != "basic":
+        return []
+    try:
+        pair = base64.b64decode(packed, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return []
+    return [pair, pair.partition(":")[2]]
+
 
 LOG = logging.getLogger(__name__)
 LONGEST_LABEL = 200

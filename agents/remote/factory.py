@@ -6,11 +6,10 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel
 
 from agents.events.views import Notice
-from agents.language.identifiers.json_schema import Schema
+from agents.language.identifiers import Schema
 from agents.remote.answer import find
 from agents.remote.http_client import NoAnswer
-from agents.remote.parameter_spec import form_of
-from agents.remote.tool_spec import ToolSpec
+from agents.remote.tool_spec import ToolSpec, form_of
 from agents.remote.yaml_file import text_in
 from agents.state.talk import Json
 from agents.toolkit.confirmation import is_open

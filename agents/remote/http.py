@@ -9,13 +9,11 @@ import httpx
 from langchain_core.tools import BaseTool
 from ssrfguard import Resolver
 
-from agents.remote.answer import answer_of
+from agents.remote.answer import answer_of, masks
 from agents.remote.factory import made, notice, refusal
-from agents.remote.http_client import NoAnswer, exchange
+from agents.remote.http_client import NoAnswer, Request, exchange, header_value, request_of, trusted_values
 from agents.remote.http_file import FromContext, HttpFile, HttpTool
-from agents.remote.http_request import Request, header_value, request_of, trusted_values
-from agents.remote.parameter_spec import arguments
-from agents.remote.secrets import masks
+from agents.remote.tool_spec import arguments
 from agents.remote.yaml_file import Offer, text_in
 from agents.sources.web.ssrf import guarded_client, policy_of
 from agents.toolkit.result import Answer, Failed

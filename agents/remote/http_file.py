@@ -7,8 +7,7 @@ from urllib.parse import parse_qs
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from agents.remote.parameter_spec import FIXED_HEADERS, HttpParameter
-from agents.remote.tool_spec import ToolSpec
+from agents.remote.tool_spec import FIXED_HEADERS, HttpParameter, ToolSpec
 from agents.remote.yaml_file import ByLanguage, Env, Part, ToolName, Trusted
 from agents.sources.web.ssrf import policy_of
 
@@ -16,7 +15,6 @@ RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseMo
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 SET_BY_US = ("Accept", "Content-Type", "Idempotency-Key")
-"""Headers of a request that no parameter sets."""
 RETRIES = 2
 
 
@@ -57,7 +55,6 @@ class Service(Part):
 
 
 def _once(place: str, names: Sequence[str]) -> None:
-    """Refuse a name that stands twice in one place of a request."""
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"the {place} has {', '.join(twice)} twice")
 

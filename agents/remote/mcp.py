@@ -14,15 +14,20 @@ from mcp.types import CallToolResult, Tool
 
 from agents.errors import ConfigError
 from agents.language.text.clean import clean
-from agents.remote.answer import answer_of
+from agents.remote.answer import Mask, answer_of, masks
 from agents.remote.factory import made, notice, refusal
-from agents.remote.http_client import NoAnswer, is_shallow
-from agents.remote.http_request import trusted_values
+from agents.remote.http_client import NoAnswer, is_shallow, trusted_values
 from agents.remote.mcp_file import McpFile, ServerTool
-from agents.remote.mcp_schema import arguments, check_fits, is_wrapped, result
+from agents.remote.mcp_schema import (
+    LONGEST_DESCRIPTION,
+    arguments,
+    check_fits,
+    fingerprint,
+    is_wrapped,
+    result,
+    trimmed,
+)
 from agents.remote.mcp_session import HeldServer, ServerLost
-from agents.remote.mcp_texts import LONGEST_DESCRIPTION, fingerprint, trimmed
-from agents.remote.secrets import Mask, masks
 from agents.remote.yaml_file import Offer, fault
 from agents.state.talk import Json
 from agents.toolkit.result import LONGEST_OBJECT, Answer, Failed
@@ -125,7 +130,6 @@ def _parsed(text: str) -> object:
 
 
 def _words(content: str | Sequence[Json]) -> str:
-    """Return the texts of a result; of pictures and files, their kind."""
     if isinstance(content, str):
         return content
     parts = [block["text"] if block.get("type") == "text" else f"({block.get('type')})" for block in content]

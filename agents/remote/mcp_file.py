@@ -5,8 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from agents.remote.result_spec import Result
-from agents.remote.tool_spec import ToolSpec
+from agents.remote.tool_spec import Result, ToolSpec
 from agents.remote.yaml_file import Env, Part, ToolName
 from agents.sources.web.ssrf import policy_of
 

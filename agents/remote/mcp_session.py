@@ -1,19 +1,63 @@
-"""Hold one session with an MCP server for the application's life; a lost one is opened again when it is needed."""
+"""Hold one session with an MCP server for the application's life; a lost one is opened again when it is needed.
+
+A server is a process that speaks over its standard streams, or an address (streamable HTTP).
+"""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
 import anyio
 import httpx
-from mcp import ClientSession, McpError
-from mcp.types import CONNECTION_CLOSED, CallToolResult, ListToolsResult, Tool
+from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
+from mcp import ClientSession, McpError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.types import CONNECTION_CLOSED, CallToolResult, Tool
 
-from agents.remote.mcp_client import cause, connected
 from agents.remote.mcp_file import ServerSpec
+from agents.sources.web.ssrf import guarded_client, policy_of
+
+
+@asynccontextmanager
+async def connected(server: ServerSpec, secrets: Mapping[str, str]) -> AsyncIterator[ClientSession]:
+    """Connect to a server, with what it is told in `secrets`: its environment, or the headers of every request."""
+    if server.command:
+        parameters = StdioServerParameters(
+            command=server.command, args=list(server.args), env=dict(secrets), cwd=server.cwd
+        )
+        # What a server writes of itself would garble the terminal, and may quote the user.
+        with open(os.devnull, "w") as nowhere:  # noqa: ASYNC230  # the null device never waits
+            async with stdio_client(parameters, nowhere) as (read, write), ClientSession(read, write) as session:
+                yield session
+        return
+    policy = policy_of(server.url, internal=server.internal)
+
+    def client(
+        headers: dict[str, str] | None = None, timeout: httpx.Timeout | None = None, auth: httpx.Auth | None = None
+    ) -> httpx.AsyncClient:
+        return guarded_client(policy, headers=headers or {}, timeout=timeout or server.timeout, auth=auth)
+
+    connection: StreamableHttpConnection = {
+        "transport": "streamable_http",
+        "url": server.url,
+        "headers": dict(secrets),
+        "timeout": server.timeout,
+        "httpx_client_factory": client,
+    }
+    async with create_session(connection) as session:
+        yield session
+
+
+def cause(error: BaseException) -> str:
+    """Name what went wrong, without the words of a server."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return type(error).__name__
+
 
 LOG = logging.getLogger(__name__)
 MOST_PAGES = 100
@@ -86,7 +130,7 @@ class HeldServer:
         tools: list[Tool] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            page = await self._ask(partial(_page, cursor), limit=self.timeout)
+            page = await self._ask(partial(ClientSession.list_tools, cursor=cursor), limit=self.timeout)
             tools += page.tools
             cursor = page.nextCursor
             if not cursor:
@@ -175,7 +219,3 @@ async def _is_there(held: Session) -> bool:
     except Exception:
         return False
     return True
-
-
-async def _page(cursor: str | None, session: ClientSession) -> ListToolsResult:
-    return await session.list_tools(cursor=cursor)

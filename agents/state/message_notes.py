@@ -110,7 +110,7 @@ class Notes(TypedDict, total=False):
     rescued: str
     """On the result of a failed call: what help said of it."""
     thoughts: str
-    """On a reply with calls: what its model wants back of its thinking, packed (`agents.models.signed_thoughts`)."""
+    """On a reply with calls: what its model wants back of its thinking, packed (`agents.models.thinking`)."""
     facts: Facts
     """On the role of a prompt: what the prompt says, as data."""
 

@@ -10,8 +10,7 @@ from langchain_core.tools import BaseTool
 
 import prompts
 from agents.events.views import KINDS
-from agents.language.identifiers import shown
-from agents.language.identifiers.json_schema import Schema
+from agents.language.identifiers import Schema, shown
 from agents.state.talk import Json
 from agents.toolkit.bound_tools import FINDING, tools_of
 from agents.toolkit.descriptions import own_texts, parameters, texts_of

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 
 from langchain_core.tools import BaseTool
 
-from agents.language.identifiers import MARK
-from agents.language.identifiers.json_schema import Schema, Swap
+from agents.language.identifiers import MARK, Schema, Swap
 from agents.state.talk import Json
 from agents.toolkit.call import Call
 from agents.toolkit.context import ToolState

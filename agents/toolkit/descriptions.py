@@ -9,8 +9,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
-from agents.language.identifiers import MARK, shown
-from agents.language.identifiers.json_schema import Schema, name_rule, resolved
+from agents.language.identifiers import MARK, Schema, name_rule, resolved, shown
 from agents.state.talk import Json
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of

@@ -19,8 +19,8 @@ from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from agents.events import ToolEnd, ToolStart
-from agents.language.text.phrases import mentions, small_words
 from agents.language.text.stems import stems
+from agents.language.text.vocabulary import mentions, small_words
 from agents.models.reply import Listener, reply
 from agents.state.message_notes import notes, notes_of
 from agents.toolkit.bound_tools import assistant_help

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_jsonable_python
 
 from agents.events.views import MOST_ENTRIES, CardList, Entry, View, is_web
-from agents.language.identifiers.json_schema import Schema
+from agents.language.identifiers import Schema
 from agents.toolkit.questions.returned import wanted
 from prompts import phrase
 

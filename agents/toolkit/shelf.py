@@ -13,8 +13,7 @@ from typing import Literal
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
-from agents.language.tool_ranker.ranker import ToolRanker
-from agents.language.tool_ranker.tool_entry import Card
+from agents.language.tool_ranker.ranker import Card, ToolRanker
 from agents.state import State
 from agents.state.message_notes import notes, notes_of
 from agents.toolkit.descriptions import parameters, signature, texts_of

@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool, StructuredTool, Tool
 from pydantic import BaseModel
 
 from agents.errors import ContractError
-from agents.language.identifiers.json_schema import Schema
+from agents.language.identifiers import Schema
 from agents.state.talk import Json
 from agents.toolkit.context import Context
 from agents.toolkit.runtime import Runtime

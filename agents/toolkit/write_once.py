@@ -11,8 +11,7 @@ from langgraph.prebuilt.tool_node import ToolInvocationError
 from pydantic_core import to_jsonable_python
 
 from agents.events.views import stored_view
-from agents.memory.ledger import Busy, Doubtful
-from agents.memory.ledger_table import How, Write
+from agents.memory.ledger import Busy, Doubtful, How, Write
 from agents.state.talk import Json
 from agents.toolkit.call import Call, Outcome
 from agents.toolkit.result import Refused, ToolResult

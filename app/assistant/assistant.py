@@ -16,9 +16,8 @@ from agents.conversation.persons import seen_by
 from agents.conversation.prompt import Prompting
 from agents.errors import UsageError
 from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
-from agents.memory.inbox import TranscriptLine, now_ms
+from agents.memory.inbox import TO, UNASKED, TranscriptLine, now_ms
 from agents.memory.notices import NoticeSource
-from agents.memory.people import TO, UNASKED
 from agents.memory.preferences import Preferences
 from agents.memory.typed_file import TypedFile
 from agents.state import SUPERVISOR, State

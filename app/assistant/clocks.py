@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from functools import partial
 
 from agents.memory import Memory
-from agents.memory.inbox import TranscriptLine
+from agents.memory.inbox import SILENCE, TranscriptLine
 from agents.memory.notices import Due, NoticeSource
-from agents.memory.people import SILENCE
 from agents.memory.preferences import Preferences, machine_zone
 from app.assistant.thread_reader import ThreadReader
 from app.tasks import Beside, cancel

@@ -14,8 +14,7 @@ from agents.errors import ModelUnavailable
 from agents.events import Error, Message
 from agents.graph import Graph
 from agents.memory import Memory
-from agents.memory.inbox import InboxEntry, TranscriptLine, now_ms
-from agents.memory.people import TO
+from agents.memory.inbox import TO, InboxEntry, TranscriptLine, now_ms
 from agents.state import SUPERVISOR, State
 from agents.state.history import mend
 from agents.state.talk import merge_talks

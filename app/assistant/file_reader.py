@@ -8,8 +8,7 @@ from pathlib import PurePath
 
 from langchain_core.messages.content import ImageContentBlock
 
-from agents.sources.attachments import Contents, marks
-from agents.sources.attachments.pictures import MOST, picture
+from agents.sources.attachments import MOST_PICTURES, Contents, marks, picture
 from agents.sources.attachments.transcriber import NotHeard, Transcriber
 from agents.sources.documents.attached_text import text_of
 from agents.sources.documents.files import Unreadable
@@ -128,7 +127,7 @@ class FileReader:
         shown = picture(data)
         if shown is None:
             raise NotFetched("file_no_picture")
-        if len(parts.pictures) < MOST:
+        if len(parts.pictures) < MOST_PICTURES:
             parts.pictures.append(shown)
             parts.quoted.append({**part, "kind": "photo"})
 

@@ -11,7 +11,7 @@ from agents.conversation.persons import others_in, without, without_forms
 from agents.errors import UsageError
 from agents.graph import Graph
 from agents.memory import Memory
-from agents.memory.people import TOLD
+from agents.memory.inbox import TOLD
 from agents.memory.typed_file import TypedFile
 from agents.state import State
 from agents.toolkit.speaker import Speakers

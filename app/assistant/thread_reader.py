@@ -5,8 +5,7 @@ from typing import Any, cast
 
 from agents.conversation.persons import name_of, seen_by
 from agents.events import Interrupt
-from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine
-from agents.memory.people import lines_of
+from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, lines_of
 from agents.memory.preferences import Preferences
 from agents.state import State
 from agents.toolkit.questions import ask, fits

@@ -14,8 +14,7 @@ from agents.conversation.changes import Update
 from agents.conversation.heard import heard_message
 from agents.conversation.migration import from_transcript
 from agents.conversation.persons import BLANK, name_of
-from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.memory.people import TO, TOLD, UNASKED, lines_of, writers_of
+from agents.memory.inbox import TO, TOLD, UNASKED, InboxEntry, TranscriptLine, lines_of, writers_of
 from agents.state import SUPERVISOR, State
 from agents.state.history import dangling, set_before
 from agents.state.message_notes import Metadata, StoppedAnswer, notes

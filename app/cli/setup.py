@@ -15,7 +15,7 @@ from prompt_toolkit import PromptSession
 
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
-from agents.models.providers import KEY_OF
+from agents.models.factory import KEY_OF
 from app.cli.model_servers import PLACES, models_of, servers_here, verdict
 from app.cli.ring import Ask, Say, can_ring, set_up_ring
 from app.doors.visit import FAILED, TROUBLE

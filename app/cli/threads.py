@@ -11,8 +11,7 @@ import typer
 
 from agents.errors import UsageError
 from agents.language.text.clean import clean, safe_json
-from agents.memory.inbox import TranscriptLine
-from agents.memory.people import TOLD, writers_of
+from agents.memory.inbox import TOLD, TranscriptLine, writers_of
 from agents.toolkit.commands import CommandResult, name_given
 from app.assistant import Assistant
 from app.assistant.run import config_of

@@ -15,8 +15,7 @@ from pydantic import BaseModel, ValidationError
 from agents.errors import UsageError
 from agents.events import Event, Interrupt, ToolEnd
 from agents.events.views import Notice, View, read_view
-from agents.language.identifiers import MARK, Aliases, NumberedIds
-from agents.language.identifiers.json_schema import resolved
+from agents.language.identifiers import MARK, Aliases, NumberedIds, resolved
 from agents.memory import Memory
 from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of

@@ -12,7 +12,6 @@ from agents.conversation.gate.trained import trained_gate
 from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
 from agents.memory import Memory, open_memory
-from agents.memory.preferences import machine_zone
 from agents.models import Models
 from agents.state import SUPERVISOR
 from agents.toolkit.card import faults

@@ -13,8 +13,8 @@ import observers
 from agents.conversation.gate.trained import Calibration, Thresholds, weights
 from agents.errors import ConfigError
 from agents.memory import Memory
+from agents.memory.connection import Tables
 from agents.memory.notes import Notes
-from agents.memory.schema import Tables
 from agents.models.factory import Endpoint, make_model
 from agents.sources.attachments.transcriber import Transcriber
 from agents.toolkit.help import HelpChain, Link, Pages

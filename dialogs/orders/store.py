@@ -14,9 +14,8 @@ from typing import Any, TypeVar, cast
 from pydantic import TypeAdapter, ValidationError
 
 from agents.errors import UsageError
-from agents.memory.connection import Connection
+from agents.memory.connection import Connection, Tables
 from agents.memory.ledger import Ledger
-from agents.memory.schema import Tables
 from agents.toolkit import Refused, Runtime
 from dialogs.orders.records import Database, Kind, Order, Product, User
 from dialogs.orders.wording import said
@@ -170,7 +169,7 @@ class Shop:
         """Do what a tool does; it commits with the answer of the tool, or not at all."""
         await self._fill_if_empty()
         async with self.ledger.transaction() as connection:
-            return await connection.inside(work)
+            return await connection.read(work)
 
     async def matches(self) -> Sequence[tuple[str, str, str]]:
         """Return every user with the device (empty: every device) and the customer."""

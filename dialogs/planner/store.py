@@ -13,11 +13,10 @@ from langgraph.store.base import BaseStore
 
 from agents.errors import UsageError
 from agents.language.schedule import Moment
-from agents.memory.connection import Connection, T, Work
+from agents.memory.connection import Connection, T, Tables, Work
 from agents.memory.inbox import clean
 from agents.memory.notices import Due, NoticeSource, rung
 from agents.memory.preferences import zone_of_user
-from agents.memory.schema import Tables
 from agents.toolkit.services import Alarms
 from dialogs.planner.agenda import Agenda, stored_todos
 from dialogs.planner.records import Kind, Reminder, timing, unix_ms

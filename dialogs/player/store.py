@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from agents.memory.connection import Connection
-from agents.memory.schema import Tables
+from agents.memory.connection import Connection, Tables
 from dialogs.player.players import State, Viewer
 
 Result = TypeVar("Result")

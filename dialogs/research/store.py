@@ -5,8 +5,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 
-from agents.memory.connection import Connection
-from agents.memory.schema import Tables
+from agents.memory.connection import Connection, Tables
 
 TABLES = Tables(
     "research",

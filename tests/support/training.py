@@ -5,8 +5,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agents.language.tool_ranker.features import Vector
-from agents.language.tool_ranker.linear_model import Linear
+from agents.language.tool_ranker.linear_model import Linear, Vector
 
 
 def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], Linear]:

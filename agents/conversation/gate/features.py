@@ -14,8 +14,8 @@ from itertools import pairwise
 
 from agents.conversation.gate import asks
 from agents.conversation.scene import Scene
-from agents.language.text.phrases import phrases, small_words
 from agents.language.text.stems import stems, words
+from agents.language.text.vocabulary import phrases, small_words
 
 LENGTHS = (2, 3, 5, 8, 12, 18)
 """Numbers of words at which a message counts as longer."""

@@ -18,7 +18,7 @@ from agents.conversation.gate import HIGH, LOW, Gate, Guess, Score
 from agents.conversation.gate.features import Features, features
 from agents.conversation.scene import Scene
 from agents.errors import UsageError
-from agents.language.text.phrases import mentions
+from agents.language.text.vocabulary import mentions
 from agents.memory.gate_log import Logged
 
 FILE = Path(__file__).with_name("weights.json")

@@ -1,11 +1,172 @@
-"""Find the pieces of a text that speak of time: a day, a clock time, a repetition."""
+"""The words of a language for time (`prompts/<lang>/schedule.toml`), and the pieces of a text that they make."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from agents.language.schedule.lexicon import Pieces, alternatives, words
 from prompts import table
+
+DIGITS = r"\d{1,2}(?!\d)"
+ALONE = r"(?<!\w)"
+LAST_WITH_OTHER_MEANINGS = 10
+"""Up to this number its words may mean something else ("that one"), and stay as they are."""
+
+
+Values = Mapping[str, Any]
+"""The values of a piece of text, by placeholder: a key of a word list, a number, numbers of days, or an `Amount`."""
+Pieces = Mapping[str, Values]
+"""The values of the pieces of a text, by kind of piece."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A length of time. Months and days go by the calendar, seconds by the clock."""
+
+    months: int = 0
+    days: int = 0
+    seconds: float = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.months + other.months, self.days + other.days, self.seconds + other.seconds)
+
+    def times(self, factor: int) -> "Amount":
+        """Return the length `factor` times."""
+        return Amount(self.months * factor, self.days * factor, self.seconds * factor)
+
+
+class Words:
+    """The words of a language for time: their regular expressions and their values."""
+
+    def __init__(self, lang: str) -> None:
+        self._words: dict[str, dict[str, list[str]]] = table("schedule", lang)["words"]
+        spelled = f"(?:{self._any('tens')}[ -]{self._any('number')}|{self._any('tens')}|{self._any('number')})"
+        nth = f"(?:(?:{self._any('tens')}[ -])?{self._any('nth')}|{DIGITS.replace('(?!', '(?:st|nd|rd|th|-?го)(?!')})"
+        joined = f"(?:, ?(?:{self._any('joiner')} )?| {self._any('joiner')} )"
+        half = f"(?: {self._any('and_half')})?"
+        count = rf"(?:\d+(?:[.,]\d+)?|{self._any('count')}|{spelled})"
+        self._spelled = re.compile(f"(?:{self._any('tens')}[ -])?{self._any('nth')}|{spelled}")
+        self._span = f"(?:{count}{half} ?{self._any('unit')}{half}|{self._any('whole')})"
+        self._places = {
+            "amount": f"{self._span}(?:(?:{joined}| ){self._span})*",
+            "hour": f"(?:{DIGITS}|{spelled})",
+            "minute": rf"(?:[0-5]\d(?!\d)|{spelled})",
+            "minutes": f"(?:{DIGITS}|{spelled})",
+            "nth": nth,
+            # "полдевятого" is one word, so this one may stand right behind letters.
+            "hour_nth": self._any("hour_nth").removeprefix(ALONE),
+            "monthday": f"(?:{nth}|{DIGITS}(?!:))",
+            "month_number": r"(?:0?[1-9]|1[0-2])(?!\d)",
+            "year": r"20\d\d(?!\d)",
+            "weekday_list": self._listed("weekday", joined),
+            "weekdays_list": self._listed("weekdays", joined),
+        }
+
+    def pattern(self, name: str) -> str:
+        """Return the regular expression for a placeholder."""
+        return self._places.get(name) or self._any(name)
+
+    def value(self, name: str, text: str) -> Any:
+        """Return what the text at a placeholder stands for.
+
+        Raises:
+            ValueError: it stands for nothing.
+        """
+        if name == "amount":
+            return sum((self._amount(span[0]) for span in re.finditer(self._span, text)), Amount())
+        if name in ("weekday_list", "weekdays_list"):
+            kind = name.removesuffix("_list")
+            names = re.finditer(self._any(kind), text)
+            return [int(day) for name in names for day in self._key(kind, name[0])]
+        if name == "dayset":
+            return [int(day) for day in self._key(name, text)]
+        if name in ("unit", "adverb", "half", "part", "parts"):
+            return self._key(name, text)
+        return self._number(text, "nth" if name in ("nth", "monthday", "hour_nth") else name)
+
+    def number(self, text: str) -> int | None:
+        """Return the number that a text is and says nothing else ("15", "fifteen"); None if it is none."""
+        spelled = re.fullmatch(rf"{self._places['hour']}", text.strip(" ,.;:!?").lower())
+        return None if spelled is None else int(self._number(spelled[0], "number"))
+
+    def figured(self, text: str) -> str:
+        """Return a text, given in lower case, with its number words above ten written in figures: "the 21 one"."""
+
+        def figure(spelled: re.Match[str]) -> str:
+            number = int(self._number(spelled[0], "nth"))
+            return str(number) if number > LAST_WITH_OTHER_MEANINGS else spelled[0]
+
+        return self._spelled.sub(figure, text)
+
+    def is_filler(self, word: str) -> bool:
+        """Say whether a word means nothing beside a time."""
+        return bool(re.fullmatch(self._any("filler"), word))
+
+    def _amount(self, span: str) -> Amount:
+        if amount := self._find("whole", span):
+            count, _, unit = amount.partition(" ")
+            return _measured(float(count), unit)
+        half = self._any("and_half")
+        halves = len(re.findall(half, span)) / 2
+        match = re.fullmatch(f"(.*?) ?({self._any('unit')})", re.sub(f" {half}", "", span))
+        assert match is not None  # the span consists of these
+        number = float(self._find("count", match[1]) or self._number(match[1], "number"))
+        return _measured(number + halves, self._key("unit", match[2]))
+
+    def _number(self, text: str, section: str) -> float:
+        if digits := re.match(r"\d+(?:[.,]\d+)?", text):
+            number = float(digits[0].replace(",", "."))
+            return int(number) if number.is_integer() else number
+        if (key := self._find(section, text) or self._find("number", text)) is not None:
+            return int(key)
+        tens, _, rest = text.replace("-", " ").partition(" ")
+        return int(self._key("tens", tens)) + (self._number(rest, section) if rest else 0)
+
+    def _key(self, section: str, text: str) -> str:
+        if (key := self._find(section, text)) is None:
+            raise ValueError(f"{text!r} is no {section}")
+        return key
+
+    def _find(self, section: str, text: str) -> str | None:
+        entries = self._words.get(section, {}).items()
+        return next((key for key, forms in entries if forms and re.fullmatch(alternatives(forms), text)), None)
+
+    def _any(self, section: str) -> str:
+        forms = [form for forms in self._words[section].values() for form in forms]
+        return rf"{ALONE}(?:{alternatives(forms)})(?!\w)" if section not in ("unit", "half") else _loose(forms)
+
+    def _listed(self, section: str, joined: str) -> str:
+        return f"{self._any(section)}(?:{joined}{self._any(section)})*"
+
+
+@cache
+def words(lang: str) -> Words:
+    """Return the words of a language."""
+    return Words(lang)
+
+
+def alternatives(forms: list[str]) -> str:
+    """Join regular expressions into one whose groups capture nothing; it matches nothing if there are none."""
+    return "|".join(re.sub(r"(?<!\\)\((?!\?)", "(?:", form) for form in forms) or "(?!)"
+
+
+def _loose(forms: list[str]) -> str:
+    """Return an expression for words that may follow a number without a space: "7pm"."""
+    return rf"(?<![^\W\d])(?:{alternatives(forms)})(?!\w)"
+
+
+def _measured(number: float, unit: str) -> Amount:
+    months = {"month": 1, "year": 12}.get(unit, 0) * number
+    if months:
+        if not months.is_integer():
+            raise ValueError(f"{number} {unit} has no length")
+        return Amount(months=int(months))
+    days = {"day": 1, "week": 7}.get(unit, 0) * number
+    if days and days.is_integer():
+        return Amount(days=int(days))
+    return Amount(seconds=days * 86_400 + {"second": 1, "minute": 60, "hour": 3600}.get(unit, 0) * number)
+
 
 PLACE = re.compile(r"\{(\w+)\}")
 
@@ -18,7 +179,6 @@ class Reading:
     rest: str
     """The other words, as they were written, without those that mean nothing beside a time."""
     places: tuple[tuple[int, int], ...]
-    """Where in the text the pieces begin and end, in order."""
 
 
 @dataclass(frozen=True)

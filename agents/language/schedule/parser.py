@@ -1,15 +1,18 @@
-"""Read moments out of what people say: "in 20 minutes", "завтра в 9", "every Monday at 9"."""
+"""Read moments out of what people say: "in 20 minutes", "завтра в 9", "every Monday at 9".
 
+A whole day may be told in one sentence: "dentist at 10, groceries, pick up the kids at 3:30". `Problem` says why words
+name no time to come.
+"""
+
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment, later, on_the_clock, recurrence
-from agents.language.schedule.days import KINDS as DAYS
-from agents.language.schedule.days import after, days_of
-from agents.language.schedule.grammar import read
-from agents.language.schedule.lexicon import Amount, Pieces, Values
-from agents.language.schedule.time_of_day import KINDS as TIMES
-from agents.language.schedule.time_of_day import Clock, clock_of, halved
+from agents.language.schedule.days import DAY_KINDS, TIME_KINDS, Clock, after, clock_of, days_of, exists, halved
+from agents.language.schedule.grammar import Amount, Pieces, Values, pieces_in, read, separator
+from agents.language.schedule.recurrence import REPEAT_KINDS
 
 EARLY = range(1, 6)
 """Hours at which people do things in the afternoon, unless they say otherwise."""
@@ -42,9 +45,9 @@ def meant(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Moment | None:
     """Return the moment that pieces of a text name together; None when they do not fit each other."""
     try:
         clock = clock_of(pieces)
-        days = [kind for kind in DAYS if kind in pieces]
-        others = pieces.keys() - TIMES - set(days)
-        if (named := others & recurrence.KINDS | pieces.keys() & {"daily"}) and others <= named | {"weekly"}:
+        days = [kind for kind in DAY_KINDS if kind in pieces]
+        others = pieces.keys() - TIME_KINDS - set(days)
+        if (named := others & recurrence.REPEAT_KINDS | pieces.keys() & {"daily"}) and others <= named | {"weekly"}:
             fits = len(named) == 1 or named == {"every", "weekly"}
             return recurrence.repeated(pieces, clock, now) if fits and set(days) <= recurrence.ADDED else None
         if others in ({"after"}, {"length"}) and not days:
@@ -98,3 +101,97 @@ def instant(text: str, zone: ZoneInfo) -> datetime | None:
         return at.astimezone(zone) if at.tzinfo else on_the_clock(at, zone)
     except (ValueError, OverflowError):
         return None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The reason, and of a time that is past the instant that it names."""
+
+    reason: Literal["past", "no_day", "no_hour", "several", "unclear"]
+    at: datetime | None = None
+
+
+def problem(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Problem:
+    """Return why `text` is no time to come, for words that `moment` has not understood."""
+    if (at := instant(text, zone)) is not None:
+        return Problem("past", at)
+    reading = read(text, lang)
+    if reading is not None and not reading.rest:
+        return problem_of(reading.pieces, now, zone)
+    parts = [read(part, lang) for part in separator(lang).split(text)]
+    is_several = len(parts) > 1 and all(part is not None and not part.rest for part in parts)
+    return Problem("several" if is_several else "unclear")
+
+
+def problem_of(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Problem:
+    """Return why pieces of a text name no time to come together."""
+    now = now.astimezone(zone)
+    try:
+        clock = clock_of(pieces)
+    except ValueError:
+        return Problem("no_hour")
+    days = [kind for kind in DAY_KINDS if kind in pieces]
+    if len(days) != 1:
+        return Problem("unclear")
+    kind, values = days[0], pieces[days[0]]
+    if not exists(kind, values):
+        return Problem("no_day")
+    try:
+        coming = [(clock or Clock()).on(day, zone) for day in days_of(kind, values, now.date())]
+    except (ValueError, OverflowError):
+        return Problem("unclear")
+    if all(at <= now.astimezone(UTC) for at in coming):
+        return Problem("past", max(coming, default=None))
+    return Problem("unclear")
+
+
+EVENING = range(6, 9)
+"""Hours that mean the evening once the morning is over."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something to do, and when, if a time was named; or why it cannot be noted."""
+
+    text: str
+    moment: Moment | None = None
+    problem: Problem | None = None
+
+
+def items(text: str, lang: str, now: datetime, zone: ZoneInfo) -> list[Item]:
+    """Return what a sentence tells of a day; a time without a day is meant today, or on the day before a colon."""
+    head, colon, tail = text.partition(": ")
+    named = read(head, lang) if colon else None
+    is_headed = named is not None and not named.rest and named.pieces.keys() <= set(DAY_KINDS)
+    day = dict(named.pieces) if named is not None and is_headed else {"day": {"day": "0"}}
+    parts = (part.strip(" .;!") for part in separator(lang).split(tail if is_headed else text))
+    return [_item(part, lang, day, now.astimezone(zone), zone) for part in parts if part]
+
+
+def _item(part: str, lang: str, day: Pieces, now: datetime, zone: ZoneInfo) -> Item:
+    reading = read(part, lang)
+    if reading is None:
+        return Item(part, problem=Problem("unclear") if pieces_in(part, lang) else None)
+    pieces = dict(reading.pieces)
+    if pieces.keys() <= TIME_KINDS - {"daily"}:
+        pieces |= day
+    if not pieces.keys() & ({*TIME_KINDS, *DAY_KINDS, "after"} | REPEAT_KINDS):
+        # "Walk 20 minutes" is no time.
+        return Item(part)
+    tries = [moment for variant in _halves(pieces) if (moment := meant(variant, now, zone))]
+    problem = None if tries else problem_of(_halves(pieces)[0], now, zone)
+    if not reading.rest:
+        problem = Problem("unclear")
+    return Item(part if problem else reading.rest, tries[0] if tries else None, problem)
+
+
+def _halves(pieces: Pieces) -> list[Pieces]:
+    """Return the pieces with an hour such as "10" in the morning, one such as "3" or a past "7" in the afternoon."""
+    try:
+        clock = clock_of(pieces)
+    except ValueError:
+        return [pieces]
+    if clock is None or not clock.is_vague:
+        return [pieces]
+    halves = ["pm"] if clock.hour in EARLY else ["am", "pm"] if clock.hour in EVENING else ["am"]
+    return [halved(pieces, half) for half in halves]

@@ -7,8 +7,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import STEPS, Moment, on_the_clock
-from agents.language.schedule.days import KINDS as DAYS
-from agents.language.schedule.days import days_of
+from agents.language.schedule.days import DAY_KINDS, days_of
 from agents.language.schedule.grammar import read
 from prompts import table
 
@@ -60,7 +59,7 @@ def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None
         sunday = 7 - now.weekday()
         first, last = (0, sunday) if kind == "this" else (sunday, sunday + 7)
         return Period("days", _midnight(now, first), _midnight(now, last))
-    if kind not in DAYS or kind == "next":
+    if kind not in DAY_KINDS or kind == "next":
         return None
     try:
         ahead = next(((day - now.date()).days for day in days_of(kind, values, now.date())), None)

@@ -3,11 +3,11 @@
 from datetime import datetime, timedelta
 
 from agents.language.schedule import STEPS, Moment, Repeat, later
-from agents.language.schedule.lexicon import Amount, Pieces, Values
-from agents.language.schedule.time_of_day import Clock
+from agents.language.schedule.days import Clock
+from agents.language.schedule.grammar import Amount, Pieces, Values
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-KINDS = {"every", "every_other", "weekly", "fortnightly", "monthly", "monthly_weekday", "daily"}
+REPEAT_KINDS = {"every", "every_other", "weekly", "fortnightly", "monthly", "monthly_weekday", "daily"}
 ADDED = {"weekday", "monthday", "date"}
 """Pieces that say on which day of its period a repetition comes."""
 SHORTEST = 60

@@ -5,13 +5,9 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import STEPS, Moment, Repeat, later, on_the_clock, recurrence
-from agents.language.schedule.days import KINDS as DAYS
-from agents.language.schedule.days import after
-from agents.language.schedule.grammar import Reading, read
-from agents.language.schedule.lexicon import Amount, Pieces, words
+from agents.language.schedule.days import DAY_KINDS, TIME_KINDS, after, clock_of, halved
+from agents.language.schedule.grammar import Amount, Pieces, Reading, read, words
 from agents.language.schedule.parser import amount_of, meant, moment
-from agents.language.schedule.time_of_day import KINDS as TIMES
-from agents.language.schedule.time_of_day import clock_of, halved
 
 
 def moved(
@@ -31,17 +27,17 @@ def moved(
             return moment(text, lang, now, zone)
         if former.begun is not None and (longer := _of_another_length(reading.pieces, former, now)):
             return longer
-        if former.begun is not None and reading.pieces.keys() <= {*DAYS, *recurrence.KINDS}:
+        if former.begun is not None and reading.pieces.keys() <= {*DAY_KINDS, *recurrence.REPEAT_KINDS}:
             # A timer has another length, and no other day.
             return None
         pieces = dict(_in_the_same_half(reading.pieces, former))
         if pieces.keys() <= {"shift", "length"}:
             return _shifted(amount_of(*pieces.values()), former, now, zone) if len(pieces) == 1 else None
-        if pieces.keys() <= TIMES - {"daily"}:
+        if pieces.keys() <= TIME_KINDS - {"daily"}:
             return _at_another_time(pieces, former, now, zone, day_named=day_named)
     except (ValueError, OverflowError):
         return None
-    if not pieces.keys() & TIMES and (pieces.keys() <= set(DAYS) or _goes_by_days(pieces)):
+    if not pieces.keys() & TIME_KINDS and (pieces.keys() <= set(DAY_KINDS) or _goes_by_days(pieces)):
         pieces["clock"] = {"hour": former.at.hour, "minute": former.at.minute}
         if pieces.keys() == {"weekday", "clock"} and former.repeat and "BYDAY" in former.repeat.parts:
             pieces["weekly"] = {"weekday_list": [int(pieces.pop("weekday")["weekday"])]}
@@ -76,7 +72,7 @@ def is_shift(text: str, lang: str) -> bool:
 def names_no_day(text: str, lang: str) -> bool:
     """Say whether a text names a time of day and nothing else ("at 8")."""
     reading = read(text, lang)
-    return reading is not None and not reading.rest and reading.pieces.keys() <= TIMES - {"daily"}
+    return reading is not None and not reading.rest and reading.pieces.keys() <= TIME_KINDS - {"daily"}
 
 
 def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
@@ -129,7 +125,7 @@ def _at_another_time(
 
 
 def _goes_by_days(pieces: Pieces) -> bool:
-    if not pieces.keys() & recurrence.KINDS:
+    if not pieces.keys() & recurrence.REPEAT_KINDS:
         return False
     values = pieces.get("every", pieces.get("every_other", {}))
     amount = values.get("amount") or recurrence.UNITS.get(values.get("unit") or values.get("adverb", ""), Amount())

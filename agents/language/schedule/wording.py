@@ -104,7 +104,6 @@ def _date(at: datetime, lang: str) -> dict[str, Any]:
 
 
 def _rule(repeat: Repeat, lang: str) -> tuple[str, str]:
-    """Return what kind of rule it is, and its words."""
     parts, words = repeat.parts, table("schedule", lang)
     key, count = PERIODS[parts["FREQ"]], parts.get("INTERVAL", "1")
     days = parts.get("BYDAY", "")

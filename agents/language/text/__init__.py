@@ -1,1 +1,1 @@
-"""Words: stems, phrase lists, vocabulary and a full-text index."""
+"""Words: stems, vocabulary and a full-text index."""

@@ -10,7 +10,7 @@ from langchain_core.messages.tool import ToolCall, tool_call
 
 from agents.language.text.stems import words
 from agents.models.local_chat import LocalChat
-from agents.models.standin import form_dialog, observer, replies, supervisor, tool_dialog
+from agents.models.standin import form_dialog, replies, supervisor, tool_dialog
 from agents.models.standin.situation import SUPERVISOR, Call, Move, Situation, situation, text_of
 from agents.models.standin.vocabulary import sentence
 
@@ -47,7 +47,7 @@ def make_chat(longest: int) -> RulesModel:
 
 def _move(now: Situation) -> Move:
     if now.role == "observer":
-        return observer.observe(now)
+        return supervisor.observe(now)
     if now.role == SUPERVISOR:
         return supervisor.speak(now)
     return form_dialog.speak(now) if now.own and now.own.form else tool_dialog.speak(now)
@@ -55,7 +55,7 @@ def _move(now: Situation) -> Move:
 
 def _unread(now: Situation, longest: int) -> Move:
     if now.role == "observer":
-        return observer.UNSURE.get(str(now.facts.get("observer")), Move("stay"))
+        return supervisor.UNSURE.get(str(now.facts.get("observer")), Move("stay"))
     return Move(sentence("too_long", now.lang, most=longest))
 
 
@@ -67,7 +67,6 @@ def _tool_call(now: Situation, call: Call, place: int) -> ToolCall:
 
 
 def _usage(messages: Sequence[BaseMessage], move: Move) -> UsageMetadata:
-    """Count words; nothing is paid for them."""
     read = sum(len(words(text_of(message))) for message in messages)
     written = len(words(move.text)) + sum(len(words(call.key)) for call in move.calls)
     return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)

@@ -20,11 +20,24 @@ from agents.models.standin.references import (
     list_tool,
     list_tools,
     plain_number,
+    points,
     refer,
+    with_list,
 )
-from agents.models.standin.situation import Call, Situation
-from agents.models.standin.times import time_in
-from agents.models.standin.values import IDENTIFIERS, QUERIES, REFERRING, Parameter, clean, items, named, vague
+from agents.models.standin.situation import HELP, Call, Situation
+from agents.models.standin.values import (
+    IDENTIFIERS,
+    QUERIES,
+    REFERRING,
+    Parameter,
+    clean,
+    is_answer,
+    is_order,
+    items,
+    named,
+    time_in,
+    vague,
+)
 from agents.models.standin.vocabulary import asking, sentence
 
 WORDS = "words"
@@ -53,7 +66,6 @@ class Plan:
     asks: dict[str, Any] | None = None
     """The tool, its known arguments and the missing parameter that the user is asked for."""
     foreign: list[Match] = field(default_factory=list)
-    """Wishes that others have to fulfil."""
     begun: bool = False
     """Whether the user only asked for what the dialog is there for ("help me plan my day")."""
 
@@ -141,7 +153,6 @@ class Filler:
         return {name: value for name, value in got.items() if name in parameters}
 
     def _getter(self, parameter: Parameter) -> str | None:
-        """Return the tool that gets a parameter's value from the user; None if there is none."""
         kind = CHOOSE if parameter.kind in IDENTIFIERS else ASK
         names = [it for it in self.now.tools if it.startswith(kind) and parameter.name.startswith(it[len(kind) :])]
         return max(names, key=len, default=None)
@@ -231,7 +242,6 @@ def _spelled_out(raw: str) -> str | None:
 
 
 def _spelled(parameters: Mapping[str, Parameter], raw: Mapping[str, str]) -> dict[str, Any]:
-    """Return the identifiers that the user spelled out."""
     ids = {name: _spelled_out(text) for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
     return {name: [id] if parameters[name].kind == "ids" else id for name, id in ids.items() if id}
 
@@ -262,7 +272,6 @@ def _spread(tool: str, parameters: Mapping[str, Parameter], args: dict[str, Any]
 
 
 def _merge(calls: list[Call], call: Call) -> None:
-    """Add a call to others; lists for the same tool become one list."""
     for place, other in enumerate(calls):
         if other.name == call.name and call.args and all(isinstance(value, list) for value in call.args.values()):
             both = {name: [*other.args.get(name, []), *value] for name, value in call.args.items()}
@@ -278,3 +287,71 @@ def _object(text: str) -> Mapping[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, Mapping) else {}
+
+
+def understand(now: Situation) -> Plan:
+    """Return what to do about the user's words; an empty plan if they were not understood whole.
+
+    Raises:
+        NeedsCall: an entry of a list is meant that the conversation does not tell for certain.
+    """
+    plan = Plan()
+    matches = now.wishes()
+    is_wish = any(match.pattern.strong or not match.owner for match in matches)
+    if is_wish or now.begun or not _answer(now, plan):
+        follow(now, Filler(now), plan, matches)
+    if (plan.empty or plan.begun) and not plan.foreign and (begun := _begun(now)):
+        Filler(now).add(plan, begun, {})
+    if plan.empty and wants_help(now):
+        plan.calls.append(Call(HELP, {"query": now.heard}))
+    return plan
+
+
+def follow(now: Situation, filler: Filler, plan: Plan, matches: tuple[Match, ...]) -> None:
+    """Plan what wishes ask for; one that is not clear leaves nothing of the others."""
+    for match in matches:
+        if match.owner:
+            plan.foreign.append(match)
+        elif match.tool == HELP:
+            plan.calls.append(Call(HELP, {"query": match.text if len(matches) > 1 else now.heard}))
+        elif match.tool not in now.tools:
+            plan.begun = True
+        elif len(list_tools(now)) < 2 or not points(match, now.words):
+            filler.add(plan, match.tool, match.slots)
+        elif (text := with_list(now, match)) and (named := now.find(text)):
+            filler.add(plan, named.tool, named.slots)
+        else:
+            plan.remarks.append(sentence("which_list", now.lang))
+    if plan.remarks and (plan.calls or plan.foreign or len(plan.remarks) > 1):
+        plan.calls, plan.foreign, plan.asks = [], [], None
+        plan.remarks.append(sentence("nothing_done", now.lang))
+
+
+def cancelled(now: Situation) -> str:
+    """Return what to say when the user takes back what the speaker was asking about."""
+    is_cancelled = now.note("asks") and now.words.made_of(now.heard, "cancel", "no")
+    return sentence("cancelled", now.lang) if is_cancelled else ""
+
+
+def wants_help(now: Situation) -> bool:
+    """Tell whether the text is a question, and none that wants something to be done ("could you …?")."""
+    stems = tuple(now.words.stems(now.heard))
+    is_request = any(stems[: len(start)] == start for start in now.words.openings)
+    return HELP in now.tools and now.words.asks(now.heard) and not is_request
+
+
+def _begun(now: Situation) -> str | None:
+    """Return the tool whose question comes first, when the dialog is begun with such words."""
+    begins = now.words.phrases("begins")
+    return next((tool for tool in begins if tool in now.tools and now.words.means(now.heard, f"begins.{tool}")), None)
+
+
+def _answer(now: Situation, plan: Plan) -> bool:
+    asks, words, text = now.note("asks") or {}, now.words, now.heard
+    parameter = now.tools.get(asks.get("tool", ""), {}).get(asks.get("slot", ""))
+    if parameter is None or vague(text, words) or is_order(text, words) or words.made_of(text, "go_on.phrases"):
+        return False
+    if parameter.kind in ("text", "texts") and not is_answer(text, words, errands=True):
+        return False
+    Filler(now).add(plan, asks["tool"], {parameter.name: text}, asks["args"])
+    return True

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.models.standin.arguments import Filler, Plan, Unclear
+from agents.models.standin.arguments import Filler, Plan, Unclear, cancelled, follow, wants_help
 from agents.models.standin.pattern import Match
 from agents.models.standin.phrasebook import FILL_FORM
-from agents.models.standin.plan import cancelled, follow, wants_help
 from agents.models.standin.references import plain_number
 from agents.models.standin.replies import ask_help, joined, not_understood, small_talk, told
 from agents.models.standin.situation import Call, Move, Result, Situation
@@ -37,7 +36,6 @@ class Understood:
 
 
 def _understood(now: Situation, asked: str | None) -> Understood:
-    """Return what the user's words mean: sentences and wishes, or the answer to the question."""
     meant = Understood()
     lists = {name for name in now.facts.get("fields", ()) if _kind(now, name) == "texts"}
     matches = now.wishes(frozenset({asked, *lists} if asked else {}))
@@ -143,7 +141,6 @@ def _speak_only(now: Situation, meant: Understood, asked: str | None) -> Move:
 
 
 def _after(now: Situation) -> Move:
-    """Word what was done and go on."""
     notes = (message.additional_kwargs.get("then") for message in reversed(now.messages[-len(now.results) - 2 :]))
     then: dict[str, Any] = next((note for note in notes if note), {})
     done = {result.call.key for result in now.results}
@@ -179,7 +176,6 @@ def _ask_for(now: Situation, name: str, text: str) -> Move:
 
 
 def _asked(now: Situation) -> str | None:
-    """Return the field that the last reply asked for."""
     asks = now.note("asks")
     if asks and asks["tool"] == FILL_FORM:
         return str(asks["slot"])

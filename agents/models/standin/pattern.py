@@ -6,8 +6,7 @@ from functools import cache, cached_property, lru_cache
 
 from agents.language.text.stems import plain, words
 from agents.language.text.vocabulary import Unit
-from agents.models.standin.times import later, parted, time_in
-from agents.models.standin.values import WHEN, values_list
+from agents.models.standin.values import WHEN, later, parted, time_in, values_list
 from agents.models.standin.vocabulary import vocabulary
 
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")

@@ -10,8 +10,7 @@ from functools import lru_cache
 
 from agents.language.text.stems import plain
 from agents.models.standin.pattern import Match, Pattern, Spoken, pattern, spoken, values_of
-from agents.models.standin.times import names_time
-from agents.models.standin.values import QUOTED, WHEN, is_plain, is_unfinished, items
+from agents.models.standin.values import QUOTED, WHEN, is_plain, is_unfinished, items, names_time
 from agents.models.standin.vocabulary import vocabulary
 from prompts import card, form_texts
 
@@ -21,7 +20,6 @@ ENOUGH_SAID = 3
 MOST_PARTS = 12
 """Parts of a message between punctuation and conjunctions; a longer message is a story."""
 SOCIAL = ("thanks", "greeting", "goodbye", "yes", "no", "how_are_you", "cancel")
-"""What may stand beside wishes."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,6 @@ class Phrasebook:
         return all(is_plain(raw, slot, lexicon, of_form=fills) for slot, raw in free.items())
 
     def _is_told(self, text: str) -> bool:
-        """Tell whether a text is a sentence about a field of a form."""
         heard = spoken(text, self.lang)
         return any(candidate.of_form and candidate.match(heard) is not None for candidate in self.patterns)
 

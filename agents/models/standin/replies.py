@@ -15,7 +15,6 @@ MOST_LINES = 10
 LONGEST_LINE = 200
 """Characters of a line of an object; the rest is cut."""
 MOST_DOCUMENTS = 3
-"""Documents that are quoted for a query."""
 LONGEST_QUOTATION = 300
 """Characters."""
 _MARK = re.compile(r"^\[[^\]]*\] ")

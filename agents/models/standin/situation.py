@@ -86,7 +86,6 @@ class Situation:
     messages: Sequence[BaseMessage]
     """The conversation; of system messages only the notes of a change of hands."""
     tools: Mapping[str, Mapping[str, Parameter]]
-    """The bound tools and their parameters."""
 
     @property
     def role(self) -> str:
@@ -201,7 +200,6 @@ class Situation:
 
     @cached_property
     def _spoken(self) -> int:
-        """Return the place behind the user's last words; 0 if the user has said nothing."""
         return self._last(HumanMessage)
 
     @cached_property

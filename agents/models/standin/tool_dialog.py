@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from agents.models.standin.arguments import NeedsCall, Plan
-from agents.models.standin.plan import cancelled, understand, wants_help
+from agents.models.standin.arguments import NeedsCall, Plan, cancelled, understand, wants_help
 from agents.models.standin.references import choosers, list_tools
 from agents.models.standin.replies import ask_help, joined, not_understood, small_talk, told
 from agents.models.standin.replies import examples as show_examples
@@ -89,7 +88,6 @@ def _answer(now: Situation, plan: Plan) -> Move:
 
 
 def _refused_time(now: Situation) -> dict[str, Any] | None:
-    """Return the question for another time, when a tool has refused the one it was given."""
     for result in now.results:
         if result.failed and not result.broken and WHEN in result.call.args:
             args = {name: value for name, value in result.call.args.items() if name != WHEN}

@@ -62,7 +62,6 @@ class StandinVocabulary(Vocabulary):
 
 @cache
 def _phrases(words: StandinVocabulary, names: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """Return the phrases of word lists in stems, each with its list, the longest first."""
     pairs = {tuple(words.stems(entry)): name for name in names for entry in words.phrases(name)}
     return tuple(sorted(pairs.items(), key=lambda pair: -len(pair[0])))
 

@@ -1,5 +1,6 @@
 """Files and places beside a user's message: what is kept of them, and what a model is shown in their turn alone."""
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,7 +21,6 @@ class Contents:
 
     pictures: Sequence[ImageContentBlock] = field(default=(), repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The texts of files, by `Quoted.file`."""
 
 
 def marks(quoted: Sequence[Quoted], lang: str) -> str:
@@ -49,3 +49,30 @@ def told(quoted: Sequence[Quoted], contents: Contents, lang: str) -> list[str]:
         elif part["kind"] == "file" or (part["kind"] == "photo" and not contents.pictures):
             parts.append(phrase("attached_unseen", lang, by=part["by"] or part["kind"]))
     return parts
+
+
+LARGEST_PICTURE = 3_000_000
+"""Bytes of a picture."""
+MOST_PICTURES = 10
+"""Pictures of a turn."""
+_BEGINNINGS = (
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+def kind_of(data: bytes) -> str | None:
+    """Return the media type of a picture that models take, whatever its name says; None if it is none."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for beginning, kind in _BEGINNINGS if data.startswith(beginning)), None)
+
+
+def picture(data: bytes) -> ImageContentBlock | None:
+    """Return a picture for a model; None for data that is none, or too large."""
+    kind = kind_of(data)
+    if kind is None or len(data) > LARGEST_PICTURE:
+        return None
+    return ImageContentBlock(type="image", base64=base64.b64encode(data).decode(), mime_type=kind)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import httpx
 from pydantic import SecretStr
 
-from agents.sources.web.body import BodyRefused, read_body
+from agents.sources.web.ssrf import BodyRefused, read_body
 
-LARGEST = 20_000_000
+LARGEST_RECORDING = 20_000_000
 """Bytes of a recording."""
 LARGEST_ANSWER = 1_000_000
 TRIES = 2
@@ -54,7 +54,7 @@ class Transcriber:
             NotHeard: the server does not answer, the recording is none or too large, or nobody speaks in it.
         """
         kind = kind_of(recording)
-        if kind is None or len(recording) > LARGEST:
+        if kind is None or len(recording) > LARGEST_RECORDING:
             raise NotHeard("it is no recording, or too large")
         parts = {"model": self.model, "language": lang, "response_format": "json"}
         # The server takes the kind from the name.

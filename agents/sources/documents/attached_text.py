@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 
 from agents.sources.documents.files import READERS, Unreadable, cleaned
 
-LARGEST = 20_000_000
+LARGEST_FILE = 20_000_000
 """Bytes of a file."""
 LARGEST_TEXT = 2_000_000
 """Bytes that are looked at of a file that is text."""
@@ -23,7 +23,6 @@ MEMORY = 1_500_000_000
 """Bytes of address space that the process may use."""
 PDF, TEXT = ".pdf", ".txt"
 UNREADABLE = 3
-"""The exit code for a file that is not read."""
 
 
 async def text_of(name: str, body: bytes, longest: int) -> str:
@@ -33,7 +32,7 @@ async def text_of(name: str, body: bytes, longest: int) -> str:
         Unreadable: it is damaged, too large, of an unknown kind, without text, or takes too long.
     """
     suffix = kind_of(name, body)
-    if suffix is None or len(body) > LARGEST:
+    if suffix is None or len(body) > LARGEST_FILE:
         raise Unreadable("it is too large, or not of a kind that is read")
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "agents.sources.documents.attached_text", suffix, str(longest)),
@@ -93,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
         with suppress(ValueError, OSError):
             resource.setrlimit(limit, (most, most))
     try:
-        text = read(suffix, sys.stdin.buffer.read(LARGEST + 1), int(longest))
+        text = read(suffix, sys.stdin.buffer.read(LARGEST_FILE + 1), int(longest))
     except (Unreadable, MemoryError, RecursionError):
         return UNREADABLE
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))

@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 
 from agents.language.text.fulltext import MOST_WORDS, coded
-from agents.language.text.phrases import small_words
 from agents.language.text.stems import stems
+from agents.language.text.vocabulary import small_words
 from agents.sources.documents import Section
 from agents.sources.documents.markdown import passages
 from prompts import FALLBACK
 
-LONGEST = 2_000
+LONGEST_PASSAGE = 2_000
 """Characters of a passage."""
 TITLE_WEIGHT = 2.0
 """The weight of a word in a title, where one in the text has 1."""
@@ -132,7 +132,7 @@ class DocumentIndex:
 
     def put_file(self, folder: str, path: str, digest: str, sections: Sequence[Section]) -> None:
         """Index a file of a folder that was entered, in the place of what it was before."""
-        cut = [(part, text) for part in sections for text in passages(part.text, LONGEST)]
+        cut = [(part, text) for part in sections for text in passages(part.text, LONGEST_PASSAGE)]
         tokens = [(_tokens(part.title), _tokens(text)) for part, text in cut]
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")

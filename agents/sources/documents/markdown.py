@@ -10,7 +10,6 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*(?:[ \t]+\{#([^\s}]+)\})?")
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 _NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
 BETWEEN = " › "
-"""Between the headings of a title."""
 
 
 def markdown_sections(text: str) -> list[Section]:

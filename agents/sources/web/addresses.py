@@ -1,11 +1,13 @@
 """Web addresses in one form, so that the same page is known under its different spellings."""
 
+import re
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 PORTS = {"http": 80, "https": 443}
-TRACKING = ("utm_", "mtm_", "pk_")
-"""Beginnings of parameters that only tell a site where its visitors come from."""
-TRACKED = frozenset({"gclid", "fbclid", "yclid", "msclkid", "dclid", "igshid", "mc_cid", "mc_eid", "_openstat"})
+_TRACKING = re.compile(
+    "utm_|mtm_|pk_|(gclid|fbclid|yclid|msclkid|dclid|igshid|mc_cid|mc_eid|_openstat)$", re.IGNORECASE
+)
+"""Parameters that only tell a site where its visitors come from."""
 
 
 def canonical(url: str) -> str:
@@ -22,7 +24,7 @@ def canonical(url: str) -> str:
         return url
     host = parts.hostname.removeprefix("www.").rstrip(".")
     place = host if port in (None, PORTS[parts.scheme]) else f"{host}:{port}"
-    pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if not _is_tracking(pair[0])]
+    pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if not _TRACKING.match(pair[0])]
     query = f"?{urlencode(sorted(pairs))}" if pairs else ""
     return f"https://{place}{parts.path.rstrip('/')}{query}"
 
@@ -34,7 +36,3 @@ def is_web(url: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in PORTS and bool(parts.hostname)
-
-
-def _is_tracking(name: str) -> bool:
-    return name.lower().startswith(TRACKING) or name.lower() in TRACKED

@@ -1,12 +1,17 @@
-"""Fetch what a search leads to: guarded at every step, and bounded in time, size, steps and kind."""
+"""Fetch what a search leads to: guarded at every step, and bounded in time, size, steps and kind.
+
+`page_text` takes the text out of what was fetched, without menus, scripts and markup.
+"""
 
 import asyncio
+import codecs
 import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from io import BytesIO
 from types import TracebackType
 from typing import Self
 from urllib.parse import urljoin, urlsplit
@@ -14,8 +19,8 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from ssrfguard import Policy, Resolver, SSRFGuardError
 
-from agents.sources.web.body import BodyRefused, read_body
-from agents.sources.web.ssrf import FAR, guarded_client, is_disguised, policy_of
+from agents.language.text.clean import clean
+from agents.sources.web.ssrf import FAR, BodyRefused, guarded_client, is_disguised, policy_of, read_body
 
 USER_AGENT = "dialog-supervisor/0.1 (search for a user)"
 HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -124,7 +129,6 @@ class Fetcher:
         return answer
 
     async def _step(self, url: str, kinds: Collection[str]) -> Download | str:
-        """Return what is at an address, or where it leads to."""
         if is_disguised(urlsplit(url).hostname or ""):
             raise NotFetched("the address may not be reached (a number in another form)")
         origin = _origin(url)
@@ -179,3 +183,71 @@ async def _in_time(timeout: float) -> AsyncIterator[None]:
         raise NotFetched(str(refused)) from None
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as lost:
         raise NotFetched(f"no connection ({type(lost).__name__})") from None
+
+
+MOST_PAGES = 50
+"""Pages of a PDF that are read."""
+LONGEST_TITLE = 200
+
+
+@dataclass(frozen=True)
+class PageText:
+    """What a page says; never HTML. `published` is a date such as `2026-11-22`."""
+
+    title: str
+    text: str
+    published: str | None = None
+
+
+def page_text(download: Download) -> PageText:
+    """Return what a page says. It takes up to a second of computing: call it in a thread.
+
+    Raises:
+        NotFetched: nothing in it can be read.
+    """
+    if download.kind in HTML:
+        page = _html(download.body)
+    elif download.kind == PDF:
+        page = PageText("", pdf_text(download.body))
+    else:
+        page = PageText("", download.body.decode(_charset(download.charset), "replace"))
+    text = clean(page.text).strip()
+    if not text:
+        raise NotFetched("there is no text in it")
+    return PageText(" ".join(clean(page.title).split())[:LONGEST_TITLE], text, page.published)
+
+
+def pdf_text(body: bytes) -> str:
+    """Return the text of a PDF file, its pages separated by form feeds.
+
+    Raises:
+        NotFetched: it is damaged or locked.
+    """
+    from pypdf import PdfReader
+
+    try:
+        pages = PdfReader(BytesIO(body)).pages
+        return "\f".join(pages[number].extract_text() for number in range(min(len(pages), MOST_PAGES)))
+    # A damaged file raises whatever its parser has not foreseen.
+    except Exception as broken:
+        raise NotFetched(f"the PDF file cannot be read ({type(broken).__name__})") from None
+
+
+def _html(body: bytes) -> PageText:
+    from trafilatura import bare_extraction
+
+    try:
+        page = bare_extraction(body, with_metadata=True, favor_recall=True, fast=True, include_comments=False)
+    # The parser's messages quote the page.
+    except Exception as broken:
+        raise NotFetched(f"the page cannot be read ({type(broken).__name__})") from None
+    if page is None or isinstance(page, dict):
+        raise NotFetched("there is no text in it")
+    return PageText(page.title or "", page.text or "", page.date)
+
+
+def _charset(name: str | None) -> str:
+    try:
+        return codecs.lookup(name or "utf-8").name
+    except LookupError:
+        return "utf-8"

@@ -15,8 +15,8 @@ from typing import Protocol
 
 from agents.events import Event
 from agents.language.text.fulltext import Entry, Hit, Index
-from agents.language.text.phrases import small_words
 from agents.language.text.stems import stems
+from agents.language.text.vocabulary import small_words
 from prompts import phrase, prompts_of_all
 
 LOG = logging.getLogger(__name__)

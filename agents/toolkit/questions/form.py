@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import AliasChoices, BaseModel, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
-from agents.language.text.phrases import is_said
 from agents.language.text.stems import words
+from agents.language.text.vocabulary import is_said
 from agents.state.talk import Fields, Json
 from prompts import sentence, table
 

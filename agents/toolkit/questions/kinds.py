@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
 
-from agents.language.text.phrases import is_said, says
+from agents.language.text.vocabulary import is_said, says
 from agents.state.talk import Json, Pending
 from agents.toolkit.questions import called, offered, open_fields
 from agents.toolkit.questions.form import FormFields, filled, is_sentence, left_out, misfits, takes_no

@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from agents.language.schedule.lexicon import words as moment_words
-from agents.language.text.phrases import is_said, phrases
+from agents.language.schedule.grammar import words as moment_words
 from agents.language.text.stems import plain, words
-from agents.language.text.vocabulary import Vocabulary, listening, vocabulary
+from agents.language.text.vocabulary import Vocabulary, is_said, listening, phrases, vocabulary
 from agents.state.talk import Json
 from prompts import phrase, table
 

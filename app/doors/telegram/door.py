@@ -8,8 +8,8 @@ from functools import partial
 
 from agents.events.views import Notice
 from agents.memory.feedback import ShownTurn
+from agents.memory.inbox import SILENCE
 from agents.memory.locks import ThreadLocks
-from agents.memory.people import SILENCE
 from app.assistant import Assistant, Turn
 from app.assistant.clocks import Ring, Unreachable
 from app.assistant.file_reader import FileReader

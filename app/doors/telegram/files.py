@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from telegram import Bot, Contact, Location, Message, PhotoSize, Venue
 from telegram.error import BadRequest, TelegramError
 
-from agents.sources.attachments.pictures import LARGEST as LARGEST_PICTURE
+from agents.sources.attachments import LARGEST_PICTURE
 from agents.state.person import Quoted
 from app.assistant.file_reader import NotFetched
 

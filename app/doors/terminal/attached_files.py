@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agents.sources.attachments.pictures import kind_of as picture_kind
+from agents.sources.attachments import kind_of as picture_kind
 from agents.sources.attachments.transcriber import kind_of as recording_kind
-from agents.sources.documents.attached_text import LARGEST
+from agents.sources.documents.attached_text import LARGEST_FILE
 from agents.state.person import Quoted
 from app.assistant import Turn
 from app.assistant.file_reader import FileReader, NotFetched, Reading
@@ -27,7 +27,7 @@ async def _fetch(part: Quoted) -> bytes:
 
 
 def _bytes(path: Path) -> bytes:
-    if path.stat().st_size > LARGEST:
+    if path.stat().st_size > LARGEST_FILE:
         raise NotFetched("file_large")
     return path.read_bytes()
 

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from agents.events import Message
 from agents.language.text.clean import clean
-from agents.memory.people import SILENCE
+from agents.memory.inbox import SILENCE
 from app.assistant.clocks import Ring
 from app.doors import slash_commands
 from app.doors.terminal.attached_files import with_files

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeVar
 from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
-from agents.language.identifiers.spelled_out import spelled
+from agents.language.identifiers import spelled
 from agents.toolkit import Answer, Option, Runtime, choice, request, traits
 from dialogs.orders.operations import refundable
 from dialogs.orders.records import (

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo, available_timezones
 from langchain_core.tools import tool
 from pydantic import Field
 
+from agents.language.schedule.parser import Item, items
 from agents.language.schedule.period import day_of, period
-from agents.language.schedule.plan import Item, items
 from agents.language.schedule.reschedule import rezoned
 from agents.language.schedule.wording import clock, worded_instant
 from agents.language.text.vocabulary import listening, vocabulary

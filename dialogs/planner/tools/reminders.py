@@ -15,8 +15,7 @@ from langgraph.types import interrupt
 
 from agents.errors import UsageError
 from agents.language.schedule import Moment
-from agents.language.schedule.parser import moment
-from agents.language.schedule.problem import problem
+from agents.language.schedule.parser import moment, problem
 from agents.language.schedule.recurrence import daily
 from agents.language.schedule.reschedule import is_shift, moved, names_no_day
 from agents.language.schedule.wording import worded_instant

@@ -3,7 +3,7 @@
 import json
 
 from agents.conversation.scene import Scene
-from agents.language.text.phrases import mentions
+from agents.language.text.vocabulary import mentions
 from agents.state.verdict import STAY, Verdict
 from dialogs.profile.store import INTENT
 from observers import Observer

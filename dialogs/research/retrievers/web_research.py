@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agents.language.text.fulltext import Entry, Index
-from agents.language.text.phrases import small_words
+from agents.language.text.vocabulary import small_words
 from agents.sources.documents.markdown import passages
 from agents.sources.web.addresses import canonical
-from agents.sources.web.fetcher import NotFetched
-from agents.sources.web.page import page_text
+from agents.sources.web.fetcher import NotFetched, page_text
 from dialogs.research.retrievers import Base, Document, Means, Results, Retriever, Source
 from dialogs.research.retrievers.web import web_search
 from prompts import FALLBACK

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from agents.memory.people import SILENCE
+from agents.memory.inbox import SILENCE
 from agents.models.script import Script
 from agents.toolkit.speaker import Silence, Speakers
 from app.assistant import clocks

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory.typed_file import LONGEST, MOST, TypedFile
+from agents.memory.typed_file import LONGEST_ENTRY, MOST_ENTRIES, TypedFile
 from app.cli import command_line
 from app.doors.terminal.typed_history import Typed
 
@@ -39,10 +39,10 @@ async def test_every_text_comes_back_as_it_was(path: Path) -> None:
 def test_it_does_not_grow_for_ever(path: Path) -> None:
     """The oldest entries go, and what is too long is not kept."""
     typed = Typed(TypedFile(path), lambda: "me")
-    path.write_text('["me", "old"]\n' * MOST)
+    path.write_text('["me", "old"]\n' * MOST_ENTRIES)
     typed.store_string("new")
-    typed.store_string("x" * (LONGEST + 1))
-    assert kept(path) == ["new", *["old"] * (MOST - 1)]
+    typed.store_string("x" * (LONGEST_ENTRY + 1))
+    assert kept(path) == ["new", *["old"] * (MOST_ENTRIES - 1)]
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\n", b"5\n", b'{"me": 1}\n["a", 2]\n[]\n', b'["me"'])

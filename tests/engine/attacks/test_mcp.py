@@ -11,8 +11,7 @@ from mcp.types import Tool
 from agents.language.identifiers import MARK
 from agents.memory import open_memory
 from agents.remote.mcp_file import ServerTool
-from agents.remote.mcp_schema import arguments
-from agents.remote.mcp_texts import LARGEST_SCHEMA, LONGEST_DESCRIPTION, LONGEST_PART, fingerprint, trimmed
+from agents.remote.mcp_schema import LARGEST_SCHEMA, LONGEST_DESCRIPTION, LONGEST_PART, arguments, fingerprint, trimmed
 from agents.state import SUPERVISOR
 from agents.toolkit.descriptions import from_source
 from agents.toolkit.speaker import Speaker, Speakers

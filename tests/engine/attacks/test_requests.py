@@ -8,9 +8,9 @@ import pytest
 from langgraph.prebuilt import ToolRuntime
 from pydantic import ValidationError
 
+from agents.remote.http_client import request_of
 from agents.remote.http_file import HttpFile
-from agents.remote.http_request import request_of
-from agents.remote.parameter_spec import arguments
+from agents.remote.tool_spec import arguments
 from agents.toolkit.context import Context
 from agents.toolkit.help import HelpRequest
 from agents.toolkit.help.links import Webhook

@@ -13,8 +13,7 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Fail, Match, Reply
 
 from agents.errors import ConfigError, ModelUnavailable
-from agents.models.factory import Endpoint, make_model, make_models
-from agents.models.parameters import Parameters
+from agents.models.factory import Endpoint, Parameters, make_model, make_models
 from agents.models.reply import Listener, reply
 from app.assistant import Assistant
 from tests.support.endpoint_talk import PLAN, calls, errors, says, tools, turn

@@ -8,7 +8,7 @@ from agents.events.views import LONGEST_FIELD, MOST_ENTRIES, CardList, Document,
 from agents.remote.answer import answer_of, fill
 from agents.remote.http_client import NoAnswer, retry_after
 from agents.remote.http_file import HttpTool
-from agents.remote.parameter_spec import FormField, form_of
+from agents.remote.tool_spec import FormField, form_of
 from agents.toolkit.questions.form import stored_fields
 from agents.toolkit.result import TooMany
 

@@ -8,7 +8,7 @@ import pytest
 
 from agents.events import ToolEnd
 from agents.models.script import Call
-from agents.remote.secrets import Mask, masks
+from agents.remote.answer import Mask, masks
 from agents.remote.tool_spec import ToolSpec
 from agents.remote.yaml_file import Env
 from tests.conftest import Chat

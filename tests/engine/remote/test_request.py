@@ -6,8 +6,8 @@ import httpx
 import pytest
 from langgraph.prebuilt import ToolRuntime
 
+from agents.remote.http_client import request_of
 from agents.remote.http_file import HttpFile
-from agents.remote.http_request import request_of
 from agents.toolkit.context import Context
 from agents.toolkit.result import Refused
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from agents.sources.web.addresses import canonical, is_web
-from agents.sources.web.fetcher import Download, Fetcher, NotFetched
-from agents.sources.web.page import page_text
+from agents.sources.web.fetcher import Download, Fetcher, NotFetched, page_text
 from tests.engine.attacks.test_addresses import INSIDE, METADATA
 from tests.engine.remote.test_guard import TRICKS
 from tests.support.http_service import Answer, Service

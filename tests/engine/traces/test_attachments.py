@@ -11,8 +11,7 @@ from agents.errors import ModelUnavailable
 from agents.events import Error, Event
 from agents.models.reply import Listener, reply
 from agents.models.script import Asked, Call
-from agents.sources.attachments import Contents
-from agents.sources.attachments.pictures import LARGEST, picture
+from agents.sources.attachments import LARGEST_PICTURE, Contents, picture
 from agents.state.message_notes import notes
 from agents.state.person import Quoted
 from tests.conftest import Chat
@@ -149,7 +148,7 @@ async def test_a_server_that_refuses_all_is_asked_twice() -> None:
         (b"RIFF1234WEBPrest", "image/webp"),
         (b"<svg onload='x'>", None),
         (b"", None),
-        (b"\xff\xd8\xff" + bytes(LARGEST), None),
+        (b"\xff\xd8\xff" + bytes(LARGEST_PICTURE), None),
     ],
 )
 def test_a_picture_is_known_by_its_bytes(data: bytes, kind: str | None) -> None:

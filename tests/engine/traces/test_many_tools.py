@@ -10,8 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from agents.events.trace import trace
 from agents.graph import build_graph
-from agents.language.tool_ranker.ranker import ToolRanker
-from agents.language.tool_ranker.tool_entry import Card
+from agents.language.tool_ranker.ranker import Card, ToolRanker
 from agents.memory import open_memory
 from agents.models.script import Asked, Call
 from agents.toolkit import shelf

@@ -11,8 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agents.events import Message
-from agents.memory.inbox import InboxEntry
-from agents.memory.people import SILENCE
+from agents.memory.inbox import SILENCE, InboxEntry
 from agents.memory.preferences import Preferences
 from agents.models.script import Call
 from agents.toolkit.speaker import Silence

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from agents.language.identifiers.spelled_out import spelled
+from agents.language.identifiers import spelled
 from agents.models import Model, Models
 from agents.models.script import Call, Line, Script, ScriptModel
 from agents.state import SUPERVISOR

@@ -8,7 +8,7 @@ from time import time
 from typing import Any
 
 from agents.memory import Memory
-from agents.memory.schema import migrate
+from agents.memory.connection import migrate
 from dialogs.player.kodi.library import KodiRpc
 from dialogs.player.kodi.player import Kodi
 from dialogs.player.library import Library

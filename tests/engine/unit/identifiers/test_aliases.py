@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, StringConstraints
 
-from agents.language.identifiers import AliasError, Aliases, Opaque
-from agents.language.identifiers.spelled_out import spelled
-from agents.remote.result_spec import Result
+from agents.language.identifiers import AliasError, Aliases, Opaque, spelled
+from agents.remote.tool_spec import Result
 
 OrderId = Annotated[str, Opaque("order")]
 

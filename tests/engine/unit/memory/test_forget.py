@@ -8,7 +8,7 @@ import pytest
 
 from agents.errors import UsageError
 from agents.memory import Memory
-from agents.memory.ledger_table import Write
+from agents.memory.ledger import Write
 from agents.memory.store import namespace_of
 from tests.support.tiny_graph import count, letter, reply, say
 

@@ -10,8 +10,7 @@ import pytest
 
 from agents.errors import ContractError
 from agents.memory import Memory, open_memory
-from agents.memory.ledger import Doubtful, Perform
-from agents.memory.ledger_table import How, Write
+from agents.memory.ledger import Doubtful, How, Perform, Write
 
 DAY = 24 * 3600.0
 WRITE = Write(key="k", thread="ann", user="ann", message="m", reply="m 1")
@@ -232,7 +231,7 @@ async def test_a_check_begins_the_transaction_that_its_tool_writes_in(memory: Me
     async def ready() -> None:
         async with memory.ledger.transaction() as connection:
             await connection.execute("CREATE TABLE t (x)")
-            seen.append(await connection.inside(lambda database: database.in_transaction))
+            seen.append(await connection.read(lambda database: database.in_transaction))
         if len(seen) == 1:
             raise Doubtful
 

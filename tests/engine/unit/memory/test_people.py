@@ -1,7 +1,6 @@
 """Whose lines of a transcript are whose."""
 
-from agents.memory.inbox import TranscriptLine
-from agents.memory.people import TO, lines_of
+from agents.memory.inbox import TO, TranscriptLine, lines_of
 
 ANN = TranscriptLine("user", "ann", "hello", 1, "m1", 1)
 ANSWER = TranscriptLine("assistant", "supervisor", "Hi.", 1, "m1", 2)

@@ -7,7 +7,7 @@ import pytest
 
 from agents.errors import ConfigError
 from agents.memory import open_memory
-from agents.memory.schema import Tables
+from agents.memory.connection import Tables
 from tests.support.tiny_graph import count, letter
 
 FIRST = "CREATE TABLE plants (name TEXT); INSERT INTO plants VALUES ('fern');"

@@ -6,10 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agents.language.schedule import Moment
-from agents.language.schedule.parser import moment
+from agents.language.schedule.parser import items, moment, problem
 from agents.language.schedule.period import period
-from agents.language.schedule.plan import items
-from agents.language.schedule.problem import problem
 from agents.language.schedule.reschedule import moved
 from agents.language.schedule.wording import length, worded
 

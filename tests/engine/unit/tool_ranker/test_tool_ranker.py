@@ -2,9 +2,7 @@
 
 import pytest
 
-from agents.language.tool_ranker.ranker import Hit, ToolRanker
-from agents.language.tool_ranker.shortcuts import Shortcuts
-from agents.language.tool_ranker.tool_entry import Card
+from agents.language.tool_ranker.ranker import Card, Hit, Shortcuts, ToolRanker
 from benchmarks.tools import SETS, cards, measure, separation
 from tests.support.places import DATA
 

@@ -5,20 +5,145 @@ JSON schema, `"x-opaque": "order"`. Numbers count up within a thread, whatever t
 In arguments an identifier that the user spelled out is itself.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from string import punctuation
 from typing import Any, cast
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from agents.language.identifiers.json_schema import Schema, Swap, name_rule
-from agents.language.identifiers.spelled_out import spelled
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Swaps the values that a JSON schema marks, all through data; other values stay as they are.
+
+    With the schema `{"properties": {"id": {"x-opaque": "order"}}}` and the mark "x-opaque" the data
+    `{"id": "7f9c", "price": 3}` becomes `{"id": swap("order", "7f9c"), "price": 3}`.
+    """
+
+    root: Schema
+    mark: str
+    """The keyword that marks; its value is the first argument of `swap`."""
+    swap: Callable[[str, object], object]
+
+    def __call__(self, data: object, schema: Schema | None = None) -> Any:
+        """Return data that follows a schema within the root, or the root itself, with the marked values swapped.
+
+        Raises:
+            KeyError: two names of an object are the same once swapped; with the kind and the second name.
+        """
+        schema = resolved(self.root if schema is None else schema, self.root)
+        if data is None:
+            return None
+        if self.mark in schema:
+            return self.swap(schema[self.mark], data)
+        if branch := self._branch(data, schema):
+            return self(data, branch)
+        if isinstance(data, list):
+            return self._entries(data, schema)
+        return dict(self._members(data, schema)) if isinstance(data, Mapping) else data
+
+    def _branch(self, data: object, schema: Schema) -> Schema | None:
+        branches = [
+            resolved(choice, self.root) for key in ("anyOf", "oneOf", "allOf") for choice in schema.get(key, ())
+        ]
+        fitting = [branch for branch in branches if self._fits(data, branch)]
+        return max(fitting, key=lambda branch: self._likeness(data, branch), default=None)
+
+    def _entries(self, data: list[object], schema: Schema) -> list[object]:
+        if first := schema.get("prefixItems"):
+            further = [schema.get("items") or {}] * (len(data) - len(first))
+            return [self(entry, inner) for entry, inner in zip(data, [*first, *further], strict=False)]
+        if isinstance(items := schema.get("items"), Mapping):
+            return [self(entry, items) for entry in data]
+        if schema.get("type") == "object":
+            # A source may describe one record and give several.
+            return [self(entry, schema) for entry in data]
+        return data
+
+    def _members(self, data: Mapping[str, object], schema: Schema) -> Iterator[tuple[str, object]]:
+        """Yield the members of an object; names that the schema does not give itself may be marked."""
+        properties, kind = schema.get("properties", {}), name_rule(schema, self.root).get(self.mark)
+        # Which pattern a name fits is not asked: patterns may come from outside, and no swapped name fits one.
+        others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
+        free = [rule for rule in others if isinstance(rule, Mapping)]
+        swapped: set[str] = set()
+        for name, value in data.items():
+            new = name
+            if kind and name not in properties:
+                new = str(self.swap(kind, name))
+                if new in swapped:
+                    raise KeyError(kind, name)
+                swapped.add(new)
+            yield new, self(value, properties.get(name, free[0] if len(free) == 1 else {"anyOf": free}))
+
+    def _fits(self, data: object, branch: Schema) -> bool:
+        """Tell whether a branch of a choice is meant: by the shape of the data alone."""
+        if self.mark in branch:
+            return isinstance(data, str | int | float)
+        if "const" in branch or "enum" in branch:
+            return data in (branch["enum"] if "enum" in branch else [branch["const"]])
+        kinds = {"object": Mapping, "array": list}
+        kind = kinds.get(str(branch.get("type")))
+        return kind is not None and isinstance(data, kind)
+
+    def _likeness(self, data: object, branch: Schema) -> tuple[bool, int]:
+        if not isinstance(data, Mapping):
+            return self.mark not in branch, 0
+        inner = branch.get("properties", {})
+        members = [(value, resolved(inner[name], self.root)) for name, value in data.items() if name in inner]
+        return all("const" not in rule or rule["const"] == value for value, rule in members), len(members)
+
+
+def name_rule(schema: Schema, root: Schema) -> Schema:
+    """Return what a schema says of the names of an object."""
+    rule = schema.get("propertyNames")
+    return resolved(rule, root) if isinstance(rule, Mapping) else {}
+
+
+def resolved(schema: Schema, root: Schema) -> Schema:
+    """Return a schema with what its reference within the root stands for."""
+    reference = schema.get("$ref", "")
+    if not str(reference).startswith("#/"):
+        return schema
+    node: Any = root
+    for part in str(reference)[2:].split("/"):
+        node = node.get(part, {}) if isinstance(node, Mapping) else {}
+    return {**node, **{name: value for name, value in schema.items() if name != "$ref"}}
+
+
+FEWEST_DIGITS = 4
+"""A number of fewer digits is never an identifier: people count with it ("the third one")."""
+# Chinese and Japanese are written without spaces, an identifier between them is not in their letters.
+_BETWEEN = re.compile(r"[\s,;!?\"'`()\[\]{}<>|«»„“”‘’…\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]+")
+_EDGE = f"{punctuation}№—–"
+
+
+def spelled(texts: Iterable[str]) -> frozenset[str]:
+    """Return the words of texts that may be identifiers, each as it stands there and without what surrounds it.
+
+    A part of a word is none, nor is a plain word, nor a small number.
+    """
+    words = {word for text in texts for word in _BETWEEN.split(text)}
+    candidates = {cut for word in words for cut in (word, word.strip(_EDGE), word.lstrip(_EDGE), word.rstrip(_EDGE))}
+    return frozenset(word for word in candidates if _may_be_one(word))
+
+
+def _may_be_one(word: str) -> bool:
+    bare = word.strip(_EDGE)
+    if bare.isdecimal():
+        return len(bare) >= FEWEST_DIGITS
+    return bool(bare) and not (bare.isalpha() and (bare.islower() or bare.istitle()))
+
 
 MARK = "x-opaque"
-MOST = 500
+MOST_IDENTIFIERS = 500
 """Identifiers of a kind that a thread remembers; the oldest become stale."""
 NAMING = ("label", "name", "title", "text", "subject")
 """The fields by which an object is called, the first one that it has."""
@@ -29,7 +154,6 @@ ARGUMENT = {"anyOf": [NUMBER, {"type": "string"}]}
 """What the model may give for an identifier: its number, or itself as the user spelled it out."""
 KEPT = ("description", "title", "default")
 NumberedIds = dict[str, dict[str, str]]
-"""By kind, the identifiers by their number."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +232,7 @@ class Aliases:
             # One row of numbers for all kinds, so that one of the wrong kind is noticed.
             number = str(1 + self._highest())
             numbers[number] = identifier
-            while len(numbers) > MOST:
+            while len(numbers) > MOST_IDENTIFIERS:
                 del numbers[next(iter(numbers))]
         return int(number)
 
@@ -140,8 +264,6 @@ def shown(schema: Schema, *, is_argument: bool = False) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Masked:
-    """Puts a type in place of every mark."""
-
     root: Schema
     put: Schema
 

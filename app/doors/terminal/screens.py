@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -193,3 +193,36 @@ def _answer(speaker: str, text: str, citations: Sequence[Citation] = ()) -> list
     """Name a dialog above what it says; the supervisor needs no name. The sources that it cites stand below."""
     named = [Text(clean(speaker), "bold cyan")] if speaker != SUPERVISOR else []
     return [*named, Cited(text, citations), *source_list(citations)]
+
+
+class Chunks(Screen):
+    """Write a chunk a line: `{"choices": [{"message": {…}}]}`; the turn's last one has `finish_reason`.
+
+    A message holds `content`, with `citations` where it has some, or `inline_data` with `sources` or `images`.
+    Messages are whole, since a chunk cannot take back what was sent.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def show(self, event: Event) -> None:
+        """Write the chunk of an event, if it has one."""
+        match event:
+            case Message(text=text) | PrivateMessage(text=text):
+                plain = event.plain()
+                cited = {"citations": plain["citations"]} if plain.get("citations") else {}
+                self._write({"message": {"content": text, **cited}})
+            case Sources():
+                self._write({"message": {"inline_data": {"sources": event.plain()["sources"]}}})
+            case Images():
+                self._write({"message": {"inline_data": {"images": event.plain()["images"]}}})
+            case Error(code=code, text=text) if code != RETRY:
+                self._write({"message": {"content": text}})
+
+    def close(self) -> None:
+        """Write the last chunk of the turn."""
+        self._write({"message": {}, "finish_reason": "stop"})
+
+    def _write(self, choice: dict[str, Any]) -> None:
+        self._stream.write(safe_json({"choices": [choice]}) + "\n")
+        self._stream.flush()

@@ -1,21 +1,23 @@
 """Show the events of a turn in a Telegram chat; a view that a chat cannot show is sent as text."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
 
-from telegram import InlineKeyboardMarkup, MessageEntity
+from telegram import InlineKeyboardMarkup, InputFile, InputMediaPhoto, MessageEntity
 
 from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, Message, PrivateMessage
-from agents.events.search import Images
+from agents.events.links import is_web
+from agents.events.search import Images, ShownImage
 from agents.events.views import Document, Link, Notice, Table, View
 from agents.language.text.clean import clean
-from app.cited_text import gallery
+from app.cited_text import LONGEST_TITLE, gallery
 from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_buttons, web_app_keyboard
-from app.doors.telegram.delivery.documents import send_document
 from app.doors.telegram.delivery.draft import LiveAnswer
 from app.doors.telegram.delivery.pages import LIMIT, Page, utf16_length
-from app.doors.telegram.delivery.photos import send_photos
 from app.doors.telegram.delivery.receipts import PageReceipts, Receipts
-from app.doors.telegram.delivery.sender import Gone, Keyboard, Sender
+from app.doors.telegram.delivery.sender import Fate, Gone, Keyboard, Sender
 from app.doors.telegram.place import ANONYMOUS, Place, chat_of
 from app.listing import columns
 from prompts import sentence
@@ -108,8 +110,7 @@ class ChatScreen:
             await self._sender.say(Place(own), text, is_markdown=False)
         except Gone:
             key = "nobody_alone" if user.startswith(ANONYMOUS) else "open_chat"
-            link = f"https://t.me/{self._sender.bot_name}"
-            await self._say(sentence("telegram", key, await self.lang(), link=link))
+            await self._say(sentence("telegram", key, await self.lang(), link=self._sender.bot.link))
 
     async def _draw(self, view: View) -> None:
         match view:
@@ -148,7 +149,82 @@ def grid(view: Table) -> Page | None:
     numbered = (("#", *view.columns), *((str(number), *row) for number, row in enumerate(view.rows, 1)))
     lines = columns(numbered)
     title = f"{clean(view.title)}\n" if view.title else ""
-    before, text = utf16_length(title), "\n".join(lines)
-    if max(map(len, lines)) > WIDEST_TABLE or before + utf16_length(text) > LIMIT:
+    text = "\n".join(lines)
+    if max(map(len, lines)) > WIDEST_TABLE or utf16_length(title + text) > LIMIT:
         return None
-    return Page(title + text, (MessageEntity(MessageEntity.PRE, before, utf16_length(text)),))
+    return Page.of(title + text, MessageEntity(MessageEntity.PRE, len(title), len(text)))
+
+
+LARGEST_DOCUMENT = 50_000_000
+"""Bytes of a file that Telegram takes from a bot."""
+
+
+async def send_document(
+    sender: Sender, to: Place, name: str, content: bytes, receipts: PageReceipts | None = None
+) -> bool:
+    """Send a file, unless a receipt says that it was sent; False if Telegram refuses it.
+
+    `name` is what the file is called. A file that cannot be sent for as long as a message is tried counts as sent.
+
+    Raises:
+        Gone: the chat cannot be written to.
+    """
+    if receipts and receipts.has_next():
+        return True
+    if len(content) > LARGEST_DOCUMENT:
+        return False
+    # Telegram refuses an empty file.
+    document = InputFile(content or b"\n", filename=name)
+    fate = await sender.deliver(to, partial(sender.bot.send_document, document=document, **to.address()))
+    if receipts and fate != "refused":
+        await receipts.note()
+    return fate != "refused"
+
+
+MOST_PHOTOS = 10
+"""Photos of one album."""
+PHOTO_TYPES = ("", "image/jpeg", "image/png", "image/webp")
+"""What Telegram shows as a photo; empty where the kind is not known."""
+PHOTO_PATIENCE = 60.0
+"""Seconds in which Telegram has to fetch the pictures of a request."""
+
+
+async def send_photos(sender: Sender, to: Place, images: Sequence[ShownImage]) -> list[ShownImage]:
+    """Send pictures as photos, several as an album; return those that are not shown so.
+
+    Telegram fetches them itself. If it refuses the originals, it is asked for their small copies.
+
+    Raises:
+        Gone: the chat cannot be written to.
+    """
+    photos = [image for image in images if image["mime_type"] in PHOTO_TYPES and is_web(image["url"])][:MOST_PHOTOS]
+    originals = [image["url"] for image in photos]
+    copies = [image["thumbnail"] if is_web(image["thumbnail"]) else image["url"] for image in photos]
+    for urls in dict.fromkeys((tuple(originals), tuple(copies))):
+        if photos and await _send_photos(sender, to, urls, [caption(image) for image in photos]) != "refused":
+            return [image for image in images if image not in photos]
+    return [*images]
+
+
+def caption(image: ShownImage) -> Page:
+    """Return what stands below a picture: its title, and the site that shows it as a link."""
+    title = " ".join(clean(image["title"]).split())[:LONGEST_TITLE]
+    page = image["page"] if is_web(image["page"]) else ""
+    site = urlsplit(page).netloc
+    between = "\n" if title and site else ""
+    links = [MessageEntity(MessageEntity.TEXT_LINK, len(title + between), len(site), url=page)] if site else []
+    return Page.of(title + between + site, *links)
+
+
+async def _send_photos(sender: Sender, to: Place, urls: Sequence[str], captions: Sequence[Page]) -> Fate:
+    bot = sender.bot
+    place: dict[str, Any] = {**to.address(), "read_timeout": PHOTO_PATIENCE}
+    media = [
+        InputMediaPhoto(url, caption=words.text or None, caption_entities=words.entities or None)
+        for url, words in zip(urls, captions, strict=True)
+    ]
+    if len(media) > 1:
+        return await sender.deliver(to, partial(bot.send_media_group, media=media, **place))
+    [only] = captions
+    send = partial(bot.send_photo, photo=urls[0], caption=only.text or None, caption_entities=only.entities or None)
+    return await sender.deliver(to, partial(send, **place))

@@ -9,8 +9,8 @@ from agents.state.person import FORWARDED, Quoted
 from app.assistant import Turn
 from app.doors.telegram.delivery.pages import LIMIT, utf16_length
 from app.doors.telegram.door import AnswerInMaking, TelegramDoor
+from app.doors.telegram.messages import LONGEST_QUOTE
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates.quoting import LONGEST_QUOTE
 
 WINDOW = 0.4
 """Seconds in which a second message is a part of the first: a comment and what it forwards, two quick messages."""
@@ -145,7 +145,7 @@ class Incoming:
 
         await self._door.play(place, gathering.turn, whole)
         # A message that was refused has not been stored, and its updates are not closed with it.
-        await self._door.assistant.memory.updates.close(*gathering.updates)
+        await self._door.updates.close(*gathering.updates)
 
 
 def together(first: Turn, second: Turn, between: str) -> Turn:

@@ -28,6 +28,7 @@ from pathlib import Path
 from agents.errors import ConfigError
 from agents.memory import open_memory
 from agents.models import Models
+from app.composition.services import dialogs_of, tables_of
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
 from app.settings import Settings, read_settings
 from benchmarks.judge_cases import SETS, Talk, sets_in, talks_of
@@ -62,7 +63,7 @@ class Judge:
         total, side_by_side = sum(len(talk.cases) for talk in talks), asyncio.Semaphore(self.at_once)
         every, before = max(1, total // STEPS), len(self.outcomes)
         with tempfile.TemporaryDirectory() as folder, prompts_with(prompt_files(self.data, name)):
-            async with open_memory(f"sqlite:///{Path(folder) / 'judge.db'}") as memory:
+            async with open_memory(f"sqlite:///{Path(folder) / 'judge.db'}", tables=tables_of(dialogs_of())) as memory:
                 stage = Stage(self.data, name, self.settings, memory, self.models)
 
                 async def played(talk: Talk) -> None:

@@ -20,6 +20,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import SUPERVISOR_TOOLS
+from app.composition.services import dialogs_of, tables_of
 from benchmarks.conversation import ERRANDS, WORK, Step, found, script
 from prompts import languages
 
@@ -102,7 +103,7 @@ async def stage(
     """
     speakers, langs = company(watched=watched), languages()
     async with AsyncExitStack() as stack:
-        memory = await stack.enter_async_context(open_memory(url))
+        memory = await stack.enter_async_context(open_memory(url, tables=tables_of(dialogs_of())))
         if change:
             memory = await stack.enter_async_context(change(memory))
         graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)

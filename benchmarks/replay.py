@@ -31,6 +31,7 @@ from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from benchmarks.report import Row, arguments, show
 from dialogs.orders.shop import open_shop
+from dialogs.orders.store import TABLES
 from prompts import languages
 from tests.dialogs.orders.files import digest, fill, writes
 from tests.dialogs.orders.recorded.desk import DESK, OPERATOR, desk
@@ -55,7 +56,10 @@ def compose(memory: Memory, clerk: Clerk, services: Services) -> Assistant:
 async def play(clerk: Clerk, file: Path) -> Played:
     """Play a task on a shop's file, and see what came of it."""
     played, task, ends = Played(clerk.task, clerk.marked), clerk.task, list[ToolEnd]()
-    async with open_memory(f"sqlite:///{file}") as memory, open_shop(Services(memory.database, memory.ledger)) as shop:
+    async with (
+        open_memory(f"sqlite:///{file}", tables=[TABLES]) as memory,
+        open_shop(Services(memory.database, memory.ledger)) as shop,
+    ):
         assistant = compose(memory, clerk, Services(*shop))
         for number, text in enumerate(task.texts):
             turn = Turn(thread=task.id, text=text, lang="en", id=str(number))

@@ -21,6 +21,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
+from app.composition.services import dialogs_of, tables_of
 from benchmarks.chat_template import ChatTemplate, Refused, lost, read_templates
 from benchmarks.report import Row, arguments, show
 from prompts import languages
@@ -84,7 +85,7 @@ async def prompts_of_a_talk(folder: Path, lang: str = "en") -> list[Asked]:
     """Play the conversation and return every prompt that a model was given."""
     speakers, watching = discover()
     script = Strict()
-    async with open_memory(f"sqlite:///{folder / 'templates.db'}") as memory:
+    async with open_memory(f"sqlite:///{folder / 'templates.db'}", tables=tables_of(dialogs_of())) as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         models = script.models(["supervisor", "observer", *speakers.dialogs])
         player = TurnPlayer(graph, memory, models, Languages(lang, tuple(languages())))

@@ -20,7 +20,7 @@ from app.assistant.language import Languages
 from app.assistant.run import config_of
 from app.assistant.turn_player import TurnPlayer
 from app.composition.help_chain import make_help
-from app.composition.services import dialogs_of, open_services
+from app.composition.services import dialogs_of, open_services, tables_of
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
 from tests.support.compiled import compiled, discovered
@@ -41,7 +41,7 @@ async def stage(
     speakers, watching = discovered()
     speakers = change(speakers)
     async with (
-        open_memory(f"sqlite:///{path}") as memory,
+        open_memory(f"sqlite:///{path}", tables=tables_of(dialogs_of())) as memory,
         open_services(dialogs_of(), memory) as services,
     ):
         graph = compiled(memory, speakers, watching, untrained_gate)

@@ -108,7 +108,9 @@ def with_shop(speakers: Speakers) -> Speakers:
     """Return the speakers, the planner with the tools of this shop and no dialog of the application's own."""
     names = {entry.name for entry in TOOLS}
     dialogs = {
-        name: dialog for name, dialog in speakers.dialogs.items() if not names & {entry.name for entry in dialog.tools}
+        name: dialog
+        for name, dialog in speakers.dialogs.items()
+        if name == "planner" or not names & {entry.name for entry in dialog.tools}
     }
     planner = replace(dialogs["planner"], tools=TOOLS, resume="ask")
     return Speakers(speakers.supervisor, {**dialogs, "planner": planner})

@@ -27,7 +27,7 @@ from app.assistant.language import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from app.composition.help_chain import make_help
-from app.composition.services import dialogs_of, open_services
+from app.composition.services import dialogs_of, open_services, tables_of
 from app.settings import Settings
 from dialogs.planner.reminders import Reminders
 
@@ -211,7 +211,7 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
     """Open the application as it is shipped, with `local:rules` and perhaps other models; its clock stands still."""
     speakers, watching = discover()
     async with (
-        open_memory(f"sqlite:///{path}", NOW.timestamp) as memory,
+        open_memory(f"sqlite:///{path}", NOW.timestamp, tables=tables_of(dialogs_of())) as memory,
         open_services(dialogs_of(), memory) as services,
     ):
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)

@@ -8,6 +8,7 @@ from agents.models.standin.references import points, with_list
 from agents.models.standin.replies import abilities, joined, not_understood, small_talk, told
 from agents.models.standin.situation import Call, Move, Situation
 from agents.models.standin.vocabulary import sentence
+from prompts import table
 
 
 def speak(now: Situation) -> Move:
@@ -54,7 +55,8 @@ def _opening(now: Situation) -> Move:
     helper = next((helper for helper in now.helpers if helper.form), next(iter(now.helpers), None))
     if helper is None:
         return Move(joined(*parts, by="\n"))
-    offer = sentence("offer", now.lang, title=helper.title)
+    own_offer = table(f"{helper.dialog}/phrases", now.lang).get("offer")
+    offer = own_offer or sentence("offer", now.lang, title=helper.title)
     return Move(joined(*parts, offer, by="\n"), notes={"offer": helper.tool})
 
 

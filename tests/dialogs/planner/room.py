@@ -14,7 +14,7 @@ from app.assistant.notice_clock import Clock, Ring
 from app.composition.services import open_services
 from dialogs.planner import dialog
 from dialogs.planner.reminder import Reminder
-from dialogs.planner.reminders import Reminders
+from dialogs.planner.reminders import TABLES, Reminders
 
 BERLIN = ZoneInfo("Europe/Berlin")
 FRIDAY = datetime(2026, 11, 20, 10, tzinfo=BERLIN)
@@ -24,7 +24,7 @@ FRIDAY = datetime(2026, 11, 20, 10, tzinfo=BERLIN)
 async def open_reminders(path: Path, now: Callable[[], float] = time.time) -> AsyncIterator[tuple[Memory, Reminders]]:
     """Open a database and its reminders."""
     async with (
-        open_memory(f"sqlite:///{path}", now) as memory,
+        open_memory(f"sqlite:///{path}", now, tables=[TABLES]) as memory,
         open_services({"planner": dialog}, memory) as services,
     ):
         yield memory, services.get(Reminders)

@@ -37,7 +37,7 @@ def calendar(monkeypatch: pytest.MonkeyPatch) -> Calendar:
     """A Friday at noon in Greenwich."""
     made = Calendar()
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setattr(scripted_assistant, "open_memory", lambda url: open_memory(url, made.now))
+    monkeypatch.setattr(scripted_assistant, "open_memory", lambda url, **options: open_memory(url, made.now, **options))
     return made
 
 

@@ -126,7 +126,7 @@ def test_forget_asks_at_a_terminal(
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
     stage(lines=[line("user", "hi")])
     assert command_line.main(["forget", "--thread", "me"]) == code
-    assert "profile, to-dos, reminders, settings" in asked[0]
+    assert "all that is kept of the person" in asked[0]
     assert ("Nothing was deleted." in capsys.readouterr().out) == bool(code)
     assert command_line.main(["forget", "--thread", "me", "--yes"]) == 0
     assert len(asked) == 1

@@ -16,7 +16,7 @@ async def test_the_assistant_speaks_first(chat: Chat) -> None:
     chat.expects(supervisor=["Hello! Shall we get acquainted?"])
 
     assert await chat.says(None) == "user says nothing\nsupervisor: Hello! Shall we get acquainted?"
-    assert "propose to begin with getting acquainted" in chat.script.asked[0].messages[-1].text
+    assert "Propose to begin with getting acquainted" in chat.script.asked[0].messages[-1].text
 
 
 async def test_nothing_from_the_user_lets_whoever_speaks_go_on(chat: Chat) -> None:

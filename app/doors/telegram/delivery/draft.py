@@ -153,7 +153,8 @@ class Progress:
 
     def __init__(self) -> None:
         self.text = ""
-        self._steps: dict[str, tuple[str, str]] = {}
+        self._steps: dict[str, tuple[str, str, str]] = {}
+        """By call, its sign, its tool and who called it."""
         self._is_answered = False
         self._news_at = _now()
 
@@ -164,10 +165,10 @@ class Progress:
         match event:
             case Token(text=text):
                 self.text += text
-            case ToolStart(id=id, tool=tool):
-                self._steps[id or tool] = (AT_WORK, tool)
-            case ToolEnd(id=id, tool=tool, ok=ok):
-                self._steps[id or tool] = (DONE if ok else FAILED, tool)
+            case ToolStart(id=id, tool=tool, speaker=speaker):
+                self._steps[id or tool] = (AT_WORK, tool, speaker)
+            case ToolEnd(id=id, tool=tool, speaker=speaker, ok=ok):
+                self._steps[id or tool] = (DONE if ok else FAILED, tool, speaker)
             case ModelStart():
                 self.text = ""
             case Error(code=code) if code == RETRY:
@@ -201,7 +202,9 @@ class Progress:
         return Page(both, tuple(entities)) if utf16_length(both) <= LIMIT else shown
 
     def _lines(self, lang: str) -> str:
-        lines = [f"{sign} {_title(tool, lang)}" for sign, tool in [*self._steps.values()][-MOST_STEPS:]]
+        lines = [
+            f"{sign} {_title(tool, speaker, lang)}" for sign, tool, speaker in [*self._steps.values()][-MOST_STEPS:]
+        ]
         if lang and self.is_slow:
             lines.append(sentence("telegram", "slow", lang))
         return "\n".join(lines)
@@ -211,7 +214,8 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _title(tool: str, lang: str) -> str:
+def _title(tool: str, speaker: str, lang: str) -> str:
     """Return what a tool does, for people; a tool without such words has its name."""
-    title = table("confirm", lang).get("titles", {}).get(tool)
+    titles = (table(file, lang).get("titles", {}).get(tool) for file in (f"{speaker}/confirm", "confirm"))
+    title = next(filter(None, titles), None)
     return clean(str(title or tool.replace("_", " ").capitalize()))

@@ -12,6 +12,7 @@ from agents.toolkit.services import Services
 from app.assistant import Turn
 from benchmarks.replay import compose
 from dialogs.orders.shop import open_shop
+from dialogs.orders.store import TABLES
 from tests.dialogs.orders.recorded.reads import Reads
 from tests.dialogs.orders.recorded.script import Clerk
 from tests.dialogs.orders.recorded.tasks import Task, tasks
@@ -38,7 +39,7 @@ async def play(request: Request, pipe: int) -> None:
     )
     count(steps)
     async with (
-        open_memory(f"sqlite:///{request.database}") as memory,
+        open_memory(f"sqlite:///{request.database}", tables=[TABLES]) as memory,
         open_shop(Services(memory.database, memory.ledger)) as shop,
     ):
         assistant = compose(memory, clerk, Services(*shop))

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.needs("profile")
 
 async def test_the_record_has_an_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the first turns of a thread are recorded, and none that is very long: the file stays small."""
-    monkeypatch.setattr("agents.memory.transcript.RECORDED", 2)
+    monkeypatch.setattr("agents.memory.transcript.RECORDED_TURNS", 2)
     chat.expects(supervisor=["Well.", Call("abilities", {"x": "y" * LARGEST_RECORD}), "Well.", "Hm."])
     await chat.says("Tell me a lot", "And do a lot", "Once more")
 

@@ -83,11 +83,7 @@ class TelegramDoor:
             return False
 
     async def deliver(self, ring: Ring) -> None:
-        """Send a notice and store that it was sent; one that is stored is not sent again.
-
-        Raises:
-            Unreachable: it did not reach the chat.
-        """
+        """Send a notice, once, and store that it was sent. Raises Unreachable if it did not reach the chat."""
         lines = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
         text = ring.text
         if name := await self.assistant.name(ring.thread, ring.user):
@@ -97,11 +93,7 @@ class TelegramDoor:
         await self.assistant.tell(ring.thread, text, ring.id, ring.user)
 
     async def deliver_to(self, chat: int, ring: Ring) -> None:
-        """Send a notice of another door to a chat, and store that it was sent.
-
-        Raises:
-            Unreachable: it did not reach the chat.
-        """
+        """Send a notice of another door to a chat. Raises Unreachable if it did not reach the chat."""
         try:
             if not await self.sender.say(Place(chat), ring.text, is_markdown=False):
                 raise Unreachable
@@ -178,8 +170,7 @@ class TelegramDoor:
     async def receive(self, place: Place, turn: Turn, update: int) -> None:
         """Store a message and play it in the order of its chat, unless it was answered; `update` is its row.
 
-        Raises:
-            sqlite3.Error: it could not be stored.
+        Raises sqlite3.Error if it cannot be stored.
         """
 
         async def play() -> None:

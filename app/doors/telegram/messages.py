@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from telegram import (
     Bot,
@@ -31,31 +32,32 @@ from app.doors.slash_commands import offered
 from app.doors.telegram.place import ANONYMOUS, DOOR, PREFIX, Place, ThreadNames
 from prompts import languages
 
+LOG = logging.getLogger(__name__)
+LARGEST_FILE = 20_000_000
+"""Bytes of a file that Telegram gives to bots."""
+FETCH_TIMEOUT = 60
+"""Seconds in which a file has to be here."""
+WIDEST_PICTURE = 1600
+"""Pixels of the longer side of a picture; models make larger ones small."""
+LONGEST_NAME = 300
+"""Characters of a name or a place."""
+LONGEST_QUOTE = 1000
+"""Characters of a text that is referred to."""
+
 
 def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) -> Place:
     """Return where a message comes from; in a group everybody stays who they are."""
-    is_private = message.chat.type == ChatType.PRIVATE
+    place = place_beside(message.chat, user, names, message.message_id)
+    name = user.full_name if place.is_group else ""
+    if not isinstance(message, Message):
+        return replace(place, name=name)
     # Outside of topics Telegram gives this number to the answers to one message.
-    is_topic = isinstance(message, Message) and message.is_topic_message
-    topic = message.message_thread_id if isinstance(message, Message) and is_topic else None
-    behind = message.sender_chat if isinstance(message, Message) and is_anonymous(message) else None
-    own = anonymous_of(names, message.chat.id) if behind else f"{PREFIX}{user.id}"
-    thread = names.thread(message.chat.id, topic)
-    return Place(
-        chat=message.chat.id,
-        message=message.message_id,
-        user=None if thread == own else own,
-        lang=_lang(user),
-        name="" if is_private else (behind and behind.title) or user.full_name,
-        topic=topic,
-        thread=thread,
-        prefix=names.prefix,
-    )
-
-
-def is_anonymous(message: Message) -> bool:
-    """Tell whether an administrator wrote in the name of the group."""
-    return message.sender_chat is not None and message.sender_chat.id == message.chat.id
+    topic = message.message_thread_id if message.is_topic_message else None
+    thread, writer = names.thread(message.chat.id, topic), f"{PREFIX}{user.id}"
+    if message.sender_chat and message.sender_chat.id == message.chat.id:
+        # An administrator wrote in the name of the group.
+        writer, name = anonymous_of(names, message.chat.id), message.sender_chat.title or name
+    return replace(place, user=None if thread == writer else writer, name=name, topic=topic, thread=thread)
 
 
 def anonymous_of(names: ThreadNames, chat: int) -> str:
@@ -65,15 +67,9 @@ def anonymous_of(names: ThreadNames, chat: int) -> str:
 
 def place_beside(chat: Chat, user: User, names: ThreadNames, message: int = 0) -> Place:
     """Return where something happens that is no message: a reaction to one, or what the bot becomes in a chat."""
-    own, thread = f"{PREFIX}{user.id}", names.thread(chat.id)
-    return Place(
-        chat=chat.id,
-        message=message,
-        user=None if thread == own else own,
-        lang=_lang(user),
-        thread=thread,
-        prefix=names.prefix,
-    )
+    writer, thread = f"{PREFIX}{user.id}", names.thread(chat.id)
+    place = Place(chat.id, message, lang=_lang(user), thread=thread, prefix=names.prefix)
+    return place if thread == writer else replace(place, user=writer)
 
 
 def addressed(message: Message, bot: User) -> str | None:
@@ -118,10 +114,6 @@ def _without(text: str, place: int, mention: str) -> str:
     return text[:place] + text[place + len(mention) :]
 
 
-LONGEST_QUOTE = 1000
-"""Characters of a text that is referred to."""
-
-
 def quoted_in(message: Message, bot: User) -> list[Quoted]:
     """Return what a message refers to, for a model to be told as data."""
     quoted: list[Quoted] = []
@@ -154,7 +146,6 @@ def _kind_of_answer(message: Message, answered: Message | None, bot: User) -> Qu
 
 
 def _writer(message: Message, answered: Message | None) -> str:
-    """Return who wrote what is answered, which may stand in another chat."""
     if answered is None:
         return _author(message.external_reply.origin) if message.external_reply else ""
     if origin := answered.forward_origin:
@@ -179,17 +170,6 @@ def _kind_of(message: Message) -> str:
     """Return what stands above a caption; empty for a message of text."""
     kinds = ("video", "animation", "paid_media")
     return next((kind for kind in kinds if getattr(message, kind)), "") if message.caption else ""
-
-
-LOG = logging.getLogger(__name__)
-LARGEST_FILE = 20_000_000
-"""Bytes of a file that Telegram gives to bots."""
-FETCH_TIMEOUT = 60
-"""Seconds in which a file has to be here."""
-WIDEST_PICTURE = 1600
-"""Pixels of the longer side of a picture; models make larger ones small."""
-LONGEST_NAME = 300
-"""Characters of a name or a place."""
 
 
 async def fetch(bot: Bot, part: Quoted) -> bytes:
@@ -244,7 +224,6 @@ def shown_in(message: Message) -> list[Quoted]:
 
 
 def _best(sizes: Sequence[PhotoSize]) -> PhotoSize:
-    """Return the largest size of a picture that a model can use."""
     by_size = sorted(sizes, key=lambda size: size.width * size.height)
     fitting = [size for size in by_size if max(size.width, size.height) <= WIDEST_PICTURE]
     light = [size for size in fitting if (size.file_size or 0) <= LARGEST_PICTURE]
@@ -252,8 +231,7 @@ def _best(sizes: Sequence[PhotoSize]) -> PhotoSize:
 
 
 def _place(place: Venue | Location) -> str:
-    point = place.location if isinstance(place, Venue) else place
-    named = f" ({place.title}, {place.address})" if isinstance(place, Venue) else ""
+    point, named = (place.location, f" ({place.title}, {place.address})") if isinstance(place, Venue) else (place, "")
     return _short(f"{point.latitude:.5f}, {point.longitude:.5f}{named}")
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -36,8 +36,36 @@ class JsonLines(Screen):
 
     def show(self, event: Event) -> None:
         """Write the event."""
-        self._stream.write(safe_json(event.plain()) + "\n")
+        self._write(event.plain())
+
+    def _write(self, value: object) -> None:
+        self._stream.write(safe_json(value) + "\n")
         self._stream.flush()
+
+
+class Chunks(JsonLines):
+    """Show a turn as chunks of a chat completion: `{"choices": [{"message": {…}}]}`, the last with `finish_reason`.
+
+    A message holds `content`, with `citations` where it has some, or `inline_data` with `sources` or `images`.
+    Messages are whole, since a chunk cannot take back what was sent.
+    """
+
+    def show(self, event: Event) -> None:
+        """Write the chunk of an event, if it has one."""
+        match event:
+            case Message(text=text) | PrivateMessage(text=text):
+                plain = event.plain()
+                cited = {"citations": plain["citations"]} if plain.get("citations") else {}
+                self._write({"choices": [{"message": {"content": text, **cited}}]})
+            case Sources() | Images():
+                key = "sources" if isinstance(event, Sources) else "images"
+                self._write({"choices": [{"message": {"inline_data": {key: event.plain()[key]}}}]})
+            case Error(code=code, text=text) if code != RETRY:
+                self._write({"choices": [{"message": {"content": text}}]})
+
+    def close(self) -> None:
+        """Write the last chunk of the turn."""
+        self._write({"choices": [{"message": {}, "finish_reason": "stop"}]})
 
 
 class PlainText(Screen):
@@ -178,7 +206,6 @@ class LiveMarkdown:
 
 
 def _progress(event: Event, lang: str) -> str:
-    """Return what is being done, for the line that the answer will take the place of."""
     match event:
         case ToolStart(speaker=speaker, tool=tool):
             return f"… {speaker}: {tool}"
@@ -193,36 +220,3 @@ def _answer(speaker: str, text: str, citations: Sequence[Citation] = ()) -> list
     """Name a dialog above what it says; the supervisor needs no name. The sources that it cites stand below."""
     named = [Text(clean(speaker), "bold cyan")] if speaker != SUPERVISOR else []
     return [*named, Cited(text, citations), *source_list(citations)]
-
-
-class Chunks(Screen):
-    """Write a chunk a line: `{"choices": [{"message": {…}}]}`; the turn's last one has `finish_reason`.
-
-    A message holds `content`, with `citations` where it has some, or `inline_data` with `sources` or `images`.
-    Messages are whole, since a chunk cannot take back what was sent.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def show(self, event: Event) -> None:
-        """Write the chunk of an event, if it has one."""
-        match event:
-            case Message(text=text) | PrivateMessage(text=text):
-                plain = event.plain()
-                cited = {"citations": plain["citations"]} if plain.get("citations") else {}
-                self._write({"message": {"content": text, **cited}})
-            case Sources():
-                self._write({"message": {"inline_data": {"sources": event.plain()["sources"]}}})
-            case Images():
-                self._write({"message": {"inline_data": {"images": event.plain()["images"]}}})
-            case Error(code=code, text=text) if code != RETRY:
-                self._write({"message": {"content": text}})
-
-    def close(self) -> None:
-        """Write the last chunk of the turn."""
-        self._write({"message": {}, "finish_reason": "stop"})
-
-    def _write(self, choice: dict[str, Any]) -> None:
-        self._stream.write(safe_json({"choices": [choice]}) + "\n")
-        self._stream.flush()

@@ -51,10 +51,6 @@ class Canvas:
         self._shown = [] if last else lines
         self._width = self.console.width
 
-    def keep(self) -> None:
-        """Leave what is shown on the screen for good."""
-        self._shown = []
-
     def _same(self, lines: list[str]) -> int:
         """Return how many lines from the top are shown already; in another width none is."""
         if self.console.width != self._width:

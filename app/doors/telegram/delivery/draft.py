@@ -215,7 +215,6 @@ def _now() -> float:
 
 
 def _title(tool: str, speaker: str, lang: str) -> str:
-    """Return what a tool does, for people; a tool without such words has its name."""
     titles = (table(file, lang).get("titles", {}).get(tool) for file in (f"{speaker}/confirm", "confirm"))
     title = next(filter(None, titles), None)
     return clean(str(title or tool.replace("_", " ").capitalize()))

@@ -15,13 +15,21 @@ from agents.language.text.clean import clean
 from app.cited_text import LONGEST_TITLE, gallery
 from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_buttons, web_app_keyboard
 from app.doors.telegram.delivery.draft import LiveAnswer
-from app.doors.telegram.delivery.pages import LIMIT, Page, utf16_length
+from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
 from app.doors.telegram.delivery.receipts import PageReceipts, Receipts
 from app.doors.telegram.delivery.sender import Fate, Gone, Keyboard, Sender
 from app.doors.telegram.place import ANONYMOUS, Place, chat_of
 from app.listing import columns
 from prompts import sentence
 
+LARGEST_DOCUMENT = 50_000_000
+"""Bytes of a file that Telegram takes from a bot."""
+MOST_PHOTOS = 10
+"""Photos of one album."""
+PHOTO_TYPES = ("", "image/jpeg", "image/png", "image/webp")
+"""What Telegram shows as a photo; empty where the kind is not known."""
+PHOTO_PATIENCE = 60.0
+"""Seconds in which Telegram has to fetch the pictures of a request."""
 WIDEST_TABLE = 36
 """Columns of a table that a phone shows without breaking its lines."""
 LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
@@ -53,11 +61,7 @@ class ChatScreen:
         """Which pages of the event that is shown were sent before."""
 
     async def show(self, event: Event) -> None:
-        """Show one event, or leave it out.
-
-        Raises:
-            Gone: the chat cannot be written to.
-        """
+        """Show one event, or leave it out. Raises Gone if the chat cannot be written to."""
         question, self._question = self._question, None
         if isinstance(event, Interrupt):
             # The message that follows has its words, and decides whether they have been sent before.
@@ -73,19 +77,15 @@ class ChatScreen:
     async def _send(self, event: Event, question: Interrupt | None) -> None:
         match event:
             case Message(text=text) if question:
-                buttons = self._buttons(question, await self.lang())
-                await self._say(text, buttons)
+                await self._say(text, self._buttons(question, await self.lang()))
             case Message(text=text, interrupted=interrupted):
                 if text.strip():
-                    instead = await self._so_far()
-                    await self._sender.say(
-                        self._to, text, instead=instead, citations=event.citations, receipts=self._pages
-                    )
+                    parts = pages(text, citations=event.citations)
+                    await self._sender.show(self._to, parts, instead=await self._so_far(), receipts=self._pages)
                 if interrupted and not self.is_followed:
                     lang = await self.lang()
-                    await self._say(
-                        sentence("telegram", "stopped", lang), command_buttons(self._user, lang, "continue", "retry")
-                    )
+                    buttons = command_buttons(self._user, lang, "continue", "retry")
+                    await self._say(sentence("telegram", "stopped", lang), buttons)
             case View():
                 await self._draw(event)
             case Images(images=images):
@@ -135,10 +135,8 @@ class ChatScreen:
         return command_buttons(self._user, await self.lang(), "continue" if code in CUT else "retry")
 
     async def _say(self, text: str, buttons: Keyboard = None) -> None:
-        instead = await self._so_far()
-        await self._sender.say(
-            self._to, text, is_markdown=False, keyboard=buttons, instead=instead, receipts=self._pages
-        )
+        parts = pages(text, is_markdown=False)
+        await self._sender.show(self._to, parts, buttons, await self._so_far(), self._pages)
 
     async def _so_far(self) -> int | None:
         return await self._live.take() if self._live else None
@@ -155,19 +153,12 @@ def grid(view: Table) -> Page | None:
     return Page.of(title + text, MessageEntity(MessageEntity.PRE, len(title), len(text)))
 
 
-LARGEST_DOCUMENT = 50_000_000
-"""Bytes of a file that Telegram takes from a bot."""
-
-
 async def send_document(
     sender: Sender, to: Place, name: str, content: bytes, receipts: PageReceipts | None = None
 ) -> bool:
     """Send a file, unless a receipt says that it was sent; False if Telegram refuses it.
 
-    `name` is what the file is called. A file that cannot be sent for as long as a message is tried counts as sent.
-
-    Raises:
-        Gone: the chat cannot be written to.
+    A file that Telegram was out of reach for counts as sent. Raises Gone if the chat cannot be written to.
     """
     if receipts and receipts.has_next():
         return True
@@ -181,21 +172,11 @@ async def send_document(
     return fate != "refused"
 
 
-MOST_PHOTOS = 10
-"""Photos of one album."""
-PHOTO_TYPES = ("", "image/jpeg", "image/png", "image/webp")
-"""What Telegram shows as a photo; empty where the kind is not known."""
-PHOTO_PATIENCE = 60.0
-"""Seconds in which Telegram has to fetch the pictures of a request."""
-
-
 async def send_photos(sender: Sender, to: Place, images: Sequence[ShownImage]) -> list[ShownImage]:
     """Send pictures as photos, several as an album; return those that are not shown so.
 
     Telegram fetches them itself. If it refuses the originals, it is asked for their small copies.
-
-    Raises:
-        Gone: the chat cannot be written to.
+    Raises Gone if the chat cannot be written to.
     """
     photos = [image for image in images if image["mime_type"] in PHOTO_TYPES and is_web(image["url"])][:MOST_PHOTOS]
     originals = [image["url"] for image in photos]

@@ -13,7 +13,6 @@ from telegram import InlineKeyboardMarkup, Message, ReplyKeyboardMarkup
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
 
-from agents.state.citations import Citation
 from app.doors.telegram.bot import ServiceBot, retrying
 from app.doors.telegram.delivery.buttons import without_links
 from app.doors.telegram.delivery.pages import Page, pages
@@ -68,17 +67,10 @@ class Sender:
         *,
         is_markdown: bool = True,
         keyboard: Keyboard = None,
-        instead: int | None = None,
-        citations: Sequence[Citation] = (),
         receipts: PageReceipts | None = None,
     ) -> bool:
-        """Send a text in as many messages as it takes, its sources below; the last one carries the buttons.
-
-        `instead` is a message that the first of them takes the place of; pages that have a receipt are left out.
-        Returns False if Telegram was out of reach for too long. A text that Telegram refuses counts as sent.
-        """
-        parts = pages(text, is_markdown=is_markdown, citations=citations)
-        return await self.show(to, parts, keyboard, instead, receipts)
+        """Send a text in as many messages as it takes; as `show`."""
+        return await self.show(to, pages(text, is_markdown=is_markdown), keyboard, receipts=receipts)
 
     async def show(
         self,
@@ -88,7 +80,11 @@ class Sender:
         instead: int | None = None,
         receipts: PageReceipts | None = None,
     ) -> bool:
-        """Send pages, the last one with the buttons; returns the same as `say`."""
+        """Send pages, the last one with the buttons; pages that have a receipt are left out.
+
+        `instead` is a message that the first page takes the place of. Returns False if Telegram was out of reach for
+        too long. A text that Telegram refuses counts as sent.
+        """
         fates: list[Fate] = []
         if instead and isinstance(keyboard, ReplyKeyboardMarkup):
             # No edit brings buttons below the chat.

@@ -47,9 +47,7 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Fin
     """Send the answer to an update, which may have been found out before a restart, and close the update.
 
     Nothing is done for an update that has become a message: it is closed with that.
-
-    Raises:
-        Gone: the chat cannot be written to.
+    Raises Gone if the chat cannot be written to.
     """
     updates = door.updates
     try:

@@ -32,7 +32,10 @@ ENDING = ("new", "retry")
 
 
 class Dispatch:
-    """Have done what updates ask for; each is stored before, and closed when it is done."""
+    """Have done what updates ask for; each is stored before, and closed when it is done.
+
+    Raises sqlite3.Error where something cannot be stored.
+    """
 
     def __init__(self, door: TelegramDoor, faults: Faults) -> None:
         self._door, self._faults = door, faults
@@ -40,11 +43,7 @@ class Dispatch:
         self._albums: deque[str] = deque(maxlen=MOST_ALBUMS)
 
     async def take(self, place: Place, update: Update, stored: StoredUpdate, text: str | None) -> None:
-        """Have an update done, in the order of its chat; `text` is what is addressed to the bot.
-
-        Raises:
-            sqlite3.Error: something could not be stored.
-        """
+        """Have an update done, in the order of its chat; `text` is what is addressed to the bot."""
         if query := update.callback_query:
             self._incoming.seal(place)
             await self._tap(place, query, stored)
@@ -124,7 +123,6 @@ class Dispatch:
         return replace(place, user=asked) if may_answer else place
 
     async def _returns_by(self, place: Place, link: str) -> bool:
-        """Tell whether an open question declared that its page leads back by this link."""
         question = await self._door.assistant.question(place.thread, place.owner)
         return question is not None and leads_to(link, question.back)
 
@@ -171,7 +169,6 @@ class Dispatch:
         await self._door.updates.close(stored.id)
 
     def _is_of_album(self, message: Message) -> bool:
-        """Tell whether another part of the message's album came before."""
         album = message.media_group_id
         if album is None or album in self._albums:
             return album is not None

@@ -98,11 +98,7 @@ class Inbox(asyncio.Queue[object]):
             await self._begin(update, stored, place, text)
 
     async def _begin(self, update: Update, stored: StoredUpdate, place: Place, text: str | None) -> None:
-        """Have an update done, unless that was begun.
-
-        Raises:
-            sqlite3.Error: something could not be stored; the update is as if it had not been begun.
-        """
+        """Have an update done, unless that was begun; one that cannot be stored is as if it had not been begun."""
         if stored.body is None or stored.id in self._begun:
             return
         self._begun.add(stored.id)

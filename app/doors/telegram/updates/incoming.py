@@ -41,7 +41,7 @@ class Gathering:
 
 
 class Incoming:
-    """Take in the messages of a door's users."""
+    """Take in the messages of a door's users; raises sqlite3.Error where one cannot be stored."""
 
     def __init__(self, door: TelegramDoor) -> None:
         self._door = door
@@ -53,9 +53,6 @@ class Incoming:
         """Store a message and have it answered, or make it a part of the one before; False if it was answered before.
 
         All parts of an album are one message.
-
-        Raises:
-            sqlite3.Error: it could not be stored.
         """
         if await self._joins(turn, updates, album):
             return True
@@ -68,11 +65,7 @@ class Incoming:
         return True
 
     async def revise(self, turn: Turn) -> bool:
-        """Replace a message whose turn has not begun; False if there is none, or it was put together from parts.
-
-        Raises:
-            sqlite3.Error: it could not be stored.
-        """
+        """Replace a message whose turn has not begun; False if there is none, or it was put together from parts."""
         gathering = self._waiting.get(turn.id)
         if gathering is None or len(gathering.updates) > 1:
             return False
@@ -107,7 +100,6 @@ class Incoming:
             return True
 
     async def _window(self, turn: Turn, album: str | None) -> float:
-        """Return for how many seconds further parts of a message may come."""
         text = turn.text or ""
         if album:
             return ALBUM_WINDOW

@@ -18,7 +18,6 @@ def numbers_kept(text: str) -> str:
 
 
 def _runs(lines: Sequence[str]) -> Iterator[list[int]]:
-    """Yield the places of neighbouring lines that are entries of a numbered list."""
     run: list[int] = []
     for place, line in enumerate([*lines, ""]):
         if _ENTRY.match(line):

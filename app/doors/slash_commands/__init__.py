@@ -28,21 +28,6 @@ Scope = Literal["private", "group", "group_admin", "operator"]
 PRIVATE: tuple[Scope, ...] = ("private",)
 
 
-async def anything(visit: Visit) -> Mapping[str, str]:
-    """Offer no choices: anything may stand behind the command."""
-    return {}
-
-
-async def no_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
-    """Offer nothing behind the answer."""
-    return {}
-
-
-def concerns_one(argument: str) -> bool:
-    """Tell that a command concerns nobody but who sends it."""
-    return False
-
-
 @dataclass(frozen=True)
 class Command:
     """One slash command."""
@@ -50,21 +35,18 @@ class Command:
     name: str
     run: Handler
     doors: tuple[str, ...] = ("repl", "telegram")
-    """Where it is offered."""
     scopes: tuple[Scope, ...] = ("private", "group")
     """In which menus it stands, where a door has several."""
     begins_turn: bool = False
     """Whether it may begin a turn, which has its place before what is written next."""
     is_at_once: bool = False
     """Whether it is answered while a turn runs, which it neither changes nor waits for."""
-    concerns_all: Callable[[str], bool] = concerns_one
+    concerns_all: Callable[[str], bool] | None = None
     """Tells of an argument whether it concerns all who are in a group, and takes one of the group's administrators."""
     yes: str = ""
     """The argument without which it only asks whether it should; a door may offer a button for it."""
-    picks: Picks = no_picks
-    """What a door may offer as buttons below the answer."""
-    choices: Choices = anything
-    """What may stand behind its name; a door may complete it."""
+    picks: Picks | None = None
+    choices: Choices | None = None
 
     about: Callable[[str], str] | None = None
     """Returns one line, in a language, on what the command does; None: `cli.toml` says it."""
@@ -114,7 +96,9 @@ def offered(door: str, scope: Scope | None = None) -> list[Command]:
 async def choices(name: str, visit: Visit) -> Mapping[str, str]:
     """Return what may stand behind a command's name, each with a word about it; empty if it could be anything."""
     command = commands().get(name)
-    return await command.choices(visit) if command and visit.door.name in command.doors else {}
+    if command is None or command.choices is None or visit.door.name not in command.doors:
+        return {}
+    return await command.choices(visit)
 
 
 async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
@@ -128,7 +112,7 @@ async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
 async def picks(name: str, argument: str, visit: Visit, lang: str) -> Mapping[str, str]:
     """Return the commands that may follow the answer of a command, each with the label of its button."""
     command = commands().get(name)
-    return await (command.picks if command else no_picks)(visit, argument, lang)
+    return await command.picks(visit, argument, lang) if command and command.picks else {}
 
 
 async def _help(visit: Visit, argument: str, lang: str) -> str:

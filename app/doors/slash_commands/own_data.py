@@ -1,4 +1,4 @@
-"""The commands on what is kept of a person: show it, hand it out, say how long it stays, delete it."""
+"""The commands on what is kept of a person: show it, hand it out, set a preference, delete it."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

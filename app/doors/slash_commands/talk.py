@@ -1,4 +1,4 @@
-"""The commands of the talk itself: begin, stop, go on, try again, take back, change the conversation."""
+"""The commands of the talk itself: begin, stop, go on, try again, take back, change the conversation, attach files."""
 
 import json
 from collections.abc import Mapping

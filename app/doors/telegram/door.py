@@ -1,4 +1,4 @@
-"""The door of the Telegram chats: it plays turns and shows them, and sends messages that answer nothing."""
+"""The door of the Telegram chats: it plays turns in the order of each chat, shows them, and sends notices."""
 
 import asyncio
 import logging

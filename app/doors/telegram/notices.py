@@ -30,7 +30,6 @@ class Courier:
     def __init__(self, notes: Notes, sender: Sender, chat: int, lang: str) -> None:
         self._notes, self._sender, self._to, self._lang = notes, sender, Place(chat), lang
         self.hands = asyncio.Lock()
-        """Is held while a note is on its way."""
 
     async def run(self) -> None:
         """Deliver the notes that wait and those that come, until cancelled."""

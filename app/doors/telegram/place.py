@@ -1,4 +1,4 @@
-"""Where a Telegram message comes from: chat, topic and sender, and what their thread and user are called."""
+"""Where a Telegram message comes from, what its thread and user are called, and the conversations of a chat."""
 
 import re
 from collections.abc import Sequence

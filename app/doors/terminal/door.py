@@ -1,4 +1,4 @@
-"""The terminal as a door: turns are shown on screens, and Ctrl-C stops them."""
+"""The terminal as a door: turns are shown on screens, Ctrl-C stops them, and files go along with messages."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The input line of the REPL: its keys, its completion, its editor."""
+"""The input line of the REPL: its keys, its editor, what it completes, and its history in a file."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import suppress

@@ -100,12 +100,8 @@ class LiveMarkdown:
     """Show an answer as Markdown while it streams: a preview redrawn in place until its `Message` comes."""
 
     def __init__(self, console: Console, lang: str) -> None:
-        self.lang = lang
-        self._console = console
-        self._canvas = Canvas(console)
-        self._preview = ""
-        self._speaker = SUPERVISOR
-        self._frame = FRAME
+        self.lang, self._console, self._canvas = lang, console, Canvas(console)
+        self._preview, self._speaker, self._frame = "", SUPERVISOR, FRAME
         self._redraw: asyncio.TimerHandle | None = None
         self._broken = ""
         """What was shown of a reply that broke off, as long as the next try has said nothing."""

@@ -51,7 +51,6 @@ class LiveAnswer:
         self.draft = next(_numbers)
         """The number of the draft; the event of its stop button names it."""
         self._message = receipts.growing
-        """The message that shows the answer so far, if there is one."""
         self._grows_from = _now() + GROWS_AFTER
         self._is_slow = False
         self._spoken = ""
@@ -142,7 +141,6 @@ class LiveAnswer:
 
 
 MOST_STEPS = 3
-"""Calls of tools that are shown, the latest."""
 AT_WORK, DONE, FAILED = "⏳", "✓", "✗"
 SLOW_AFTER = 20.0
 """Seconds without anything new after which the user is told that it takes longer."""
@@ -154,7 +152,6 @@ class Progress:
     def __init__(self) -> None:
         self.text = ""
         self._steps: dict[str, tuple[str, str, str]] = {}
-        """By call, its sign, its tool and who called it."""
         self._is_answered = False
         self._news_at = _now()
 

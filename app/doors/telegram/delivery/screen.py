@@ -1,4 +1,4 @@
-"""Show the events of a turn in a Telegram chat; a view that a chat cannot show is sent as text."""
+"""Show the events of a turn in a Telegram chat, with documents and photos; any other view is sent as text."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -44,13 +44,7 @@ class ChatScreen:
     """Show the events of a user's turn, each once, also after a restart."""
 
     def __init__(
-        self,
-        sender: Sender,
-        receipts: Receipts,
-        to: Place,
-        user: str,
-        lang: Lang,
-        live: LiveAnswer | None = None,
+        self, sender: Sender, receipts: Receipts, to: Place, user: str, lang: Lang, live: LiveAnswer | None = None
     ) -> None:
         self._sender, self._receipts, self._to, self._user, self.lang = sender, receipts, to, user, lang
         self._live = live
@@ -58,7 +52,6 @@ class ChatScreen:
         """Whether a new message of the user has ended the answer, which then needs no word about it."""
         self._question: Interrupt | None = None
         self._pages: PageReceipts | None = None
-        """Which pages of the event that is shown were sent before."""
 
     async def show(self, event: Event) -> None:
         """Show one event, or leave it out. Raises Gone if the chat cannot be written to."""

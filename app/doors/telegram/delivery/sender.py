@@ -28,7 +28,6 @@ FILE_PATIENCE = 600.0
 FRAME_TIMEOUT = 5.0
 """Seconds that a frame may take; the message that follows waits for it."""
 UNCHANGED = "not modified"
-"""What Telegram says of an edit that changes nothing."""
 UNWRITABLE = ("chat not found", "not enough rights", "have no rights")
 """What Telegram says where the bot may not write, beside what it forbids."""
 

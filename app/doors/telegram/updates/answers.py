@@ -38,7 +38,6 @@ class Answer:
 
 
 STORED = TypeAdapter(Answer)
-"""Makes an answer JSON, and JSON an answer."""
 Find = Callable[[], Awaitable[Answer | None]]
 """Finds the answer to an update; None if a turn brings it."""
 

@@ -48,7 +48,6 @@ class CommandDoor:
     def __init__(self, door: TelegramDoor, place: Place, stored: StoredUpdate) -> None:
         self._door, self._place, self._stored = door, place, stored
         self.document: tuple[str, str] | None = None
-        """The name of a file that belongs to the answer, and what stands in it."""
         self.has_played = False
 
     async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
@@ -90,14 +89,13 @@ class CommandDoor:
 
 def is_for_administrators(command: Command, argument: str, place: Place) -> bool:
     """Tell whether only an administrator of the group may give a command."""
-    return place.is_group and command.concerns_all(argument)
+    return place.is_group and command.concerns_all is not None and command.concerns_all(argument)
 
 
 async def begin(door: TelegramDoor, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
     """Run a command that begins a turn, unless it was run before a restart; what it answers instead is sent in order.
 
-    Raises:
-        sqlite3.Error: the turn could not be stored.
+    Raises sqlite3.Error if the turn cannot be stored.
     """
     if stored.answer is None:
         answer = await run(door, place, name, argument, stored)
@@ -133,7 +131,7 @@ async def _confirms(name: str, argument: str, visit: Visit, lang: str) -> Mappin
     words = argument.lower().split()
     if command is None or not command.yes or words[-1:] == [command.yes]:
         return {}
-    if words and " ".join(words) not in await command.choices(visit):
+    if words and " ".join(words) not in await slash_commands.choices(name, visit):
         return {}
     sent = {"yes": " ".join([f"/{name}", *words, command.yes]), "no": KEEP}
     return {data: sentence("telegram", key, lang) for key, data in sent.items()}

@@ -24,7 +24,6 @@ from app.doors.telegram.updates.taps import ANEW, answer, answer_anew, settle, t
 from prompts import sentence
 
 MOST_ALBUMS = 1000
-"""Albums that are remembered."""
 GROUPS = (ChatType.GROUP, ChatType.SUPERGROUP)
 OUT = (ChatMember.LEFT, ChatMember.BANNED)
 ENDING = ("new", "retry")

@@ -158,7 +158,6 @@ def _body(update: Update) -> str:
 REFUSE_EVERY = 3600.0
 """Seconds until somebody who is not answered is told so again."""
 MOST_ALBUMS = 100
-"""Albums that are remembered."""
 
 
 class Admission:

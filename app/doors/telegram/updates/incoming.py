@@ -21,7 +21,6 @@ ALBUM_WINDOW = 1.0
 LONG_PART = LIMIT - 300
 """UTF-16 units from which a message may be such a part; Telegram cuts between words."""
 JOINED_SOURCES = ("message", FORWARDED)
-"""The sources of messages that can be parts of one."""
 
 
 @dataclass
@@ -31,11 +30,9 @@ class Gathering:
     turn: Turn
     until: float
     last: str
-    """The part that came last."""
     updates: list[int]
     """The rows of the messenger's updates that it is made of."""
     album: str | None = None
-    """The album that it is."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     is_open: bool = True
 

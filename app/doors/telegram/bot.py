@@ -1,4 +1,4 @@
-"""A Telegram bot for a service: it is reached, keeps the pace, skips updates it cannot read, logs nothing of the library."""
+"""The bot as a service: it is reached, keeps the pace, skips updates it cannot read, logs nothing of the library."""
 
 import asyncio
 import logging

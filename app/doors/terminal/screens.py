@@ -1,4 +1,4 @@
-"""Show events: as JSON lines for a script, as plain text for a pipe, as Markdown for a terminal."""
+"""Show events: as JSON lines or chunks for a script, as plain text for a pipe, as Markdown for a terminal."""
 
 import asyncio
 import time

@@ -91,8 +91,7 @@ def entry_tool(service: str) -> str:
 
 def _forget_prompts() -> None:
     # Two sets may give a service of one name different texts.
-    prompts._template.cache_clear()
-    prompts.card.cache_clear()
+    prompts.read_anew()
 
 
 def _services(folder: Path) -> dict[str, dict[str, Any]]:

@@ -166,6 +166,12 @@ def form_texts(name: str, lang: str) -> dict[str, Any]:
     return table(next(iter(of_tools), f"{name}/form"), lang)
 
 
+def read_anew() -> None:
+    """Forget what was read of prompts and cards: their files have changed."""
+    for reader in (card, _observer_file, _template):
+        reader.cache_clear()
+
+
 def languages() -> list[str]:
     """Return the languages: the folders that hold a text, the fallback first."""
     return [*_languages(FOLDER)]

@@ -35,6 +35,7 @@ from observers import Observer
 from prompts import card
 from tests.support.compiled import compiled, discovered
 from tests.support.prompt_order import order_faults
+from tests.support.training import trained_once
 
 
 class Chat:
@@ -156,6 +157,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def told(text: str) -> str:
     """Return a trace as it is written in a test: without its indentation."""
     return textwrap.dedent(text).strip()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def rankers(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[None]:
+    """Train the ranker of the same tools once, not in each process: it takes a second or more."""
+    base = tmp_path_factory.getbasetemp()
+    with pytest.MonkeyPatch.context() as patch:
+        folder = (base if worker_id == "master" else base.parent) / "rankers"
+        patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

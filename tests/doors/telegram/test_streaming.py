@@ -155,6 +155,7 @@ def texts_are(world: BotApi, texts: list[str]) -> bool:
     return world.texts(ANN) == texts
 
 
+@pytest.mark.slow
 async def test_a_slow_answer_can_be_begun_anew(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

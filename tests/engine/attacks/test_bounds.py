@@ -121,6 +121,7 @@ KINDS: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stated", "times"), sample(KINDS.values(), 2, KINDS))
 async def test_a_model_in_a_circle(bounded: Chat, stated: dict[str, Any], times: int) -> None:
     """The same call in one turn is run so often, and then refused with a word; in the next turn it is run again."""

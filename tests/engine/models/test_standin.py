@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.standin_table import HELD, Outcome, Row, everywhere, outcomes, rows
+from tests.support.standin_table import Outcome, everywhere, outcomes, rows
 
 LANGUAGES = ("en", "ru")
 WRITING = ("one", "corrections", "several")
@@ -27,18 +27,6 @@ def missed(seen: list[Outcome]) -> float:
 def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables name times in UTC."""
     monkeypatch.setenv("TZ", "UTC")
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-async def test_a_sample_writes_nothing_wrong(tmp_path: Path, lang: str) -> None:
-    """Every 24th aside, each in another dialog, and every 40th wish; the slow tests say all of them."""
-    held = HELD[lang]
-    asides = [Row(row.text, held[place % len(held)]) for place, row in enumerate(rows("nothing", lang)[::24])]
-    wishes = [row for table in WRITING for row in rows(table, lang)[::40]]
-    seen = await outcomes(tmp_path / "said.db", lang, [*asides, *wishes])
-    assert wrong(seen) == []
-    assert missed(seen) <= MOST_MISSED
-    assert all(outcome.reply for outcome in seen)
 
 
 @pytest.mark.slow

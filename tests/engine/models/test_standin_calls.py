@@ -29,12 +29,6 @@ async def not_as_named(path: Path, lang: str, wanted: list[Case]) -> list[object
     return [(it.row.text, it.wrote, it.row.writes) for it in seen if not (it.is_right and it.reply)]
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-async def test_a_sample_of_calls_writes_what_is_named(tmp_path: Path, lang: str) -> None:
-    """Every 32nd; the slow test makes all of them."""
-    assert await not_as_named(tmp_path / "said.db", lang, every_case(lang)[::32]) == []
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("lang", LANGUAGES)
 async def test_calls_write_what_is_named_and_nothing_else(tmp_path: Path, lang: str) -> None:

@@ -202,12 +202,6 @@ async def killed_bot(path: Path, kills: int, each: int) -> Outcome:
     return outcome
 
 
-async def test_a_bot_that_is_killed(tmp_path: Path) -> None:
-    """Twenty kills, and a few updates from each of six people."""
-    outcome = await killed_bot(tmp_path / "bot.db", 20, 7)
-    assert outcome.twice <= 10
-
-
 @pytest.mark.slow
 async def test_a_bot_that_is_killed_often(tmp_path: Path) -> None:
     """Many kills, a hundred updates each; `BOT_KILLS` and `BOT_UPDATES` ask for other numbers."""

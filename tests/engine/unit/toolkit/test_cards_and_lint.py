@@ -199,11 +199,11 @@ def test_a_dialog_without_a_translation_gives_a_warning(write: Write) -> None:
 def test_a_dialogs_prompt_has_no_variables(write: Write, text: str, rule: str) -> None:
     """A variable would be found out in the middle of a conversation, where nothing fills it in."""
     (prompts.FOLDER / "en" / "planner" / "prompt.md").write_text(text, "utf-8")
-    prompts._template.cache_clear()
+    prompts.read_anew()
     try:
         assert faults(discover()[0], languages()) == [rule]
     finally:
-        prompts._template.cache_clear()
+        prompts.read_anew()
 
 
 def test_a_language_may_have_no_cards(write: Write) -> None:

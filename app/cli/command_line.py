@@ -56,7 +56,7 @@ async def serve() -> int:
 @telegram.command()
 async def pair() -> int:
     """Print a link that lets its first opener talk to the bot, within an hour."""
-    return int(await import_module("app.doors.telegram.pairing").pair(read_settings()))
+    return int(await import_module("app.doors.telegram.access").pair(read_settings()))
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -167,10 +167,10 @@ async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str,
             # Its library takes half a second to import, which other commands should not wait for.
             telegram = import_module("app.doors.telegram.notices")
             opened = telegram.open_sender(assistant, token, settings.telegram_api_url, lang)
-            sender = await stack.enter_async_context(opened)
-            await stack.enter_async_context(begin(sender.in_its_chat, threads=sender.threads))
+            door = await stack.enter_async_context(opened)
+            await stack.enter_async_context(begin(door.deliver, threads=door.threads))
             ways.append(say("ring.telegram", lang))
-            deliver = None if chat is None else partial(sender.to, chat)
+            deliver = None if chat is None else partial(door.deliver_to, chat)
         if deliver:
             ways.append(say("ring.chat", lang, chat=chat))
         else:

@@ -127,7 +127,7 @@ async def _set_up_telegram(settings: Settings, ask: Ask, words: Say) -> None:
     """Ask for a bot's token until one works or none is given; show the link that lets the operator in."""
     while token := (await ask(words("ask_telegram"), True)).strip():
         # Its library takes half a second to import.
-        pairing = import_module("app.doors.telegram.pairing")
+        pairing = import_module("app.doors.telegram.access")
         try:
             link = await pairing.new_link(settings, token)
         except ConfigError as refused:

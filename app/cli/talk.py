@@ -20,15 +20,13 @@ from app.assistant.closing import TERMINAL
 from app.cli.invocation import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User, results_alone
 from app.composition import open_assistant
 from app.composition.services import make_file_reader
-from app.doors.slash_commands.attached import file_at
-from app.doors.terminal.attached_files import with_files
-from app.doors.terminal.chunks import Chunks
-from app.doors.terminal.door import TerminalDoor
+from app.doors.slash_commands.talk import file_at
+from app.doors.terminal.door import TerminalDoor, with_files
+from app.doors.terminal.prompt_line import Typed
 from app.doors.terminal.repl import Repl
-from app.doors.terminal.screens import JsonLines, LiveMarkdown, PlainText
+from app.doors.terminal.screens import Chunks, JsonLines, LiveMarkdown, PlainText
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import incoming_lines
-from app.doors.terminal.typed_history import Typed
 from app.doors.visit import FAILED, INTERRUPTED, WAITING, Screen, Visit
 from app.listing import answers
 from app.logs import HeldLog, log_on_stderr

@@ -81,12 +81,10 @@ class Visit:
     lang: str | None = None
     """The language to ask for; None leaves it to the thread."""
     is_shared: bool = False
-    """Whether others read along."""
     is_open: bool = True
     reader: FileReader | None = None
     """Reads the files that go with a message; None where no file can."""
     files: list[Path] = field(default_factory=list)
-    """The files that go with the next message."""
     speaker: str | None = None
     """The dialog in charge, as far as this visit has seen."""
     question: Interrupt | None = None

@@ -114,7 +114,9 @@ class Paced(StandIn):
 
     def __init__(self, *turns: list[tuple[float, Event]]) -> None:
         super().__init__()
-        self.memory = type("Memory", (), {"store": InMemoryStore(), "updates": AsyncMock(), "feedback": AsyncMock()})
+        self.memory = type(
+            "Memory", (), {"store": InMemoryStore(), "locks": None, "updates": AsyncMock(), "feedback": AsyncMock()}
+        )
         self._paced = list(turns)
         self.first_token = 0.0
 

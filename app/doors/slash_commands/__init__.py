@@ -1,17 +1,79 @@
 """The slash commands, one registry for every door: a name, a description per language, what is done."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import dialogs
 import observers
-from app.doors.slash_commands import attached, own_data, preferences, talk
-from app.doors.slash_commands.command import PRIVATE, Command, Scope, no_picks, of_dialog
+from agents.toolkit.commands import CommandCall, SlashCommand
+from app.doors.slash_commands import own_data, talk
 from app.doors.visit import Visit
 from app.listing import columns
 from app.texts import say
 from prompts import languages
+
+Handler = Callable[[Visit, str, str], Awaitable[str]]
+"""Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
+Choices = Callable[[Visit], Awaitable[Mapping[str, str]]]
+"""Returns what may stand behind a command's name, each with a word about it."""
+Picks = Callable[[Visit, str, str], Awaitable[Mapping[str, str]]]
+"""Takes the same as a handler; returns the commands that may follow the answer, each with the label of its button."""
+Scope = Literal["private", "group", "group_admin", "operator"]
+"""Whose menu shows a command: in private chats, in groups, of a group's administrators, of the bot's."""
+
+
+PRIVATE: tuple[Scope, ...] = ("private",)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One slash command."""
+
+    name: str
+    run: Handler
+    doors: tuple[str, ...] = ("repl", "telegram")
+    scopes: tuple[Scope, ...] = ("private", "group")
+    """In which menus it stands, where a door has several."""
+    begins_turn: bool = False
+    """Whether it may begin a turn, which has its place before what is written next."""
+    is_at_once: bool = False
+    """Whether it is answered while a turn runs, which it neither changes nor waits for."""
+    concerns_all: Callable[[str], bool] | None = None
+    """Tells of an argument whether it concerns all who are in a group, and takes one of the group's administrators."""
+    yes: str = ""
+    """The argument without which it only asks whether it should; a door may offer a button for it."""
+    picks: Picks | None = None
+    choices: Choices | None = None
+
+    about: Callable[[str], str] | None = None
+    """Returns one line, in a language, on what the command does; None: `cli.toml` says it."""
+
+    def description(self, lang: str) -> str:
+        """Return one line on what the command does."""
+        return self.about(lang) if self.about else say(f"command.{self.name}", lang)
+
+
+def of_dialog(command: SlashCommand) -> Command:
+    """Return a dialog's command as a door offers it."""
+
+    async def run(visit: Visit, argument: str, lang: str) -> str:
+        is_shared = visit.is_shared or await visit.assistant.forgetting.is_shared(visit.thread, visit.owner)
+        call = CommandCall(
+            argument=argument,
+            user=visit.owner,
+            thread=visit.thread,
+            lang=lang,
+            is_shared=is_shared,
+            services=visit.assistant.services,
+        )
+        return await command.run(call)
+
+    scopes = Command.scopes if command.in_groups else PRIVATE
+    return Command(command.name, run, scopes=scopes, is_at_once=True, about=command.description)
+
 
 CALL = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
 WIDER: Mapping[Scope, Scope] = {"group_admin": "group", "operator": "private"}
@@ -34,7 +96,9 @@ def offered(door: str, scope: Scope | None = None) -> list[Command]:
 async def choices(name: str, visit: Visit) -> Mapping[str, str]:
     """Return what may stand behind a command's name, each with a word about it; empty if it could be anything."""
     command = commands().get(name)
-    return await command.choices(visit) if command and visit.door.name in command.doors else {}
+    if command is None or command.choices is None or visit.door.name not in command.doors:
+        return {}
+    return await command.choices(visit)
 
 
 async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
@@ -48,7 +112,7 @@ async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
 async def picks(name: str, argument: str, visit: Visit, lang: str) -> Mapping[str, str]:
     """Return the commands that may follow the answer of a command, each with the label of its button."""
     command = commands().get(name)
-    return await (command.picks if command else no_picks)(visit, argument, lang)
+    return await command.picks(visit, argument, lang) if command and command.picks else {}
 
 
 async def _help(visit: Visit, argument: str, lang: str) -> str:
@@ -98,8 +162,8 @@ LAST = (
     Command("history", own_data.history, is_at_once=True, picks=own_data.history_picks),
     Command("threads", talk.threads, is_at_once=True, picks=talk.thread_picks),
     Command("export", own_data.export, is_at_once=True),
-    Command("lang", preferences.lang, picks=preferences.lang_picks, choices=preferences.any_language),
-    Command("busy", preferences.busy, doors=("telegram",), is_at_once=True, picks=preferences.busy_picks),
+    Command("lang", own_data.lang, picks=own_data.lang_picks, choices=own_data.any_language),
+    Command("busy", own_data.busy, doors=("telegram",), is_at_once=True, picks=own_data.busy_picks),
     Command("privacy", own_data.privacy, is_at_once=True),
     Command(
         "forget",
@@ -109,7 +173,7 @@ LAST = (
         choices=own_data.anything_kept,
     ),
     Command("stats", _stats, doors=("telegram",), scopes=("operator",), is_at_once=True),
-    Command("attach", attached.attach, doors=("repl",)),
+    Command("attach", talk.attach, doors=("repl",)),
     Command("trace", _trace, doors=("repl",)),
     Command("quit", _quit, doors=("repl",)),
 )

@@ -1,7 +1,8 @@
-"""The commands of the talk itself: begin, stop, go on, try again, take back, change the conversation."""
+"""The commands of the talk itself: begin, stop, go on, try again, take back, change the conversation, attach files."""
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from agents.state.person import ASR
 from agents.toolkit.supervisor_tools import ability
@@ -115,3 +116,22 @@ async def _has_begun(visit: Visit) -> bool:
     if await visit.state():
         return True
     return await visit.assistant.last_message(visit.thread, visit.owner) is not None
+
+
+async def attach(visit: Visit, argument: str, lang: str) -> str:
+    """Note a file for the next message."""
+    path = file_at(argument)
+    if path is None:
+        return say("no_file", lang, name=argument or "?")
+    visit.files.append(path)
+    return say("reply.attached", lang, names=", ".join(path.name for path in visit.files))
+
+
+def file_at(name: str) -> Path | None:
+    """Return a file of this machine by what a user calls it; None if there is none."""
+    try:
+        path = Path(name).expanduser().resolve()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError, ValueError):
+        # Somebody's home that there is not, a loop of links, a name with NUL.
+        return None

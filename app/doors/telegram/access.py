@@ -1,26 +1,33 @@
-"""Who may talk to the bot: those of the setting, and those who were let in by a link."""
+"""Who may talk to the bot: those of the setting, and those whom a link (`telegram pair`) let in."""
 
 import hashlib
 import secrets
+import sys
 import time
 from typing import Literal
 
+from agents.memory import open_memory
 from agents.memory.locks import ThreadLocks
 from agents.memory.store import Store
+from app.doors.telegram.bot import ServiceBot, connected, token_of
 from app.doors.telegram.place import DOOR
+from app.logs import log_on_stderr
+from app.settings import Settings
+from prompts import sentence
 
 PEOPLE = (DOOR, "people")
 CODES = (DOOR, "codes")
 LINK_LASTS = 3600
 """Seconds for which a link lets somebody in."""
 
+Allowed = frozenset[int] | Literal["*"]
 Welcome = Literal["let_in", "let_in_admin"]
 
 
 class Access:
     """The people whom the bot answers, and the links that let further ones in."""
 
-    def __init__(self, store: Store, locks: ThreadLocks, allowed: frozenset[int] | Literal["*"]) -> None:
+    def __init__(self, store: Store, locks: ThreadLocks, allowed: Allowed) -> None:
         self._store, self._locks, self._allowed = store, locks, allowed
         self._people: dict[int, bool] = {}
         """Those who were let in by a link, and whether they are administrators."""
@@ -60,10 +67,7 @@ class Access:
         return f"https://t.me/{bot}?start={code}"
 
     async def enter(self, user: int, code: str) -> Welcome | None:
-        """Let somebody in who opened a link, and forget the link; None if it is none, or no longer.
-
-        The first one becomes an administrator.
-        """
+        """Let somebody in who opened a link, the first one as administrator, and forget the link; else return None."""
         async with self._locks.hold(f"{DOOR} access"):
             item = await self._store.aget(CODES, _digest(code))
             if item is None:
@@ -81,3 +85,28 @@ class Access:
 def _digest(code: str) -> str:
     # Whoever reads the database must not be able to use a link.
     return hashlib.sha256(code.encode()).hexdigest()
+
+
+async def pair(settings: Settings) -> int:
+    """Print a link with a code that lets its opener in, within an hour and once; the first one becomes administrator.
+
+    Raises:
+        ConfigError: there is no token, Telegram does not accept it, or it cannot be reached.
+    """
+    token = token_of(settings)
+    with log_on_stderr(detailed=True, content=settings.log_content, secret=token):
+        link = await new_link(settings, token)
+    sys.stderr.write(sentence("telegram", "pair_here", settings.app_lang) + "\n")
+    sys.stdout.write(f"{link}\n")
+    return 0
+
+
+async def new_link(settings: Settings, token: str) -> str:
+    """Return a new link to the bot of a token, which is tried by that.
+
+    Raises:
+        ConfigError: Telegram does not accept the token, or cannot be reached.
+    """
+    bot = ServiceBot(token, settings.telegram_api_url)
+    async with connected(bot, patience=0), open_memory(settings.database_url) as memory:
+        return await Access(memory.store, memory.locks, settings.telegram_allowed_users).link(bot.username)

@@ -1,32 +1,32 @@
-"""The door of the Telegram chats: it plays turns and shows them, and sends messages that answer nothing."""
+"""The door of the Telegram chats: it plays turns in the order of each chat, shows them, and sends notices."""
 
+import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
 
+from telegram import ChatMember
+from telegram.error import TelegramError
+
 from agents.events.views import Notice
 from agents.memory.feedback import ShownTurn
 from agents.memory.inbox import SILENCE
-from agents.memory.locks import ThreadLocks
 from app.assistant import Assistant, Turn
 from app.assistant.clocks import Ring, Unreachable
 from app.assistant.file_reader import FileReader
-from app.doors.telegram.access import Access
-from app.doors.telegram.conversations import Conversations
+from app.doors.telegram.access import Access, Allowed
 from app.doors.telegram.delivery.buttons import command_buttons
 from app.doors.telegram.delivery.draft import LiveAnswer
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import ChatScreen
 from app.doors.telegram.delivery.sender import Gone, Sender
-from app.doors.telegram.files import fetch
-from app.doors.telegram.menus import offer_menus
-from app.doors.telegram.place import Place, ThreadNames
-from app.doors.telegram.queues import Chats
-from app.doors.telegram.rights import Rights
-from app.doors.telegram.thread_names import door_of
+from app.doors.telegram.messages import fetch
+from app.doors.telegram.place import Conversations, Place, chat_of, door_of
 from app.doors.visit import stop_when_begun
+from app.tasks import cancel
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
@@ -50,23 +50,25 @@ class TelegramDoor:
         sender: Sender,
         *,
         lang: str,
-        names: ThreadNames | None = None,
-        access: Access | None = None,
         bot: int = 0,
+        allowed: Allowed = frozenset(),
         files: FileReader | None = None,
     ) -> None:
         self.assistant, self.sender, self.name = assistant, sender, door_of(bot)
-        self.names = names or ThreadNames()
-        self.access = access or Access(assistant.memory.store, ThreadLocks(None), frozenset())
+        self.updates, self.names, self.default_lang = assistant.memory.updates, sender.names, lang
+        self.access = Access(assistant.memory.store, assistant.memory.locks, allowed)
         self.files = files or FileReader(assistant, None, 0)
         self.conversations = Conversations(assistant.memory.store, bot, self.names)
-        self.rights = Rights(sender.bot, self.names)
         self.chats = Chats()
         self.answers: dict[int | str, AnswerInMaking] = {}
         """The answers that are being made, by the queue of their place."""
         self.reached: Callable[[Place], None] = lambda place: None
         """Is called with each place from which something comes: it can be written to again."""
-        self._lang = lang
+
+    @property
+    def threads(self) -> str:
+        """The threads of the bot's chats, as a GLOB pattern."""
+        return f"{self.names.prefix}*"
 
     async def tell(self, thread: str, text: str) -> bool:
         """Send a text that answers nothing; False if the thread is not of this door, or the chat is out of reach."""
@@ -80,18 +82,23 @@ class TelegramDoor:
             return False
 
     async def deliver(self, ring: Ring) -> None:
-        """Send a notice and store that it was sent; one that is stored is not sent again.
-
-        Raises:
-            Unreachable: it did not reach the chat.
-        """
+        """Send a notice, once, and store that it was sent. Raises Unreachable if it did not reach the chat."""
         lines = await self.assistant.memory.transcript.lines(ring.thread, message_id=ring.id)
         text = ring.text
         if name := await self.assistant.name(ring.thread, ring.user):
-            text = sentence("telegram", "notice_of", self._lang, name=name, text=text)
+            text = sentence("telegram", "notice_of", self.default_lang, name=name, text=text)
         if not lines and not await self.tell(ring.thread, text):
             raise Unreachable
         await self.assistant.tell(ring.thread, text, ring.id, ring.user)
+
+    async def deliver_to(self, chat: int, ring: Ring) -> None:
+        """Send a notice of another door to a chat. Raises Unreachable if it did not reach the chat."""
+        try:
+            if not await self.sender.say(Place(chat), ring.text, is_markdown=False):
+                raise Unreachable
+        except Gone:
+            raise Unreachable from None
+        await self.assistant.tell(ring.thread, ring.text, ring.id, ring.user)
 
     def is_held_in_private(self, thread: str) -> bool:
         """Tell whether a thread is the conversation that a private chat of this door holds."""
@@ -121,9 +128,29 @@ class TelegramDoor:
 
         self.chats.start(attempt())
 
-    async def offer_menus(self) -> None:
-        """Show the commands in the menus of the chats."""
-        await offer_menus(self.sender.bot, self._lang, self.access.administrators)
+    async def administers(self, place: Place, user: int | None = None) -> bool:
+        """Tell whether a user, left out the one of the place, administers its group; in a private chat they do."""
+        if not place.is_group or (user is None and place.is_anonymous):
+            # Only administrators can write in the name of their group.
+            return True
+        user = user or chat_of(place.owner)
+        if user is None:
+            return False
+        try:
+            member = await self.sender.bot.get_chat_member(self.names.now(place.chat), user)
+        except TelegramError as failure:
+            LOG.warning("chat %s: who administers it is not known (%s)", place.chat, type(failure).__name__)
+            return False
+        return member.status in (ChatMember.OWNER, ChatMember.ADMINISTRATOR)
+
+    def do_beside(self, work: Awaitable[None], update: int) -> None:
+        """Do what needs no order, and close the row of the update that asks for it."""
+
+        async def do() -> None:
+            await work
+            await self.updates.close(update)
+
+        self.chats.start(do())
 
     async def lang(self, place: Place) -> str:
         """Return the language of this door's own sentences in a chat."""
@@ -132,41 +159,34 @@ class TelegramDoor:
             return str(lang)
         # In a conversation that begins the user's own language is known all the same.
         preferences = await self.assistant.preferences(place.owner)
-        return preferences.lang or place.lang or self._lang
+        return preferences.lang or place.lang or self.default_lang
 
     async def remark(self, place: Place, key: str, **variables: object) -> None:
-        """Say a sentence of `telegram.toml`.
-
-        Raises:
-            Gone: the chat cannot be written to.
-        """
+        """Say a sentence of `telegram.toml`. Raises Gone if the chat cannot be written to."""
         text = sentence("telegram", key, await self.lang(place), **variables)
         await self.sender.say(place, text, is_markdown=False)
 
     async def receive(self, place: Place, turn: Turn, update: int) -> None:
         """Store a message and play it in the order of its chat, unless it was answered; `update` is its row.
 
-        Raises:
-            sqlite3.Error: it could not be stored.
+        Raises sqlite3.Error if it cannot be stored.
         """
 
         async def play() -> None:
             await self.play(place, turn)
             # A message that was refused has not been stored, and its update is not closed with it.
-            await self.assistant.memory.updates.close(update)
+            await self.updates.close(update)
 
         if await self.assistant.receive(turn, [update]):
             self.attend(place, play)
         else:
-            await self.assistant.memory.updates.close(update)
+            await self.updates.close(update)
 
     async def play(self, place: Place, turn: Turn, whole: Callable[[], Awaitable[Turn]] | None = None) -> None:
         """Play a turn to its end and show it, also when the chat is gone before the end.
 
         The user sees at once that something is coming. `whole` waits for the rest of the message and returns the turn.
-
-        Raises:
-            Gone: the chat cannot be written to.
+        Raises Gone if the chat cannot be written to.
         """
         lang = partial(self.lang, place)
         receipts = Receipts(self.assistant.memory.store, turn.thread, turn.id)
@@ -183,7 +203,7 @@ class TelegramDoor:
                 await live.close()
         finally:
             del self.answers[place.queue]
-        await self.assistant.memory.updates.settle(turn.thread, turn.id)
+        await self.updates.settle(turn.thread, turn.id)
         await receipts.clear()
         if gone:
             raise gone
@@ -222,14 +242,12 @@ class TelegramDoor:
 
     async def stop(self, answer: AnswerInMaking, *, after_tools: bool = False) -> None:
         """Stop an answer; with `after_tools` when the tools that run have ended."""
+
+        def is_over() -> bool:
+            return answer not in self.answers.values()
+
         turn = answer.turn
-        await stop_when_begun(
-            self.assistant,
-            turn.thread,
-            lambda: answer not in self.answers.values(),
-            turn.owner,
-            after_tools=after_tools,
-        )
+        await stop_when_begun(self.assistant, turn.thread, is_over, turn.owner, after_tools=after_tools)
 
     async def _attempt(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -241,3 +259,64 @@ class TelegramDoor:
             lang = await self.lang(place)
             buttons = command_buttons(place.owner, lang, "retry")
             await self.sender.say(place, sentence("telegram", "sorry", lang), is_markdown=False, keyboard=buttons)
+
+
+Job = Callable[[], Awaitable[None]]
+
+
+class Chats:
+    """A queue of jobs for each chat, and a task for each queue that is not empty."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int | str, deque[Job]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_open = True
+
+    def add(self, chat: int | str, job: Job) -> None:
+        """Do a job when those before it of the same chat are done."""
+        if chat in self._waiting:
+            self._waiting[chat].append(job)
+        else:
+            self._waiting[chat] = deque([job])
+            self.start(self._work(chat))
+
+    def start(self, work: Awaitable[None]) -> None:
+        """Do something at once, beside the queues."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @property
+    def busy(self) -> int:
+        """How many chats something is being done for."""
+        return len(self._waiting)
+
+    def is_busy(self, chat: int | str) -> bool:
+        """Tell whether something is being done for a chat."""
+        return chat in self._waiting
+
+    async def close(self, patience: float) -> None:
+        """Begin no more jobs; give those that run so many seconds, then cancel them."""
+        self._is_open = False
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=patience)
+        finally:
+            await cancel(self._tasks)
+
+    async def _work(self, chat: int | str) -> None:
+        waiting = self._waiting[chat]
+        try:
+            while waiting and self._is_open:
+                await self._do(chat, waiting.popleft(), waiting)
+        finally:
+            del self._waiting[chat]
+
+    async def _do(self, chat: int | str, job: Job, waiting: deque[Job]) -> None:
+        try:
+            await job()
+        except Gone:
+            LOG.warning("chat %s cannot be written to any more; what it still waits for is dropped", chat)
+            waiting.clear()
+        except Exception:
+            LOG.exception("chat %s: something went wrong", chat)

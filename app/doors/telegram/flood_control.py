@@ -83,7 +83,7 @@ class FloodControl(BaseRateLimiter[Rank]):
     """Make requests when their time has come. Messages wait for it; frames give way to them."""
 
     def __init__(self) -> None:
-        self._bot: Allowance | None = None
+        self._bot = Allowance(*BOT)
         self._chats: dict[int, ChatQueue] = {}
         self._refused: int | None = None
         """The chat in which a request was refused, with none accepted anywhere since."""
@@ -103,11 +103,7 @@ class FloodControl(BaseRateLimiter[Rank]):
         data: dict[str, Any],
         rate_limit_args: Rank | None,
     ) -> Result:
-        """Make a request when there is room for it.
-
-        Raises:
-            NoRoom: there is none for a frame.
-        """
+        """Make a request when there is room for it. Raises NoRoom if there is none for a frame."""
         chat, request = data.get("chat_id"), partial(callback, *args, **kwargs)
         if not isinstance(chat, int) or endpoint.startswith("get"):
             return await request()
@@ -127,7 +123,7 @@ class FloodControl(BaseRateLimiter[Rank]):
     async def _make_in_time(self, queue: ChatQueue, request: Request) -> Result:
         """Make a request of a message as soon as it may be made, and again when Telegram wants it later."""
         while True:
-            if (seconds := max(self._of_bot.wait, queue.wait)) > 0:
+            if (seconds := max(self._bot.wait, queue.wait)) > 0:
                 # The bot's allowance may be used by others meanwhile.
                 await asyncio.sleep(max(seconds, SHORTEST_WAIT))
                 continue
@@ -135,7 +131,7 @@ class FloodControl(BaseRateLimiter[Rank]):
                 return await self._make(queue, request)
 
     async def _make(self, queue: ChatQueue, request: Request) -> Result:
-        self._of_bot.take()
+        self._bot.take()
         queue.take()
         try:
             result = await request()
@@ -148,26 +144,17 @@ class FloodControl(BaseRateLimiter[Rank]):
     def _admits_frame(self, queue: ChatQueue) -> bool:
         return (
             queue.messages == 0
-            and max(self._of_bot.wait, queue.wait) <= 0
-            and self._of_bot.left >= BOT_RESERVE + 1
+            and max(self._bot.wait, queue.wait) <= 0
+            and self._bot.left >= BOT_RESERVE + 1
             and queue.left >= CHAT_RESERVE + 1
         )
 
     def _pause(self, queue: ChatQueue, seconds: float) -> None:
-        """Pause the chat, or the whole bot.
-
-        Telegram does not say which it means. When another chat is refused and nothing was accepted in between, it is
-        the bot.
-        """
+        # Telegram does not say what it means: if it refuses two chats and accepts nothing in between, it is the bot.
         if self._refused not in (None, queue.chat):
-            self._of_bot.pause(seconds)
+            self._bot.pause(seconds)
         self._refused = queue.chat
         queue.pause(seconds)
-
-    @property
-    def _of_bot(self) -> Allowance:
-        self._bot = self._bot or Allowance(*BOT)
-        return self._bot
 
     def _queue(self, chat: int) -> ChatQueue:
         if len(self._chats) > MOST_CHATS:

@@ -1,4 +1,4 @@
-"""Where a Telegram message comes from: chat, topic and sender, and what their thread and user are called."""
+"""Where a Telegram message comes from, what its thread and user are called, and the conversations of a chat."""
 
 import re
 from collections.abc import Sequence
@@ -7,10 +7,14 @@ from typing import Any, Self
 
 from telegram import ReplyParameters
 
+from agents.memory import Memory
+from agents.memory.store import Store
 from agents.state.person import Quoted
 from app.assistant import Turn
 
 DOOR = "telegram"
+MOST_CHATS = 100_000
+"""Chats with more than one conversation that are recalled at the start."""
 PREFIX = f"{DOOR}-"
 """Begins the names of Telegram's users, and of the threads of the first bot that used the database."""
 ANONYMOUS = f"{PREFIX}anonymous"
@@ -23,15 +27,13 @@ class Place:
 
     chat: int
     message: int = 0
-    """The message that is answered; 0 if none is."""
+    """The message that is answered, or 0."""
     user: str | None = None
     """The id of the user who wrote it; None where the thread has the name of its only user."""
     lang: str | None = None
     """The language of the user's Telegram, if it is one of ours."""
     name: str = ""
-    """What the user is called."""
     topic: int | None = None
-    """The topic of the chat; None outside of topics."""
     thread: str = ""
     """The thread; left out, it is named after the chat."""
     prefix: str = PREFIX
@@ -72,9 +74,9 @@ class Place:
 
     def at(self, thread: str | None) -> Self:
         """Return the place in another conversation of the chat; None changes nothing."""
-        return (
-            self if thread is None else replace(self, thread=thread, user=None if thread == self.owner else self.owner)
-        )
+        if thread is None:
+            return self
+        return replace(self, thread=thread, user=None if thread == self.owner else self.owner)
 
     def turn(
         self,
@@ -111,11 +113,6 @@ class ThreadNames:
     held: dict[str, int] = field(default_factory=dict)
     """By the name of a chat's first conversation, the number of the one that it holds, if that is another one."""
 
-    @classmethod
-    def of(cls, bot: int, *, is_first: bool, moved: dict[int, int]) -> "ThreadNames":
-        """Return the names of a bot's threads."""
-        return cls(PREFIX if is_first else f"{DOOR}@{bot}-", moved)
-
     def base(self, chat: int, topic: int | None = None) -> str:
         """Return the name of the thread of a chat's first conversation."""
         return f"{self.prefix}{self.moved.get(chat, chat)}" + (f":{topic}" if topic else "")
@@ -142,15 +139,61 @@ class ThreadNames:
         """Return the present number of a chat."""
         return next((new for new, named in self.moved.items() if chat in (named, new)), chat)
 
-    def move(self, old: int, new: int) -> bool:
-        """Note that a group has become a supergroup; False if that is known."""
-        if new in self.moved:
-            return False
-        self.moved[new] = self.moved.pop(old, old)
-        return True
+    def move(self, old: int, new: int) -> None:
+        """Note that a group has become a supergroup."""
+        if new not in self.moved:
+            self.moved[new] = self.moved.pop(old, old)
 
 
 def chat_of(user: str) -> int | None:
     """Return the private chat of a user; None for a user of another door."""
     number = user.removeprefix(PREFIX)
     return int(number) if number != user and number.isdecimal() else None
+
+
+def door_of(bot: int) -> str:
+    """Return the name of a bot in the rows of its updates."""
+    return f"{DOOR} {bot}"
+
+
+async def read_names(memory: Memory, bot: int) -> ThreadNames:
+    """Return how the threads of a bot are called, and note that it uses the database."""
+    is_first = await memory.updates.enter(door_of(bot))
+    item = await memory.store.aget((DOOR, str(bot)), "moved")
+    moved = {int(new): old for new, old in item.value["chats"].items()} if item else {}
+    return ThreadNames(PREFIX if is_first else f"{DOOR}@{bot}-", moved)
+
+
+async def move(memory: Memory, bot: int, names: ThreadNames, old: int, new: int) -> None:
+    """Keep the threads of a group that has become a supergroup."""
+    names.move(old, new)
+    chats = {str(present): named for present, named in names.moved.items()}
+    await memory.store.aput((DOOR, str(bot)), "moved", {"chats": chats})
+
+
+class Conversations:
+    """Begin conversations and go back to them; which one a chat holds outlives a restart."""
+
+    def __init__(self, store: Store, bot: int, names: ThreadNames) -> None:
+        self._store, self._place, self._names = store, (DOOR, str(bot), "conversations"), names
+
+    async def read(self) -> None:
+        """Recall which conversation each chat holds."""
+        for item in await self._store.asearch(self._place, limit=MOST_CHATS):
+            self._names.held[item.key] = int(item.value["now"])
+
+    async def begin(self, place: Place, number: str, row: int) -> Place:
+        """Go to the conversation of that number, a new one if there is none; return where that is.
+
+        `row` is the row of the update that asks for it: the same one again changes nothing.
+        """
+        base = self._names.base(place.chat, place.topic)
+        item = await self._store.aget(self._place, base)
+        value = dict(item.value) if item else {"now": 1, "last": 1, "row": 0}
+        if value["row"] != row:
+            is_there = number.isdecimal() and 1 <= int(number[:9]) <= value["last"]
+            now = int(number) if is_there else value["last"] + 1
+            value = {"now": now, "last": max(now, value["last"]), "row": row}
+            await self._store.aput(self._place, base, value)
+        self._names.held[base] = value["now"]
+        return place.at(self._names.thread(place.chat, place.topic))

@@ -22,16 +22,13 @@ from app.assistant import Assistant
 from app.assistant.clocks import Clock, SilenceClock
 from app.composition import open_assistant
 from app.composition.services import make_file_reader
-from app.doors.telegram.access import Access
-from app.doors.telegram.bot import ServiceBot, retrying, silent_libraries
-from app.doors.telegram.connection import REFUSED, connect, note, token_of
+from app.doors.telegram.bot import REFUSED, ServiceBot, connected, note, retrying, token_of
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.operator_notes import delivering
-from app.doors.telegram.place import Place, ThreadNames
-from app.doors.telegram.thread_names import read_names
+from app.doors.telegram.notices import delivering
+from app.doors.telegram.place import Place, ThreadNames, read_names
+from app.doors.telegram.updates.commands import Faults, offer_menus
 from app.doors.telegram.updates.inbox import WANTED, Inbox
-from app.doors.telegram.updates.statistics import Faults
 from app.logs import log_on_stderr
 from app.settings import Settings
 from app.tasks import cancelled_by
@@ -55,7 +52,7 @@ async def serve(settings: Settings) -> int:
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             async with open_assistant(settings) as assistant:
-                bot = ServiceBot(token, settings.telegram_api_url.rstrip("/"))
+                bot = ServiceBot(token, settings.telegram_api_url)
                 async with open_door(assistant, bot, settings) as door:
                     listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)
                     console = Console(stderr=True, highlight=False)
@@ -78,43 +75,32 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
     Raises:
         ConfigError: Telegram does not accept the token.
     """
-    with silent_libraries():
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(bot.shutdown)
-            await connect(bot)
-            names = await read_names(assistant.memory, bot.id)
-            access = Access(assistant.memory.store, assistant.memory.locks, settings.telegram_allowed_users)
-            sender, lang = Sender(bot, names), settings.app_lang
-            door = TelegramDoor(
-                assistant,
-                sender,
-                lang=lang,
-                names=names,
-                access=access,
-                bot=bot.id,
-                files=make_file_reader(settings, assistant),
-            )
-            await door.access.read()
-            faults = Faults()
-            stack.enter_context(faults.counting())
-            inbox = Inbox(door, faults)
-            updater = Updater(bot, inbox)
-            await stack.enter_async_context(updater)
-            stack.push_async_callback(door.chats.close, PATIENCE)
-            await door.conversations.read()
-            await inbox.recover()
-            clock = await stack.enter_async_context(
-                Clock(assistant.memory, assistant.sources, door.deliver, threads=f"{names.prefix}*")
-            )
-            silence = await stack.enter_async_context(SilenceClock(assistant, door.nudge, door.is_held_in_private))
-            door.reached = partial(_note_reached, clock, silence, names)
-            if (chat := settings.help_operator_chat) is not None:
-                await stack.enter_async_context(delivering(assistant.memory.notes, sender, chat, lang))
-            await _warn_of_webhook(bot)
-            stack.push_async_callback(_stop_polling, updater)
-            door.chats.start(door.offer_menus())
-            await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=note)
-            yield door
+    async with connected(bot), AsyncExitStack() as stack:
+        names = await read_names(assistant.memory, bot.id)
+        sender, lang, files = Sender(bot, names), settings.app_lang, make_file_reader(settings, assistant)
+        allowed = settings.telegram_allowed_users
+        door = TelegramDoor(assistant, sender, lang=lang, bot=bot.id, allowed=allowed, files=files)
+        await door.access.read()
+        faults = Faults()
+        stack.enter_context(faults.counting())
+        inbox = Inbox(door, faults)
+        updater = Updater(bot, inbox)
+        await stack.enter_async_context(updater)
+        stack.push_async_callback(door.chats.close, PATIENCE)
+        await door.conversations.read()
+        await inbox.recover()
+        clock = await stack.enter_async_context(
+            Clock(assistant.memory, assistant.sources, door.deliver, threads=door.threads)
+        )
+        silence = await stack.enter_async_context(SilenceClock(assistant, door.nudge, door.is_held_in_private))
+        door.reached = partial(_note_reached, clock, silence, names)
+        if (chat := settings.help_operator_chat) is not None:
+            await stack.enter_async_context(delivering(assistant.memory.notes, sender, chat, lang))
+        await _warn_of_webhook(bot)
+        stack.push_async_callback(_stop_polling, updater)
+        door.chats.start(offer_menus(door))
+        await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=note)
+        yield door
 
 
 def _note_reached(clock: Clock, silence: SilenceClock, names: ThreadNames, place: Place) -> None:

@@ -19,9 +19,8 @@ from agents.language.text.clean import clean
 from agents.memory.inbox import SILENCE
 from app.assistant.clocks import Ring
 from app.doors import slash_commands
-from app.doors.terminal.attached_files import with_files
-from app.doors.terminal.completion import Completions
-from app.doors.terminal.prompt_line import input_line
+from app.doors.terminal.door import with_files
+from app.doors.terminal.prompt_line import Completions, input_line
 from app.doors.terminal.screens import LiveMarkdown
 from app.doors.terminal.tty import plain_line, silent_keys
 from app.doors.visit import Visit

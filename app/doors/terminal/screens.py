@@ -1,4 +1,4 @@
-"""Show events: as JSON lines for a script, as plain text for a pipe, as Markdown for a terminal."""
+"""Show events: as JSON lines or chunks for a script, as plain text for a pipe, as Markdown for a terminal."""
 
 import asyncio
 import time
@@ -46,8 +46,36 @@ class JsonLines(Screen):
 
     def show(self, event: Event) -> None:
         """Write the event."""
-        self._stream.write(safe_json(event.plain()) + "\n")
+        self._write(event.plain())
+
+    def _write(self, value: object) -> None:
+        self._stream.write(safe_json(value) + "\n")
         self._stream.flush()
+
+
+class Chunks(JsonLines):
+    """Show a turn as chunks of a chat completion: `{"choices": [{"message": {…}}]}`, the last with `finish_reason`.
+
+    A message holds `content`, with `citations` where it has some, or `inline_data` with `sources` or `images`.
+    Messages are whole, since a chunk cannot take back what was sent.
+    """
+
+    def show(self, event: Event) -> None:
+        """Write the chunk of an event, if it has one."""
+        match event:
+            case Message(text=text) | PrivateMessage(text=text):
+                plain = event.plain()
+                cited = {"citations": plain["citations"]} if plain.get("citations") else {}
+                self._write({"choices": [{"message": {"content": text, **cited}}]})
+            case Sources() | Images():
+                key = "sources" if isinstance(event, Sources) else "images"
+                self._write({"choices": [{"message": {"inline_data": {key: event.plain()[key]}}}]})
+            case Error(code=code, text=text) if code != RETRY:
+                self._write({"choices": [{"message": {"content": text}}]})
+
+    def close(self) -> None:
+        """Write the last chunk of the turn."""
+        self._write({"choices": [{"message": {}, "finish_reason": "stop"}]})
 
 
 class PlainText(Screen):
@@ -82,12 +110,8 @@ class LiveMarkdown:
     """Show an answer as Markdown while it streams: a preview redrawn in place until its `Message` comes."""
 
     def __init__(self, console: Console, lang: str) -> None:
-        self.lang = lang
-        self._console = console
-        self._canvas = Canvas(console)
-        self._preview = ""
-        self._speaker = SUPERVISOR
-        self._frame = FRAME
+        self.lang, self._console, self._canvas = lang, console, Canvas(console)
+        self._preview, self._speaker, self._frame = "", SUPERVISOR, FRAME
         self._redraw: asyncio.TimerHandle | None = None
         self._broken = ""
         """What was shown of a reply that broke off, as long as the next try has said nothing."""
@@ -188,7 +212,6 @@ class LiveMarkdown:
 
 
 def _progress(event: Event, lang: str) -> str:
-    """Return what is being done, for the line that the answer will take the place of."""
     match event:
         case ToolStart(speaker=speaker, tool=tool):
             return f"… {speaker}: {tool}"

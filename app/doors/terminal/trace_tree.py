@@ -1,7 +1,8 @@
 """`--trace`: what happened in a turn, as a tree on the screen, one block a turn."""
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 
 from rich.console import Console
 from rich.text import Text
@@ -51,7 +52,7 @@ class TraceTree:
         self._began = 0.0
         self._branches: dict[str, Tree] = {}
         self._running: dict[str, tuple[Tree, float]] = {}
-        self._tokens = {"in": 0, "cached": 0, "out": 0}
+        self._tokens = Counter[str]()
 
     def show(self, event: Event) -> None:
         """Take one event in; at the turn's end, print the tree."""
@@ -65,7 +66,7 @@ class TraceTree:
             case ModelThinking(speaker=who):
                 self._leaf(who, "thinks")
             case ModelEnd(speaker=who, model=model):
-                self._count(event)
+                self._tokens.update(_tokens(event))
                 self._finish(f"{who} {model}", who, _model_call(event))
             case ToolStart(speaker=who, tool=tool, id=call):
                 self._start(f"{who} {call or tool}", who, f"calls {tool} …")
@@ -99,7 +100,6 @@ class TraceTree:
                 self._close_turn(event)
 
     def _search(self, event: SearchStep) -> None:
-        """Put a step of a search below its call."""
         text = f"{event.step}: {event.detail} · {event.ms} ms"
         key = f"{event.speaker} {event.id}"
         if key in self._running:
@@ -130,17 +130,10 @@ class TraceTree:
         since = (self._clock() if at is None else at) - self._began
         return Text.assemble((f"{since:+.2f} s  ", "dim"), (_short(text), style))
 
-    def _count(self, event: ModelEnd) -> None:
-        if event.model.startswith(FREE):
-            return
-        self._tokens["in"] += event.input_tokens
-        self._tokens["cached"] += event.cached_tokens
-        self._tokens["out"] += event.output_tokens
-
     def _close_turn(self, event: TurnEnd) -> None:
         calls = f"{event.model_calls} model call{'' if event.model_calls == 1 else 's'}"
         listener = f"{event.dialog or 'supervisor'} listens"
-        spent = [_tokens(**self._tokens)] if any(self._tokens.values()) else []
+        spent = [_spent(self._tokens)] if any(self._tokens.values()) else []
         self._print(f"{event.ms / 1000:.2f} s", calls, *spent, listener)
 
     def _print(self, *facts: str) -> None:
@@ -151,11 +144,17 @@ class TraceTree:
 
 
 def _model_call(event: ModelEnd) -> str:
-    is_free = event.model.startswith(FREE)
-    tokens = {"in": event.input_tokens, "cached": event.cached_tokens, "out": event.output_tokens}
-    spent = "" if is_free else f" · {_tokens(**tokens)}"
+    tokens = _tokens(event)
+    spent = f" · {_spent(tokens)}" if tokens else ""
     outcome = "" if event.ok else " · failed or thrown away"
     return f"asks {event.model} · {event.ms / 1000:.2f} s{spent}{outcome}"
+
+
+def _tokens(event: ModelEnd) -> Mapping[str, int]:
+    """Return the tokens of a call, empty for a model that costs nothing."""
+    if event.model.startswith(FREE):
+        return {}
+    return {"in": event.input_tokens, "cached": event.cached_tokens, "out": event.output_tokens}
 
 
 def _tool_call(event: ToolEnd) -> str:
@@ -168,9 +167,9 @@ def _verdict(event: Observed) -> str:
     return f"{event.verdict}{target} ({event.by}){reason}"
 
 
-def _tokens(**counts: int) -> str:
-    cached = f" ({counts['cached']} cached)" if counts["cached"] else ""
-    return f"{counts['in']} tokens in{cached}, {counts['out']} out"
+def _spent(tokens: Mapping[str, int]) -> str:
+    cached = f" ({tokens['cached']} cached)" if tokens["cached"] else ""
+    return f"{tokens['in']} tokens in{cached}, {tokens['out']} out"
 
 
 def _short(text: str) -> str:

@@ -47,16 +47,13 @@ class Canvas:
         if not within_reach:
             same = back = 0
         up = f"\x1b[{back}A\r\x1b[J" if back else ""
-        self._write(up + "".join(f"{line}\n" for line in lines[same:]))
+        self.console.file.write(up + "".join(f"{line}\n" for line in lines[same:]))
+        self.console.file.flush()
         self._shown = [] if last else lines
         self._width = self.console.width
 
-    def keep(self) -> None:
-        """Leave what is shown on the screen for good."""
-        self._shown = []
-
     def _same(self, lines: list[str]) -> int:
-        """Return how many lines from the top are shown already; in another width none is."""
+        """Return how many lines from the top are shown already; in another width all are drawn anew."""
         if self.console.width != self._width:
             return 0
         pairs = zip(self._shown, lines, strict=False)
@@ -65,10 +62,6 @@ class Canvas:
     def _rows(self, line: str) -> int:
         # Terminals wrap the lines they show when their window gets narrower.
         return max(1, ceil(cell_len(clean(line)) / self.console.width))
-
-    def _write(self, text: str) -> None:
-        self.console.file.write(text)
-        self.console.file.flush()
 
 
 @contextmanager

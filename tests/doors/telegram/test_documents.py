@@ -4,11 +4,11 @@ import pytest
 
 from agents.events.views import Document
 from agents.memory.updates import StoredUpdate
-from app.doors.telegram.delivery.documents import send_document
 from app.doors.telegram.delivery.receipts import Receipts
+from app.doors.telegram.delivery.screen import send_document
 from app.doors.telegram.place import Place
 from app.doors.telegram.updates import answers
-from app.doors.telegram.updates.answers import Answer, give
+from app.doors.telegram.updates.answers import STORED, Answer, give
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_http import Upload
 from tests.support.telegram_people import ANN, Echo, Open
@@ -54,7 +54,7 @@ async def test_a_document_that_telegram_refuses_is_told_of(door: Open, world: Bo
         updates = one.assistant.memory.updates
         stored = await updates.take("telegram 1234567", "tap 1", "{}")
         world.fail("sendDocument", refusal(400, "Bad Request: wrong file"))
-        await give(one, Place(ANN), StoredUpdate(stored.id, "{}", EXPORT.stored()), never)
+        await give(one, Place(ANN), StoredUpdate(stored.id, "{}", STORED.dump_json(EXPORT).decode()), never)
         assert not await send_document(one.sender, Place(ANN), "big.txt", bytes(50_000_001))
     assert world.texts(ANN) == ["Here is all of it.", "Telegram does not take the file talk.md."]
     assert world.methods().count("sendDocument") == 1

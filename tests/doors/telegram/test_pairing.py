@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from agents.errors import ConfigError
 from agents.models.script import Script
 from app.doors.telegram import access
-from app.doors.telegram.pairing import pair
+from app.doors.telegram.access import pair
 from app.settings import Settings
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open

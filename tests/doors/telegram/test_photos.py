@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from agents.events import Images, ShownImage
-from app.doors.telegram.delivery.photos import caption
 from app.doors.telegram.delivery.receipts import Receipts
-from app.doors.telegram.delivery.screen import ChatScreen
+from app.doors.telegram.delivery.screen import ChatScreen, caption
 from app.doors.telegram.place import Place
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, GROUP, Echo, Open

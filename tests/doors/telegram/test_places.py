@@ -139,7 +139,7 @@ def test_a_thread_of_another_door_is_nowhere(thread: str) -> None:
 
 def test_names_of_threads_lead_back() -> None:
     """A thread's name says the chat and the topic."""
-    for names in (ThreadNames(), ThreadNames.of(7, is_first=False, moved={})):
+    for names in (ThreadNames(), ThreadNames("telegram@7-")):
         for chat, topic in ((5, None), (-100, 3)):
             thread = names.thread(chat, topic)
             assert names.place(thread) == Place(chat, topic=topic, thread=thread, prefix=names.prefix)

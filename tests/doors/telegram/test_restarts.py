@@ -201,7 +201,7 @@ async def test_how_a_turn_ended_is_shown_by_the_next_process(
         await asyncio.Event().wait()
 
     async with door() as one:
-        monkeypatch.setattr(one.sender, "say", never)
+        monkeypatch.setattr(one.sender, "show", never)
         world.says(ANN, "count")
         if isinstance(line, str):
             await world.until(lambda: gate.holds and world.drafts)

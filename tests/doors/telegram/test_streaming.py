@@ -159,7 +159,7 @@ async def test_a_slow_answer_can_be_begun_anew(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The button below the word that it takes longer stops the answer, and asks again; one answer is left."""
-    monkeypatch.setattr("app.doors.telegram.delivery.progress.SLOW_AFTER", 0.1)
+    monkeypatch.setattr("app.doors.telegram.delivery.draft.SLOW_AFTER", 0.1)
     monkeypatch.setattr("app.doors.telegram.delivery.draft.DRAFT_LASTS", 0.05)
     script.delays["supervisor"] = 60
     script.add(supervisor=["never finished", "Here I am."])

@@ -18,8 +18,7 @@ from rich.console import Console
 from agents.events import Interrupt, Message
 from agents.memory.typed_file import TypedFile
 from agents.models.script import Call
-from app.doors.terminal.completion import Completions
-from app.doors.terminal.typed_history import Typed
+from app.doors.terminal.prompt_line import Completions, Typed
 from app.doors.visit import Visit
 from tests.conftest import Chat
 from tests.support.fake_assistant import StandIn, line, says
@@ -127,7 +126,7 @@ async def test_slash_commands_are_not_messages(keys: PipeInput) -> None:
 
 async def test_lang_trace_and_new_change_the_visit(keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:
     """/lang, /trace and /new hold for the turns that follow."""
-    monkeypatch.setattr("app.doors.slash_commands.preferences.languages", lambda: ["en", "ru"])
+    monkeypatch.setattr("app.doors.slash_commands.own_data.languages", lambda: ["en", "ru"])
     stand_in = StandIn(says("Fine"), lines=SAID)
     typed = ["/lang ru", "/lang qq", "/trace", "/new work", "hi"]
     shown, visit = await talk(stand_in, keys, *(text + ENTER for text in typed), CTRL_D)
@@ -152,7 +151,7 @@ async def test_go_asks_for_a_dialog(keys: PipeInput) -> None:
 
 async def test_commands_and_what_may_follow_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The beginning of a command is completed, and behind it a dialog, a language or a thread; nothing else is."""
-    monkeypatch.setattr("app.doors.slash_commands.preferences.languages", lambda: ["en", "ru"])
+    monkeypatch.setattr("app.doors.slash_commands.own_data.languages", lambda: ["en", "ru"])
     stand_in = StandIn(lines=SAID)
     stand_in.dialogs = {"planner": "your day", "profile": "you"}
     visit = visit_to(stand_in.assistant, "me")

@@ -18,8 +18,7 @@ import pytest
 from agents.memory.inbox import TranscriptLine
 from agents.models.script import Script
 from app.doors.telegram.delivery.pages import pages
-from app.doors.telegram.place import ThreadNames
-from app.doors.telegram.thread_names import door_of
+from app.doors.telegram.place import ThreadNames, door_of
 from prompts import sentence
 from tests.support.busy_chats import GROUP, NO, BusyChats
 from tests.support.killable_bot import Bot

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
+from typing import Self
 from urllib.parse import urlsplit
 
 from telegram import MessageEntity
@@ -44,14 +45,10 @@ class Page:
     text: str
     entities: tuple[MessageEntity, ...] = ()
 
-
-@dataclass(frozen=True)
-class _Span:
-    """An entity by its characters, not its UTF-16 units."""
-
-    begin: int
-    end: int
-    entity: MessageEntity
+    @classmethod
+    def of(cls, text: str, *entities: MessageEntity) -> Self:
+        """Return a page from entities that are counted in characters, not in UTF-16 units."""
+        return cls(text, tuple(MessageEntity.adjust_message_entities_to_utf_16(text, entities)))
 
 
 def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] = ()) -> list[Page]:
@@ -80,21 +77,19 @@ def _with_sources(
     links, by_number = list(entities), addresses(citations)
     closed = [entity for entity in entities if entity.type in UNLINKED]
     for number, begin, end in numbers(text):
-        place, length = utf16_length(text[:begin]), utf16_length(text[begin:end])
-        if number in by_number and not any(each.offset <= place < each.offset + each.length for each in closed):
-            links.append(MessageEntity(MessageEntity.TEXT_LINK, place, length, url=by_number[number]))
+        if number in by_number and not any(entity.offset <= begin < _end(entity) for entity in closed):
+            links.append(MessageEntity(MessageEntity.TEXT_LINK, begin, end - begin, url=by_number[number]))
     shown = f"{unmarked(text).rstrip()}\n"
-    begin = utf16_length(shown) + 1
+    begin = len(shown) + 1
     for each in references(citations):
         shown += f"\n[{each.number}] {each.title}"
-        if each.url:
-            host = urlsplit(each.url).netloc
-            links.append(
-                MessageEntity(MessageEntity.TEXT_LINK, utf16_length(shown) + 2, utf16_length(host), url=each.url)
-            )
-        shown += f" ({urlsplit(each.url).netloc})" if each.url else f" ({each.place})" if each.place else ""
+        host = urlsplit(each.url).netloc
+        if host:
+            links.append(MessageEntity(MessageEntity.TEXT_LINK, len(shown) + 2, len(host), url=each.url))
+        place = host or each.place
+        shown += f" ({place})" if place else ""
     # A long list is folded until somebody wants to see it.
-    quote = MessageEntity(MessageEntity.EXPANDABLE_BLOCKQUOTE, begin, utf16_length(shown) - begin)
+    quote = MessageEntity(MessageEntity.EXPANDABLE_BLOCKQUOTE, begin, len(shown) - begin)
     return shown, [quote, *links]
 
 
@@ -104,6 +99,7 @@ def utf16_length(text: str) -> int:
 
 
 def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
+    """Return what Markdown looks like, with entities that are counted in characters."""
     style = RenderConfig.isolated()
     signs = style.markdown_symbol
     signs.heading_level_1 = signs.heading_level_2 = signs.heading_level_3 = signs.heading_level_4 = ""
@@ -112,36 +108,43 @@ def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
     shown, marks = convert(numbers_kept(marked), config=style)
     if len(shown) > MOST_DRAWN * len(text) + LIMIT:
         return text, []
-    entities = [
-        MessageEntity(mark.type, mark.offset, mark.length, url=_plain(mark.url), language=_plain(mark.language))
-        for mark in marks
-        if mark.type != MessageEntity.TEXT_LINK or is_web(_plain(mark.url) or "")
-    ]
+    units, entities = _units(shown), []
+    for mark in marks:
+        begin, end = bisect_left(units, mark.offset), bisect_left(units, mark.offset + mark.length)
+        url, language = _plain(mark.url), _plain(mark.language)
+        if mark.type != MessageEntity.TEXT_LINK or is_web(url or ""):
+            entities.append(MessageEntity(mark.type, begin, end - begin, url=url, language=language))
     return _with_targets(shown.replace(STAND_IN, "<"), _nested(entities))
+
+
+def _units(text: str) -> list[int]:
+    """Return the UTF-16 units before each character, and in all."""
+    return [0, *accumulate(2 if letter > "\uffff" else 1 for letter in text)]
+
+
+def _end(entity: MessageEntity) -> int:
+    return entity.offset + entity.length
+
+
+def _moved(entity: MessageEntity, begin: int, end: int) -> MessageEntity:
+    return MessageEntity(entity.type, begin, end - begin, url=entity.url, language=entity.language)
 
 
 def _with_targets(text: str, entities: Sequence[MessageEntity]) -> tuple[str, list[MessageEntity]]:
     """Write the address behind each link whose words do not tell it: it could lead anywhere."""
-    raw = text.encode("utf-16-le")
-    addresses: dict[int, str] = {}
-    for entity in entities:
-        end = entity.offset + entity.length
-        words = raw[2 * entity.offset : 2 * end].decode("utf-16-le", "replace")
-        if entity.url and not is_told_by(entity.url, words):
-            addresses[end] = f" ({entity.url})"
-    pieces = {end: address.encode("utf-16-le") for end, address in addresses.items()}
+    links = [entity for entity in entities if entity.url]
+    targets = {
+        _end(link): f" ({link.url})" for link in links if not is_told_by(link.url or "", text[link.offset : _end(link)])
+    }
 
-    def moved(place: int, *, is_end: bool) -> int:
-        return place + sum(len(piece) // 2 for at, piece in pieces.items() if at < place + (not is_end))
+    def shifted(place: int, *, is_end: bool) -> int:
+        return place + sum(len(target) for at, target in targets.items() if at < place + (not is_end))
 
-    edges = sorted({0, *pieces, len(raw) // 2})
-    written = b"".join(raw[2 * a : 2 * b] + pieces.get(b, b"") for a, b in pairwise(edges))
-    shifted = []
-    for entity in entities:
-        begin = moved(entity.offset, is_end=False)
-        length = moved(entity.offset + entity.length, is_end=True) - begin
-        shifted.append(MessageEntity(entity.type, begin, length, url=entity.url, language=entity.language))
-    return written.decode("utf-16-le"), shifted
+    edges = sorted({0, *targets, len(text)})
+    written = "".join(text[begin:end] + targets.get(end, "") for begin, end in pairwise(edges))
+    return written, [
+        _moved(entity, shifted(entity.offset, is_end=False), shifted(_end(entity), is_end=True)) for entity in entities
+    ]
 
 
 def _nested(entities: Sequence[MessageEntity]) -> list[MessageEntity]:
@@ -151,9 +154,8 @@ def _nested(entities: Sequence[MessageEntity]) -> list[MessageEntity]:
     for entity in sorted(entities, key=lambda entity: (entity.offset, -entity.length)):
         while around and around[-1] <= entity.offset:
             around.pop()
-        end = entity.offset + entity.length
-        if not around or end <= around[-1]:
-            around.append(end)
+        if not around or _end(entity) <= around[-1]:
+            around.append(_end(entity))
             nested.append(entity)
     return nested
 
@@ -163,29 +165,32 @@ def _plain(text: str | None) -> str | None:
 
 
 def _split(text: str, entities: Sequence[MessageEntity]) -> Iterator[Page]:
-    units = [0, *accumulate(2 if letter > "\uffff" else 1 for letter in text)]
-    spans = [
-        _Span(bisect_left(units, entity.offset), bisect_left(units, entity.offset + entity.length), entity)
-        for entity in entities
-    ]
+    units = _units(text)
     # What is longer than a message has to be cut anyway.
-    unbroken = [span for span in spans if span.entity.length <= LIMIT]
+    unbroken = [entity for entity in entities if units[_end(entity)] - units[entity.offset] <= LIMIT]
     begin = 0
     while begin < len(text):
         end = bisect_right(units, units[begin] + LIMIT) - 1
         if end < len(text):
             end = _cut(text, begin, end, unbroken)
-        first, last = _trimmed(text, begin, end)
+        # Blank lines at the edges go; an indentation stays.
+        last = begin + len(text[begin:end].rstrip())
+        first = last - len(text[begin:last].lstrip("\n"))
         if first < last:
-            yield Page(text[first:last], _within(spans, units, first, last))
+            yield Page.of(text[first:last], *_within(entities, first, last))
         begin = end
 
 
-def _cut(text: str, begin: int, end: int, unbroken: Sequence[_Span]) -> int:
+def _within(entities: Sequence[MessageEntity], first: int, last: int) -> list[MessageEntity]:
+    clipped = [(entity, max(entity.offset, first) - first, min(_end(entity), last) - first) for entity in entities]
+    return [_moved(entity, begin, end) for entity, begin, end in clipped if begin < end][:MOST_ENTITIES]
+
+
+def _cut(text: str, begin: int, end: int, unbroken: Sequence[MessageEntity]) -> int:
     """Return where a page that may reach to `end` should end: between paragraphs, lines, words, at worst in one."""
 
     def holder(place: int) -> int:
-        return min((span.begin for span in unbroken if span.begin < place < span.end), default=place)
+        return min((entity.offset for entity in unbroken if entity.offset < place < _end(entity)), default=place)
 
     for floor in (begin + (end - begin) // 2, begin):
         for separator in SEPARATORS:
@@ -200,22 +205,3 @@ def _cut(text: str, begin: int, end: int, unbroken: Sequence[_Span]) -> int:
     while end > begin + 1 and (unicodedata.combining(text[end]) or {text[end], text[end - 1]} & set(_JOINED)):
         end -= 1
     return end
-
-
-def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
-    """Return the part of a page that is not blank at its edges; an indentation stays."""
-    end = begin + len(text[begin:end].rstrip())
-    while begin < end and text[begin] == "\n":
-        begin += 1
-    return begin, end
-
-
-def _within(spans: Sequence[_Span], units: Sequence[int], first: int, last: int) -> tuple[MessageEntity, ...]:
-    clipped = []
-    for span in spans:
-        begin, end = max(span.begin, first), min(span.end, last)
-        if begin < end:
-            offset, length = units[begin] - units[first], units[end] - units[begin]
-            entity = span.entity
-            clipped.append(MessageEntity(entity.type, offset, length, url=entity.url, language=entity.language))
-    return tuple(clipped[:MOST_ENTITIES])

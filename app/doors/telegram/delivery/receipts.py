@@ -9,7 +9,6 @@ from agents.memory.store import Store, namespace_of
 from app.doors.telegram.place import DOOR
 
 Delivered = Message | PrivateMessage | View | Images
-"""The events that are sent to a chat, each once."""
 
 
 class Receipts:

@@ -1,24 +1,33 @@
-"""Show the events of a turn in a Telegram chat; a view that a chat cannot show is sent as text."""
+"""Show the events of a turn in a Telegram chat, with documents and photos; any other view is sent as text."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
 
-from telegram import InlineKeyboardMarkup, MessageEntity
+from telegram import InlineKeyboardMarkup, InputFile, InputMediaPhoto, MessageEntity
 
-from agents.events import CUT, REBUILT, RETRY, Error, Event, Images, Interrupt, Message, PrivateMessage
-from agents.events.views import Document, Link, Notice, Table, View
+from agents.events import CUT, REBUILT, RETRY, Error, Event, Images, Interrupt, Message, PrivateMessage, ShownImage
+from agents.events.views import Document, Link, Notice, Table, View, is_web
 from agents.language.text.clean import clean
 from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_buttons, web_app_keyboard
-from app.doors.telegram.delivery.documents import send_document
 from app.doors.telegram.delivery.draft import LiveAnswer
-from app.doors.telegram.delivery.pages import LIMIT, Page, utf16_length
-from app.doors.telegram.delivery.photos import send_photos
+from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
 from app.doors.telegram.delivery.receipts import PageReceipts, Receipts
-from app.doors.telegram.delivery.sender import Gone, Keyboard, Sender
+from app.doors.telegram.delivery.sender import Fate, Gone, Keyboard, Sender
 from app.doors.telegram.place import ANONYMOUS, Place, chat_of
 from app.listing import columns
-from app.texts import gallery
+from app.texts import LONGEST_TITLE, gallery
 from prompts import sentence
 
+LARGEST_DOCUMENT = 50_000_000
+"""Bytes of a file that Telegram takes from a bot."""
+MOST_PHOTOS = 10
+"""Photos of one album."""
+PHOTO_TYPES = ("", "image/jpeg", "image/png", "image/webp")
+"""What Telegram shows as a photo; empty where the kind is not known."""
+PHOTO_PATIENCE = 60.0
+"""Seconds in which Telegram has to fetch the pictures of a request."""
 WIDEST_TABLE = 36
 """Columns of a table that a phone shows without breaking its lines."""
 LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
@@ -33,13 +42,7 @@ class ChatScreen:
     """Show the events of a user's turn, each once, also after a restart."""
 
     def __init__(
-        self,
-        sender: Sender,
-        receipts: Receipts,
-        to: Place,
-        user: str,
-        lang: Lang,
-        live: LiveAnswer | None = None,
+        self, sender: Sender, receipts: Receipts, to: Place, user: str, lang: Lang, live: LiveAnswer | None = None
     ) -> None:
         self._sender, self._receipts, self._to, self._user, self.lang = sender, receipts, to, user, lang
         self._live = live
@@ -47,14 +50,9 @@ class ChatScreen:
         """Whether a new message of the user has ended the answer, which then needs no word about it."""
         self._question: Interrupt | None = None
         self._pages: PageReceipts | None = None
-        """Which pages of the event that is shown were sent before."""
 
     async def show(self, event: Event) -> None:
-        """Show one event, or leave it out.
-
-        Raises:
-            Gone: the chat cannot be written to.
-        """
+        """Show one event, or leave it out. Raises Gone if the chat cannot be written to."""
         question, self._question = self._question, None
         if isinstance(event, Interrupt):
             # The message that follows has its words, and decides whether they have been sent before.
@@ -70,19 +68,15 @@ class ChatScreen:
     async def _send(self, event: Event, question: Interrupt | None) -> None:
         match event:
             case Message(text=text) if question:
-                buttons = self._buttons(question, await self.lang())
-                await self._say(text, buttons)
+                await self._say(text, self._buttons(question, await self.lang()))
             case Message(text=text, interrupted=interrupted):
                 if text.strip():
-                    instead = await self._so_far()
-                    await self._sender.say(
-                        self._to, text, instead=instead, citations=event.citations, receipts=self._pages
-                    )
+                    parts = pages(text, citations=event.citations)
+                    await self._sender.show(self._to, parts, instead=await self._so_far(), receipts=self._pages)
                 if interrupted and not self.is_followed:
                     lang = await self.lang()
-                    await self._say(
-                        sentence("telegram", "stopped", lang), command_buttons(self._user, lang, "continue", "retry")
-                    )
+                    buttons = command_buttons(self._user, lang, "continue", "retry")
+                    await self._say(sentence("telegram", "stopped", lang), buttons)
             case View():
                 await self._draw(event)
             case Images(images=images):
@@ -107,8 +101,7 @@ class ChatScreen:
             await self._sender.say(Place(own), text, is_markdown=False)
         except Gone:
             key = "nobody_alone" if user.startswith(ANONYMOUS) else "open_chat"
-            link = f"https://t.me/{self._sender.bot_name}"
-            await self._say(sentence("telegram", key, await self.lang(), link=link))
+            await self._say(sentence("telegram", key, await self.lang(), link=self._sender.bot.link))
 
     async def _draw(self, view: View) -> None:
         match view:
@@ -133,10 +126,8 @@ class ChatScreen:
         return command_buttons(self._user, await self.lang(), "continue" if code in CUT else "retry")
 
     async def _say(self, text: str, buttons: Keyboard = None) -> None:
-        instead = await self._so_far()
-        await self._sender.say(
-            self._to, text, is_markdown=False, keyboard=buttons, instead=instead, receipts=self._pages
-        )
+        parts = pages(text, is_markdown=False)
+        await self._sender.show(self._to, parts, buttons, await self._so_far(), self._pages)
 
     async def _so_far(self) -> int | None:
         return await self._live.take() if self._live else None
@@ -147,7 +138,65 @@ def grid(view: Table) -> Page | None:
     numbered = (("#", *view.columns), *((str(number), *row) for number, row in enumerate(view.rows, 1)))
     lines = columns(numbered)
     title = f"{clean(view.title)}\n" if view.title else ""
-    before, text = utf16_length(title), "\n".join(lines)
-    if max(map(len, lines)) > WIDEST_TABLE or before + utf16_length(text) > LIMIT:
+    text = "\n".join(lines)
+    if max(map(len, lines)) > WIDEST_TABLE or utf16_length(title + text) > LIMIT:
         return None
-    return Page(title + text, (MessageEntity(MessageEntity.PRE, before, utf16_length(text)),))
+    return Page.of(title + text, MessageEntity(MessageEntity.PRE, len(title), len(text)))
+
+
+async def send_document(
+    sender: Sender, to: Place, name: str, content: bytes, receipts: PageReceipts | None = None
+) -> bool:
+    """Send a file, unless a receipt says that it was sent; False if Telegram refuses it.
+
+    A file that Telegram was out of reach for counts as sent. Raises Gone if the chat cannot be written to.
+    """
+    if receipts and receipts.has_next():
+        return True
+    if len(content) > LARGEST_DOCUMENT:
+        return False
+    # Telegram refuses an empty file.
+    document = InputFile(content or b"\n", filename=name)
+    fate = await sender.deliver(to, partial(sender.bot.send_document, document=document, **to.address()))
+    if receipts and fate != "refused":
+        await receipts.note()
+    return fate != "refused"
+
+
+async def send_photos(sender: Sender, to: Place, images: Sequence[ShownImage]) -> list[ShownImage]:
+    """Send pictures as photos, several as an album; return those that are not shown so.
+
+    Telegram fetches them itself. If it refuses the originals, it is asked for their small copies.
+    Raises Gone if the chat cannot be written to.
+    """
+    photos = [image for image in images if image["mime_type"] in PHOTO_TYPES and is_web(image["url"])][:MOST_PHOTOS]
+    originals = [image["url"] for image in photos]
+    copies = [image["thumbnail"] if is_web(image["thumbnail"]) else image["url"] for image in photos]
+    for urls in dict.fromkeys((tuple(originals), tuple(copies))):
+        if photos and await _send_photos(sender, to, urls, [caption(image) for image in photos]) != "refused":
+            return [image for image in images if image not in photos]
+    return [*images]
+
+
+def caption(image: ShownImage) -> Page:
+    """Return what stands below a picture: its title, and the site that shows it as a link."""
+    title = " ".join(clean(image["title"]).split())[:LONGEST_TITLE]
+    page = image["page"] if is_web(image["page"]) else ""
+    site = urlsplit(page).netloc
+    between = "\n" if title and site else ""
+    links = [MessageEntity(MessageEntity.TEXT_LINK, len(title + between), len(site), url=page)] if site else []
+    return Page.of(title + between + site, *links)
+
+
+async def _send_photos(sender: Sender, to: Place, urls: Sequence[str], captions: Sequence[Page]) -> Fate:
+    bot = sender.bot
+    place: dict[str, Any] = {**to.address(), "read_timeout": PHOTO_PATIENCE}
+    media = [
+        InputMediaPhoto(url, caption=words.text or None, caption_entities=words.entities or None)
+        for url, words in zip(urls, captions, strict=True)
+    ]
+    if len(media) > 1:
+        return await sender.deliver(to, partial(bot.send_media_group, media=media, **place))
+    [only] = captions
+    send = partial(bot.send_photo, photo=urls[0], caption=only.text or None, caption_entities=only.entities or None)
+    return await sender.deliver(to, partial(send, **place))

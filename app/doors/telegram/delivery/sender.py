@@ -13,7 +13,6 @@ from telegram import InlineKeyboardMarkup, Message, ReplyKeyboardMarkup
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
 
-from agents.state.citations import Citation
 from app.doors.telegram.bot import ServiceBot, retrying
 from app.doors.telegram.delivery.buttons import without_links
 from app.doors.telegram.delivery.pages import Page, pages
@@ -29,7 +28,6 @@ FILE_PATIENCE = 600.0
 FRAME_TIMEOUT = 5.0
 """Seconds that a frame may take; the message that follows waits for it."""
 UNCHANGED = "not modified"
-"""What Telegram says of an edit that changes nothing."""
 UNWRITABLE = ("chat not found", "not enough rights", "have no rights")
 """What Telegram says where the bot may not write, beside what it forbids."""
 
@@ -50,18 +48,16 @@ class Gone(Exception):
 
 
 class Sender:
-    """Send texts, one at a time per chat. What comes before a message, its frames, ranks below it."""
+    """Send texts, one at a time per chat. What comes before a message, its frames, ranks below it.
+
+    Whatever sends a message raises `Gone` when the chat cannot be written to.
+    """
 
     def __init__(self, bot: ServiceBot, names: ThreadNames | None = None) -> None:
-        self.bot, self._names = bot, names or ThreadNames()
+        self.bot, self.names = bot, names or ThreadNames()
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         """By chat, what keeps the pages of one text together."""
         self._has_drafts = True
-
-    @property
-    def bot_name(self) -> str:
-        """The bot's user name, without the sign before it."""
-        return self.bot.username
 
     async def say(
         self,
@@ -70,20 +66,10 @@ class Sender:
         *,
         is_markdown: bool = True,
         keyboard: Keyboard = None,
-        instead: int | None = None,
-        citations: Sequence[Citation] = (),
         receipts: PageReceipts | None = None,
     ) -> bool:
-        """Send a text in as many messages as it takes, its sources below; the last one carries the buttons.
-
-        `instead` is a message that the first of them takes the place of; pages that have a receipt are left out.
-        Returns False if Telegram was out of reach for too long. A text that Telegram refuses counts as sent.
-
-        Raises:
-            Gone: the chat cannot be written to.
-        """
-        parts = pages(text, is_markdown=is_markdown, citations=citations)
-        return await self.show(to, parts, keyboard, instead, receipts)
+        """Send a text in as many messages as it takes; as `show`."""
+        return await self.show(to, pages(text, is_markdown=is_markdown), keyboard, receipts=receipts)
 
     async def show(
         self,
@@ -93,10 +79,10 @@ class Sender:
         instead: int | None = None,
         receipts: PageReceipts | None = None,
     ) -> bool:
-        """Send pages, the last one with the buttons; returns the same as `say`.
+        """Send pages, the last one with the buttons; pages that have a receipt are left out.
 
-        Raises:
-            Gone: the chat cannot be written to.
+        `instead` is a message that the first page takes the place of. Returns False if Telegram was out of reach for
+        too long. A text that Telegram refuses counts as sent.
         """
         fates: list[Fate] = []
         if instead and isinstance(keyboard, ReplyKeyboardMarkup):
@@ -118,11 +104,7 @@ class Sender:
         return "lost" not in fates
 
     async def deliver(self, to: Place, send: Callable[..., Awaitable[object]]) -> Fate:
-        """Send a file after what was sent to a chat before, until it is sent; `send` is given the `chat_id`.
-
-        Raises:
-            Gone: the chat cannot be written to.
-        """
+        """Send a file after what was sent to a chat before, until it is sent; `send` is given the `chat_id`."""
         async with self._lock(to):
             return (await self._deliver(to, send, FILE_PATIENCE)).fate
 
@@ -134,7 +116,7 @@ class Sender:
         """Show that an answer is being made, if there is room for it."""
         with suppress(TelegramError):
             show = self.bot.send_chat_action(
-                self._names.now(to.chat), ChatAction.TYPING, **_as_frame(), **to.address(replies=False)
+                self.names.now(to.chat), ChatAction.TYPING, **_as_frame(), **to.address(replies=False)
             )
             return bool(await _frame(show))
         return False
@@ -167,7 +149,7 @@ class Sender:
         Raises:
             TelegramError: Telegram refuses it.
         """
-        chat = self._names.now(to.chat)
+        chat = self.names.now(to.chat)
         options: dict[str, Any] = {"entities": page.entities or None, "reply_markup": keyboard, **_as_frame()}
         if message is None:
             sent = await _frame(self.bot.send_message(chat, page.text, **options, **to.address()))
@@ -177,7 +159,7 @@ class Sender:
     async def withdraw(self, to: Place, message: int) -> None:
         """Delete a message that nothing took the place of; a failure of this is ignored."""
         with suppress(TelegramError):
-            await self.bot.delete_message(self._names.now(to.chat), message)
+            await self.bot.delete_message(self.names.now(to.chat), message)
 
     def _lock(self, to: Place) -> asyncio.Lock:
         return self._locks.setdefault(to.chat, asyncio.Lock())
@@ -206,10 +188,10 @@ class Sender:
 
         async def once() -> object:
             try:
-                return await send(chat_id=self._names.now(to.chat))
+                return await send(chat_id=self.names.now(to.chat))
             except ChatMigrated as migrated:
                 # The group is a supergroup now, and the update that says so has not come yet.
-                self._names.move(self._names.now(to.chat), migrated.new_chat_id)
+                self.names.move(self.names.now(to.chat), migrated.new_chat_id)
                 return await send(chat_id=migrated.new_chat_id)
 
         try:
@@ -234,11 +216,7 @@ def _as_frame() -> dict[str, Any]:
 
 
 async def _frame(request: Coroutine[Any, Any, object]) -> object:
-    """Make a request that nobody misses; None if it was left out.
-
-    Raises:
-        TelegramError: Telegram refuses it for good.
-    """
+    """Make a request that nobody misses; None if it was left out."""
     try:
         return await request
     except BadRequest:

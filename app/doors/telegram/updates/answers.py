@@ -1,19 +1,16 @@
 """Answers of the door itself, to commands and to what it cannot read: found out once, also over a restart."""
 
-import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Self
+from dataclasses import dataclass
 
+from pydantic import TypeAdapter
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
 from agents.events import Message
 from agents.memory.updates import StoredUpdate
 from agents.state import SUPERVISOR
-from app.doors.telegram.delivery.documents import send_document
-from app.doors.telegram.delivery.pages import LIMIT, utf16_length
 from app.doors.telegram.delivery.receipts import Receipts
+from app.doors.telegram.delivery.screen import send_document
 from app.doors.telegram.delivery.sender import Gone
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place, chat_of
@@ -32,18 +29,6 @@ class Answer:
     document: tuple[str, str] | None = None
     """The name of a file, and what stands in it."""
 
-    @classmethod
-    def read(cls, stored: str) -> Self:
-        """Return an answer from its stored form."""
-        fields = json.loads(stored)
-        document = fields.get("document")
-        buttons = tuple((label, data) for label, data in fields["buttons"])
-        return cls(fields["text"], buttons, (document[0], document[1]) if document else None)
-
-    def stored(self) -> str:
-        """Return the answer as JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)
-
     def keyboard(self) -> InlineKeyboardMarkup | None:
         """Return the buttons as Telegram takes them."""
         buttons = [InlineKeyboardButton(label, callback_data=data) for label, data in self.buttons]
@@ -52,6 +37,7 @@ class Answer:
         return InlineKeyboardMarkup(rows) if rows else None
 
 
+STORED = TypeAdapter(Answer)
 Find = Callable[[], Awaitable[Answer | None]]
 """Finds the answer to an update; None if a turn brings it."""
 
@@ -60,24 +46,23 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Fin
     """Send the answer to an update, which may have been found out before a restart, and close the update.
 
     Nothing is done for an update that has become a message: it is closed with that.
-
-    Raises:
-        Gone: the chat cannot be written to.
+    Raises Gone if the chat cannot be written to.
     """
-    updates = door.assistant.memory.updates
+    updates = door.updates
     try:
         if update.answer is None:
             answer = await find()
             if answer is None:
                 return
-            await updates.answer(update.id, answer.stored())
+            await updates.answer(update.id, STORED.dump_json(answer).decode())
         else:
-            answer = Answer.read(update.answer)
+            answer = STORED.validate_json(update.answer)
         if answer.text.strip():
             await _say(door, place, update, answer)
         if answer.document:
             # What is stored is what is still to be sent.
-            await updates.answer(update.id, Answer("", document=answer.document).stored())
+            rest = Answer("", document=answer.document)
+            await updates.answer(update.id, STORED.dump_json(rest).decode())
             await _hand(door, place, *answer.document)
     except Exception:
         # An update that fails is not tried again at every start.
@@ -88,13 +73,10 @@ async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Fin
 
 async def _say(door: TelegramDoor, place: Place, update: StoredUpdate, answer: Answer) -> None:
     """Send the text of an answer; of a long one a restart leaves out the pages that arrived."""
-    say = partial(door.sender.say, place, answer.text, is_markdown=False, keyboard=answer.keyboard())
-    if utf16_length(answer.text) <= LIMIT:
-        await say()
-        return
     receipts = Receipts(door.assistant.memory.store, place.thread, f"update {update.id}")
     await receipts.read()
-    await say(receipts=receipts.pages(Message(speaker=SUPERVISOR, text=answer.text)))
+    pages = receipts.pages(Message(speaker=SUPERVISOR, text=answer.text))
+    await door.sender.say(place, answer.text, is_markdown=False, keyboard=answer.keyboard(), receipts=pages)
     await receipts.clear()
 
 
@@ -111,4 +93,4 @@ async def _hand(door: TelegramDoor, place: Place, name: str, text: str) -> None:
         if not place.is_group:
             raise
         key = "nobody_alone" if place.is_anonymous else "open_chat"
-        await door.remark(place, key, link=f"https://t.me/{door.sender.bot_name}")
+        await door.remark(place, key, link=door.sender.bot.link)

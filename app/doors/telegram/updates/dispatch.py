@@ -1,7 +1,7 @@
 """What each update asks for: a message or a tap is stored and played, a command run, and the rest is answered."""
 
 from collections import deque
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,19 +14,16 @@ from agents.toolkit.questions.returned import PAGE, leads_to
 from app.doors.slash_commands import commands, parse
 from app.doors.telegram.delivery.buttons import OF, Tap
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.files import attached_to, is_foreign
+from app.doors.telegram.messages import anonymous_of, attached_to, is_foreign, quoted_in
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates import edits, reactions, slash_commands
-from app.doors.telegram.updates.addressed import anonymous_of
+from app.doors.telegram.updates import commands as chat_commands
 from app.doors.telegram.updates.answers import Answer, give
+from app.doors.telegram.updates.commands import STATS, Faults, may_see, statistics
 from app.doors.telegram.updates.incoming import Incoming
-from app.doors.telegram.updates.quoting import quoted_in
-from app.doors.telegram.updates.statistics import NAME, Faults, may_see, statistics
-from app.doors.telegram.updates.taps import answer, settle, take
+from app.doors.telegram.updates.taps import ANEW, answer, answer_anew, settle, take_edit, take_reaction, take_tap
 from prompts import sentence
 
 MOST_ALBUMS = 1000
-"""Albums that are remembered."""
 GROUPS = (ChatType.GROUP, ChatType.SUPERGROUP)
 OUT = (ChatMember.LEFT, ChatMember.BANNED)
 ENDING = ("new", "retry")
@@ -34,7 +31,10 @@ ENDING = ("new", "retry")
 
 
 class Dispatch:
-    """Have done what updates ask for; each is stored before, and closed when it is done."""
+    """Have done what updates ask for; each is stored before, and closed when it is done.
+
+    Raises sqlite3.Error where something cannot be stored.
+    """
 
     def __init__(self, door: TelegramDoor, faults: Faults) -> None:
         self._door, self._faults = door, faults
@@ -42,28 +42,24 @@ class Dispatch:
         self._albums: deque[str] = deque(maxlen=MOST_ALBUMS)
 
     async def take(self, place: Place, update: Update, stored: StoredUpdate, text: str | None) -> None:
-        """Have an update done, in the order of its chat; `text` is what is addressed to the bot.
-
-        Raises:
-            sqlite3.Error: something could not be stored.
-        """
+        """Have an update done, in the order of its chat; `text` is what is addressed to the bot."""
         if query := update.callback_query:
             self._incoming.seal(place)
             await self._tap(place, query, stored)
         elif text is not None and (message := update.edited_message):
-            await edits.take(self._door, self._incoming, place, message, text, stored)
+            await take_edit(self._door, self._incoming, place, message, text, stored)
         elif text is not None and (message := update.message):
             await self._read(place, message, text, stored)
         elif change := update.my_chat_member:
             await self._enter(place, change, stored)
         elif reaction := update.message_reaction:
-            await reactions.take(self._door, place, reaction, stored)
+            await take_reaction(self._door, place, reaction, stored)
 
     async def _enter(self, place: Place, change: ChatMemberUpdated, stored: StoredUpdate) -> None:
         if change.chat.type not in GROUPS or change.old_chat_member.status not in OUT or not _may_write(change):
             await self._close(stored)
         elif self._door.access.admits(change.from_user.id):
-            self._tell(place, "group_hello", stored, name=self._door.sender.bot_name)
+            self._tell(place, "group_hello", stored, name=self._door.sender.bot.username)
         else:
             self._tell(place, "stranger", stored, id=change.from_user.id)
 
@@ -75,7 +71,7 @@ class Dispatch:
             await self._hear(place, message, text, stored)
         else:
             name, argument = call
-            address = f"https://t.me/{self._door.sender.bot_name}?start={argument}"
+            address = f"{self._door.sender.bot.link}?start={argument}"
             self._incoming.seal(place)
             if name == "start" and argument and await self._returns_by(place, address):
                 await self._receive(place, address, PAGE, stored)
@@ -98,12 +94,14 @@ class Dispatch:
         data, _, asked = (query.data or "").partition(OF)
         place = await self._on_behalf(place, tap.asked if tap else asked, query.from_user)
         if tap:
-            await take(self._door, place, query, tap, stored)
+            await take_tap(self._door, place, query, tap, stored)
         elif asked != place.owner:
             # In a group anybody can tap.
-            self._beside(answer(query, sentence("telegram", "not_yours", await self._door.lang(place))), stored)
-        elif data == edits.ANEW:
-            is_there = await edits.answer_anew(self._door, self._incoming, query, stored)
+            self._door.do_beside(
+                answer(query, sentence("telegram", "not_yours", await self._door.lang(place))), stored.id
+            )
+        elif data == ANEW:
+            is_there = await answer_anew(self._door, self._incoming, query, stored)
             late = None if is_there else sentence("telegram", "too_late", await self._door.lang(place))
             self._door.chats.start(settle(query, late))
             if not is_there:
@@ -112,7 +110,7 @@ class Dispatch:
             self._door.chats.start(settle(query))
             await self._command(place, *call, stored)
         else:
-            self._beside(settle(query), stored)
+            self._door.do_beside(settle(query), stored.id)
 
     async def _on_behalf(self, place: Place, asked: str, user: User) -> Place:
         """Return the place of who was asked, if those are the group's administrators and the user is one.
@@ -120,11 +118,10 @@ class Dispatch:
         Nobody can tap anonymously.
         """
         is_theirs = place.is_group and asked == anonymous_of(self._door.names, place.chat)
-        may_answer = is_theirs and await self._door.rights.administers(place, user.id)
+        may_answer = is_theirs and await self._door.administers(place, user.id)
         return replace(place, user=asked) if may_answer else place
 
     async def _returns_by(self, place: Place, link: str) -> bool:
-        """Tell whether an open question declared that its page leads back by this link."""
         question = await self._door.assistant.question(place.thread, place.owner)
         return question is not None and leads_to(link, question.back)
 
@@ -143,17 +140,17 @@ class Dispatch:
     async def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
         """Run a command: at once if it begins a turn or only tells of something, else when its time has come."""
         door, command = self._door, commands().get(name)
-        find = partial(slash_commands.run, door, place, name, argument, stored)
-        if name == NAME and may_see(door, place):
+        find = partial(chat_commands.run, door, place, name, argument, stored)
+        if name == STATS and may_see(door, place):
             door.attend_at_once(
                 place, partial(give, door, place, stored, partial(statistics, door, self._faults, place))
             )
             return
         if name in ENDING:
             self._incoming.make_room(place, is_asked=name == "retry")
-        if command and command.begins_turn and not slash_commands.is_for_administrators(command, argument, place):
+        if command and command.begins_turn and not chat_commands.is_for_administrators(command, argument, place):
             # Its turn has to be stored before what is written behind it.
-            await slash_commands.begin(door, place, name, argument, stored)
+            await chat_commands.begin(door, place, name, argument, stored)
         elif command and command.is_at_once and (name == "stop" or place.queue in door.answers):
             # It must not wait for what it is to stop, or to tell of.
             door.attend_at_once(place, partial(give, door, place, stored, find))
@@ -167,20 +164,10 @@ class Dispatch:
 
         self._door.attend(place, partial(give, self._door, place, stored, find))
 
-    def _beside(self, work: Awaitable[None], stored: StoredUpdate) -> None:
-        """Do what needs no order, and close the update."""
-
-        async def do() -> None:
-            await work
-            await self._close(stored)
-
-        self._door.chats.start(do())
-
     async def _close(self, stored: StoredUpdate) -> None:
-        await self._door.assistant.memory.updates.close(stored.id)
+        await self._door.updates.close(stored.id)
 
     def _is_of_album(self, message: Message) -> bool:
-        """Tell whether another part of the message's album came before."""
         album = message.media_group_id
         if album is None or album in self._albums:
             return album is not None

@@ -1,14 +1,16 @@
-"""The life of an update: stored before it is acknowledged, then done once, also over a restart."""
+"""The life of an update: admitted, stored before it is acknowledged, then done once, also over a restart."""
 
 import asyncio
 import json
 import logging
 import sqlite3
+import time
+from collections import deque
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from telegram import Update
+from telegram import Message, Update, User
 from telegram.constants import ChatType
 from telegram.error import TelegramError
 
@@ -16,14 +18,10 @@ from agents.memory.inbox import InboxEntry
 from agents.memory.updates import StoredUpdate
 from app.doors.slash_commands import parse
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.files import is_foreign
-from app.doors.telegram.place import Place
-from app.doors.telegram.thread_names import move
-from app.doors.telegram.updates.addressed import place_of
-from app.doors.telegram.updates.admission import Admission
+from app.doors.telegram.messages import addressed, is_foreign, key_of, place_beside, place_of
+from app.doors.telegram.place import Place, move
+from app.doors.telegram.updates.commands import Faults, offer_menus
 from app.doors.telegram.updates.dispatch import Dispatch
-from app.doors.telegram.updates.keys import key_of
-from app.doors.telegram.updates.statistics import Faults
 from app.doors.telegram.updates.taps import settle
 
 LOG = logging.getLogger(__name__)
@@ -48,7 +46,7 @@ class Inbox(asyncio.Queue[object]):
 
     def __init__(self, door: TelegramDoor, faults: Faults) -> None:
         super().__init__()
-        self._door, self._updates = door, door.assistant.memory.updates
+        self._door = door
         self._admission = Admission(door)
         self._dispatch = Dispatch(door, faults)
         self._begun: set[int] = set()
@@ -74,12 +72,12 @@ class Inbox(asyncio.Queue[object]):
     async def recover(self) -> None:
         """Take up what was received and not done before the process ended, in its order."""
         resumed: set[InboxEntry] = set()
-        for stored in await self._updates.open(self._door.name):
+        for stored in await self._door.updates.open(self._door.name):
             update = Update.de_json(json.loads(stored.body or "{}"), self._door.sender.bot)
             entry = await self._message_of(stored)
             addressee = self._admission.addressee(update)
             if addressee is None or (entry and entry.status == "done"):
-                await self._updates.close(stored.id)
+                await self._door.updates.close(stored.id)
                 continue
             place, text = addressee
             # The chat may hold another conversation by now.
@@ -96,15 +94,11 @@ class Inbox(asyncio.Queue[object]):
         await self._let_in(update)
         if addressee := self._admission.addressee(update):
             place, text = addressee
-            stored = await self._updates.take(self._door.name, key_of(update), _body(update), place.thread)
+            stored = await self._door.updates.take(self._door.name, key_of(update), _body(update), place.thread)
             await self._begin(update, stored, place, text)
 
     async def _begin(self, update: Update, stored: StoredUpdate, place: Place, text: str | None) -> None:
-        """Have an update done, unless that was begun.
-
-        Raises:
-            sqlite3.Error: something could not be stored; the update is as if it had not been begun.
-        """
+        """Have an update done, unless that was begun; one that cannot be stored is as if it had not been begun."""
         if stored.body is None or stored.id in self._begun:
             return
         self._begun.add(stored.id)
@@ -117,7 +111,7 @@ class Inbox(asyncio.Queue[object]):
         except Exception:
             # One update that is not understood must not keep the others waiting for ever.
             LOG.exception("update %s: something went wrong", update.update_id)
-            await self._updates.close(stored.id)
+            await self._door.updates.close(stored.id)
 
     async def _message_of(self, stored: StoredUpdate) -> InboxEntry | None:
         if stored.thread is None or stored.message_id is None:
@@ -148,7 +142,7 @@ class Inbox(asyncio.Queue[object]):
         if call and call[0] == "start" and call[1] and (welcome := await access.enter(user.id, call[1])):
             place = place_of(message, user, self._door.names)
             self._door.attend(place, partial(self._door.remark, place, welcome))
-            self._door.chats.start(self._door.offer_menus())
+            self._door.chats.start(offer_menus(self._door))
 
     def _stop(self, stopped: dict[str, Any]) -> None:
         """Stop an answer at once. Nothing is stored: after a restart there is no such answer any more."""
@@ -159,3 +153,71 @@ class Inbox(asyncio.Queue[object]):
 def _body(update: Update) -> str:
     # The library leaves the time of a message that it cannot see as a moment.
     return json.dumps(update.to_dict(), ensure_ascii=False, default=lambda moment: int(moment.timestamp()))
+
+
+REFUSE_EVERY = 3600.0
+"""Seconds until somebody who is not answered is told so again."""
+MOST_ALBUMS = 100
+
+
+class Admission:
+    """Find out whether an update is for the bot, and from somebody whom it answers."""
+
+    def __init__(self, door: TelegramDoor) -> None:
+        self._door = door
+        self._refused: dict[int, float] = {}
+        """When who was told that they are not answered."""
+        self._albums: deque[tuple[int, str]] = deque(maxlen=MOST_ALBUMS)
+        """Albums of which a part is for the bot, by chat: only one part has the caption."""
+
+    def addressee(self, update: Update) -> tuple[Place, str | None] | None:
+        """Return where an update comes from and what of it is addressed to the bot; None if it is not for the bot."""
+        user, names = update.effective_user, self._door.names
+        if change := update.my_chat_member:
+            return place_beside(change.chat, change.from_user, names), None
+        if user is None:
+            return None
+        if reaction := update.message_reaction:
+            place = place_beside(reaction.chat, user, names, reaction.message_id)
+            return (place, None) if self._door.access.admits(user.id) else None
+        if update.callback_query:
+            message = update.callback_query.message
+            return self._admitted(place_of(message, user, names), None, user) if message else None
+        return self._of_message(update.message or update.edited_message, user)
+
+    def _of_message(self, message: Message | None, user: User) -> tuple[Place, str | None] | None:
+        # What the group's channel publishes is said to nobody here.
+        if message is None or message.is_automatic_forward or (text := self._addressed(message)) is None:
+            return None
+        return self._admitted(place_of(message, user, self._door.names), text, user, message)
+
+    def _addressed(self, message: Message) -> str | None:
+        """Return the text that is addressed to the bot; the parts of an album go with the one that has the caption."""
+        text, album = addressed(message, self._door.sender.bot.bot), message.media_group_id
+        if album is None:
+            return text
+        if text is not None:
+            self._albums.append((message.chat.id, album))
+        elif (message.chat.id, album) in self._albums:
+            return message.caption or ""
+        return text
+
+    def _admitted(
+        self, place: Place, text: str | None, user: User, message: Message | None = None
+    ) -> tuple[Place, str | None] | None:
+        """Return place and text if their writer is answered; who is not is told so once in a while."""
+        if self._door.access.admits(user.id) if not user.is_bot else place.is_anonymous and self._door.access.is_open:
+            return place, text
+        if not user.is_bot:
+            self._once(place, user.id, "stranger", id=user.id)
+        elif message and message.sender_chat:
+            # Who hides behind the group, or behind a channel, could be anybody.
+            self._once(place, message.sender_chat.id, "anonymous")
+        return None
+
+    def _once(self, place: Place, who: int, key: str, **variables: object) -> None:
+        now = time.monotonic()
+        self._refused = {id: at for id, at in self._refused.items() if now - at < REFUSE_EVERY}
+        if who not in self._refused:
+            self._refused[who] = now
+            self._door.attend(place, partial(self._door.remark, place, key, **variables))

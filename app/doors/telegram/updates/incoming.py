@@ -9,8 +9,8 @@ from agents.state.person import FORWARDED, Quoted
 from app.assistant import Turn
 from app.doors.telegram.delivery.pages import LIMIT, utf16_length
 from app.doors.telegram.door import AnswerInMaking, TelegramDoor
+from app.doors.telegram.messages import LONGEST_QUOTE
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates.quoting import LONGEST_QUOTE
 
 WINDOW = 0.4
 """Seconds in which a second message is a part of the first: a comment and what it forwards, two quick messages."""
@@ -21,7 +21,6 @@ ALBUM_WINDOW = 1.0
 LONG_PART = LIMIT - 300
 """UTF-16 units from which a message may be such a part; Telegram cuts between words."""
 JOINED_SOURCES = ("message", FORWARDED)
-"""The sources of messages that can be parts of one."""
 
 
 @dataclass
@@ -31,17 +30,15 @@ class Gathering:
     turn: Turn
     until: float
     last: str
-    """The part that came last."""
     updates: list[int]
     """The rows of the messenger's updates that it is made of."""
     album: str | None = None
-    """The album that it is."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     is_open: bool = True
 
 
 class Incoming:
-    """Take in the messages of a door's users."""
+    """Take in the messages of a door's users; raises sqlite3.Error where one cannot be stored."""
 
     def __init__(self, door: TelegramDoor) -> None:
         self._door = door
@@ -53,9 +50,6 @@ class Incoming:
         """Store a message and have it answered, or make it a part of the one before; False if it was answered before.
 
         All parts of an album are one message.
-
-        Raises:
-            sqlite3.Error: it could not be stored.
         """
         if await self._joins(turn, updates, album):
             return True
@@ -68,11 +62,7 @@ class Incoming:
         return True
 
     async def revise(self, turn: Turn) -> bool:
-        """Replace a message whose turn has not begun; False if there is none, or it was put together from parts.
-
-        Raises:
-            sqlite3.Error: it could not be stored.
-        """
+        """Replace a message whose turn has not begun; False if there is none, or it was put together from parts."""
         gathering = self._waiting.get(turn.id)
         if gathering is None or len(gathering.updates) > 1:
             return False
@@ -107,7 +97,6 @@ class Incoming:
             return True
 
     async def _window(self, turn: Turn, album: str | None) -> float:
-        """Return for how many seconds further parts of a message may come."""
         text = turn.text or ""
         if album:
             return ALBUM_WINDOW
@@ -145,7 +134,7 @@ class Incoming:
 
         await self._door.play(place, gathering.turn, whole)
         # A message that was refused has not been stored, and its updates are not closed with it.
-        await self._door.assistant.memory.updates.close(*gathering.updates)
+        await self._door.updates.close(*gathering.updates)
 
 
 def together(first: Turn, second: Turn, between: str) -> Turn:

@@ -1,28 +1,37 @@
-"""Taps on buttons: a tap answers its question once, and only from the user who was asked."""
+"""What users do to messages that are there: tap the buttons, change their own, react to answers."""
 
-from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from telegram import CallbackQuery, Message
+from telegram import CallbackQuery, Message, MessageReactionUpdated, ReactionTypeEmoji
 from telegram.error import TelegramError
 
 from agents.events import Interrupt
+from agents.memory.feedback import ShownTurn
 from agents.memory.updates import StoredUpdate
 from agents.toolkit.questions import CHOICE, mark
-from app.doors.telegram.delivery.buttons import CANCEL, OTHER, Tap, keyboard
+from app.doors.slash_commands import parse
+from app.doors.telegram.delivery.buttons import CANCEL, OF, OTHER, RETRY_COMMAND, Tap, keyboard
 from app.doors.telegram.door import TelegramDoor
+from app.doors.telegram.messages import addressed, key_of_message, place_of, quoted_in
 from app.doors.telegram.place import Place
+from app.doors.telegram.updates.answers import Answer, give
+from app.doors.telegram.updates.incoming import Incoming
 from prompts import sentence
 
+ANEW = "~"
+"""What the button sends that has a changed message answered anew."""
+BAD = frozenset("👎💩🤮😡🤬🥱🖕")
+GOOD = frozenset("👍❤🔥🎉👏🙏💯🏆🥰😁🤩👌😍⚡")
 
-async def take(
+
+async def take_tap(
     door: TelegramDoor, place: Place, query: CallbackQuery, tap: Tap, stored: StoredUpdate, *, is_late: bool = False
 ) -> None:
     """Store the answer of a tap as a message of the user, once, and play it; a tap that is too late gets a remark.
 
-    The tap's row is closed with the message, or when the remark was made.
+    Only the user who was asked can answer. The tap's row is closed with the message, or when the remark was made.
 
     Raises:
         sqlite3.Error: it could not be stored.
@@ -31,26 +40,23 @@ async def take(
     # That the user wants none of it is a message; only what was offered is an answer.
     source = "message" if tap.choice == CANCEL else CHOICE
     turn = place.turn(None, id=f"{place.thread}#{tap.mark}", source=source)
-
-    async def beside(work: Awaitable[None]) -> None:
-        await work
-        await door.assistant.memory.updates.close(stored.id)
-
+    question = await door.assistant.question(place.thread, place.owner)
+    if question and mark(question.id) != tap.mark:
+        question = None
     if tap.asked != turn.owner:
-        door.chats.start(beside(answer(query, sentence("telegram", "not_yours", lang))))
+        door.do_beside(answer(query, sentence("telegram", "not_yours", lang)), stored.id)
     elif await door.assistant.message(turn.thread, turn.id):
-        door.chats.start(beside(settle(query)))
-    elif (tap.page is not None or tap.choice == OTHER) and (question := await _question(door, place, tap)):
-        door.chats.start(beside(_turn_page(query, question, tap, place, lang)))
-    elif text := await _text(door, place, tap, lang):
-        turn = replace(turn, text=text)
-        await door.receive(place, turn, stored.id)
+        door.do_beside(settle(query), stored.id)
+    elif question and (tap.page is not None or tap.choice == OTHER):
+        door.do_beside(_turn_page(query, question, tap, place, lang), stored.id)
+    elif question and (text := tap.says(question, lang)):
+        await door.receive(place, replace(turn, text=text), stored.id)
         door.chats.start(settle(query))
     elif door.chats.is_busy(place.queue) and not is_late:
         # The turn that is being played may ask this question before it ends.
-        door.attend(place, partial(take, door, place, query, tap, stored, is_late=True))
+        door.attend(place, partial(take_tap, door, place, query, tap, stored, is_late=True))
     else:
-        door.chats.start(beside(settle(query, sentence("telegram", "too_late", lang))))
+        door.do_beside(settle(query, sentence("telegram", "too_late", lang)), stored.id)
 
 
 async def settle(query: CallbackQuery, remark: str | None = None) -> None:
@@ -68,16 +74,6 @@ async def answer(query: CallbackQuery, remark: str | None = None) -> None:
         await query.answer(remark)
 
 
-async def _text(door: TelegramDoor, place: Place, tap: Tap, lang: str) -> str | None:
-    question = await _question(door, place, tap)
-    return tap.says(question, lang) if question else None
-
-
-async def _question(door: TelegramDoor, place: Place, tap: Tap) -> Interrupt | None:
-    question = await door.assistant.question(place.thread, place.owner)
-    return question if question and mark(question.id) == tap.mark else None
-
-
 async def _turn_page(query: CallbackQuery, question: Interrupt, tap: Tap, place: Place, lang: str) -> None:
     """Show another page of options below a question, or say how to answer in words; the question stays."""
     if tap.page is None:
@@ -86,3 +82,76 @@ async def _turn_page(query: CallbackQuery, question: Interrupt, tap: Tap, place:
     await answer(query)
     with suppress(TelegramError):
         await query.edit_message_reply_markup(keyboard(question, tap.asked, lang, tap.page))
+
+
+async def take_edit(
+    door: TelegramDoor, incoming: Incoming, place: Place, message: Message, text: str, stored: StoredUpdate
+) -> None:
+    """Take in a message that was changed; Telegram also reports changes that nobody made, and places that move on."""
+    turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
+    entry = await door.assistant.message(turn.thread, turn.id)
+    if entry is None and await _was_joined(door, message, text):
+        entry = await door.assistant.last_message(turn.thread, turn.owner)
+    if entry is None or not text.strip() or text in (entry.text or "").split("\n\n") or await incoming.revise(turn):
+        await door.updates.close(stored.id)
+        return
+
+    async def find() -> Answer:
+        lang = await door.lang(place)
+        button = sentence("telegram", "anew", lang), f"{ANEW}{OF}{place.owner}"
+        return Answer(sentence("telegram", "edited", lang), (button,))
+
+    door.attend(place, partial(give, door, replace(place, refers=True), stored, find))
+
+
+async def _was_joined(door: TelegramDoor, message: Message, text: str) -> bool:
+    """Tell whether a message without an entry of its own was heard: it became a part of the one before it."""
+    return not parse(text) and await door.updates.knows(door.name, key_of_message(message))
+
+
+async def answer_anew(door: TelegramDoor, incoming: Incoming, query: CallbackQuery, stored: StoredUpdate) -> bool:
+    """Have the message answered, as it is now, that the tapped offer refers to; False if it is not there any more."""
+    offer = query.message
+    message = offer.reply_to_message if isinstance(offer, Message) else None
+    text = addressed(message, door.sender.bot.bot) if message else None
+    if message is None or not text:
+        return False
+    place = place_of(message, query.from_user, door.names)
+    changed = int(message.edit_date.timestamp()) if message.edit_date else 0
+    turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
+    turn = replace(turn, id=f"{turn.id}~{changed}")
+    if await door.assistant.message(turn.thread, turn.id):
+        # It was tapped before.
+        await door.updates.close(stored.id)
+    elif not await incoming.take(place, turn, [stored.id]):
+        return False
+    return True
+
+
+async def take_reaction(
+    door: TelegramDoor, place: Place, reaction: MessageReactionUpdated, stored: StoredUpdate
+) -> None:
+    """Keep a reaction to an answer, and offer another answer to who dislikes theirs; any other one is passed over."""
+    turn = await door.assistant.memory.feedback.turn(door.name, place.chat, place.message)
+    shown_at = door.names.place(turn.thread) if turn else None
+    if turn is None or shown_at is None:
+        await door.updates.close(stored.id)
+        return
+    # Telegram does not say in which topic the message stands.
+    place = replace(place.at(turn.thread), topic=shown_at.topic)
+    door.attend(place, partial(give, door, place, stored, partial(_rate, door, place, reaction, turn)))
+
+
+async def _rate(door: TelegramDoor, place: Place, reaction: MessageReactionUpdated, turn: ShownTurn) -> Answer:
+    """Keep a reaction; return what is said about it, which mostly is nothing."""
+    sign = next((kind.emoji for kind in reaction.new_reaction if isinstance(kind, ReactionTypeEmoji)), None)
+    before = await door.assistant.memory.feedback.rate(turn, place.owner, sign)
+    if sign not in BAD or before in BAD or turn.user != place.owner:
+        return Answer("")
+    lang = await door.lang(place)
+    last = await door.assistant.last_message(turn.thread, turn.user)
+    is_last = last is not None and last.message_id == turn.message_id
+    if not is_last or door.names.thread(place.chat, place.topic) != turn.thread:
+        return Answer(sentence("telegram", "disliked_before", lang))
+    again = (sentence("telegram", "retry", lang), f"{RETRY_COMMAND}{OF}{place.owner}")
+    return Answer(sentence("telegram", "disliked", lang), (again,))

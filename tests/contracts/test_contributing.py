@@ -37,10 +37,10 @@ def run(house: Path, *arguments: str) -> str:
 
 @pytest.mark.needs("orders", "planner", "player", "profile", "research")
 @pytest.mark.slow
-@pytest.mark.needs("player")
 def test_a_dialog_is_two_files(house: Path) -> None:
     """A dialog file and its prompt are all it takes; the supervisor hands over to it."""
     (house / "dialogs/travel.py").write_text(shown("README.md", "dialogs/travel.py"))
+    (house / "prompts/en/travel").mkdir()
     (house / "prompts/en/travel/prompt.md").write_text("You plan trips.")
 
     report = json.loads(run(house, "check", "--json"))
@@ -57,12 +57,13 @@ def test_a_dialog_is_two_files(house: Path) -> None:
     assert events[-1]["dialog"] == "travel"
 
 
+@pytest.mark.needs("planner")
 @pytest.mark.slow
 def test_an_observer_is_two_files(house: Path) -> None:
     """An observer file and its prompt are all it takes; a dialog names it."""
     (house / "observers/mood.py").write_text(shown("docs/write-an-observer.md", "observers/mood.py"))
     (house / "prompts/en/observers/mood.md").write_text("Is the user angry? Answer angry or calm.")
-    planner = house / "dialogs/planner.py"
+    planner = house / "dialogs/planner/__init__.py"
     planner.write_text(
         planner.read_text().replace('resume="never"', 'observers=["supervisor", "mood"], resume="never"')
     )
@@ -72,10 +73,11 @@ def test_an_observer_is_two_files(house: Path) -> None:
     assert "mood.pre_check" in run(house, "graph")
 
 
+@pytest.mark.needs("planner")
 @pytest.mark.slow
 def test_a_translation_is_a_file(house: Path) -> None:
     """A prompt in a new language counts at once, and what is missing falls back."""
-    (house / "prompts/de/dialogs").mkdir(parents=True)
+    (house / "prompts/de/planner").mkdir(parents=True)
     shutil.copy(house / "prompts/en/supervisor.md", house / "prompts/de/supervisor.md")
     (house / "prompts/de/planner/prompt.md").write_text("Du führst die Liste der Aufgaben.")
 

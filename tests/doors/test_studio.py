@@ -25,6 +25,9 @@ from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
 from tests.support.remote_files import library
 
+pytestmark = pytest.mark.slow
+
+
 CAKES = {
     "services": {"bakery": {"url": "BAKERY", "internal": True}},
     "tools": [
@@ -144,7 +147,6 @@ async def test_studio_does_a_write_once(server: Server, tmp_path: Path, monkeypa
         assert await memory.forget("t") is True
 
 
-@pytest.mark.slow
 async def test_studio_has_the_tools_of_servers(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server's session lasts as long as a run; who only looks at the graph starts none."""
     monkeypatch.setenv("LIBRARY_SHELF", "A1")

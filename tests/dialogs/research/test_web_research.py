@@ -118,6 +118,8 @@ async def test_nothing_found_is_no_failure_and_no_engine_is_one() -> None:
 def test_heavy_libraries_are_not_loaded_by_a_start() -> None:
     """Readers of pages and files are imported when they are used: the sources themselves do not need them."""
     heavy = {"trafilatura", "pypdf", "ddgs", "lxml"}
-    code = f"import sys; from agents import retrievers; retrievers.discover(); print({heavy} & set(sys.modules))"
+    code = (
+        f"import sys; from dialogs.research import retrievers; retrievers.discover(); print({heavy} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

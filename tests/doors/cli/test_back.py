@@ -8,6 +8,8 @@ import pytest
 from app.cli.command_line import main
 from tests.doors.cli.conftest import Captured
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.usefixtures("house")
 def test_a_thread_goes_back_and_says_what_stays(capsys: Captured) -> None:

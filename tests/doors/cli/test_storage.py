@@ -11,6 +11,8 @@ import pytest
 from app.cli.command_line import main
 from tests.doors.cli.conftest import Captured
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_broken_state_is_one_line_and_history_is_still_read(house: Path, capsys: Captured) -> None:
     """`state` says what to do; `history`, `export` and `forget` need no state; the next message rebuilds it."""

@@ -17,6 +17,9 @@ from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
 from tests.support.remote_files import ORDERS, example, library, shop
 
+pytestmark = pytest.mark.slow
+
+
 Captured = pytest.CaptureFixture[str]
 
 
@@ -154,7 +157,6 @@ def test_missing_examples_are_a_warning(monkeypatch: pytest.MonkeyPatch, capsys:
     assert report["faults"] == []
 
 
-@pytest.mark.slow
 def test_a_server_that_is_gone_hides_no_other(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """A server that cannot be reached is a line on stderr and a fault of `check`; the others' tools are there."""
     body = library()

@@ -11,6 +11,9 @@ from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 from tests.support.remote_files import BEGIN, FOUND, ORDERS, Open, opened, shop
 
+pytestmark = pytest.mark.slow
+
+
 FAULTS = {
     "a failure": Answer({"error": {"text": "stack trace"}}, status=500),
     "no patience": Answer(ORDERS, pace=5),

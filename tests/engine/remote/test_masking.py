@@ -15,6 +15,9 @@ from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 from tests.support.remote_files import BEGIN, Open, opened, shop, taking
 
+pytestmark = pytest.mark.slow
+
+
 ODD = 'k&y/"=ü€x'
 PAIR = base64.b64encode(b"shop:open sesame").decode()
 

@@ -18,6 +18,8 @@ from tests.conftest import Chat, told
 from tests.support.http_service import Answer, Service
 from tests.support.remote_files import BEGIN, FOUND, ORDERS, Open, opened, shop
 
+pytestmark = pytest.mark.slow
+
 
 async def test_a_service_is_a_tool(chat: Chat, service: Open) -> None:
     """The model reads the mapped object with numbers for identifiers; the user sees the view."""

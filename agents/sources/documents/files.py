@@ -1,12 +1,8 @@
-"""Files that can be indexed: found in a folder, and read as sections. HTML becomes Markdown, without its menus."""
+"""Files that can be indexed: found in a folder, and read as sections."""
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-
-from bs4 import BeautifulSoup, Tag
-from markdownify import MarkdownConverter
 
 from agents.language.text.clean import clean
 from agents.sources.documents import Section
@@ -77,6 +73,12 @@ def _pdf(body: bytes) -> Iterator[Section]:
         raise Unreadable(f"the PDF file cannot be read ({type(broken).__name__})") from None
 
 
+def _html(body: bytes) -> list[Section]:
+    from agents.sources.documents.html import html_sections
+
+    return html_sections(_decoded(body))
+
+
 def _decoded(body: bytes) -> str:
     """Return a text in the encoding that it has: UTF-8 if it can be, else what is likeliest."""
     try:
@@ -89,58 +91,7 @@ def _decoded(body: bytes) -> str:
 
 READERS: dict[str, Callable[[bytes], Iterable[Section]]] = {
     **dict.fromkeys((".md", ".markdown"), lambda body: markdown_sections(_decoded(body))),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), lambda body: html_sections(_decoded(body))),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
     ".pdf": _pdf,
     **dict.fromkeys((".txt", ".text", ".rst"), lambda body: [Section("", _decoded(body))]),
 }
-
-
-LEFT_OUT = ("script", "style", "nav", "footer", "noscript", "template", "svg", "select", "button", "head")
-LISTS = ("ul", "ol", "dl")
-INLINE = ["b", "strong", "i", "em", "code", "img"]
-"""Tags whose marks would stand between a query and its words."""
-MOST_LINKS = 0.5
-"""The part of a list's letters that may stand in links; a menu or a list of contents has more."""
-
-_XML = re.compile(r"^\s*<\?xml[^>]*>")
-"""With this mark the parser warns that XHTML is no HTML."""
-
-
-class _Converter(MarkdownConverter):
-    """Keeps the address of a heading behind it, as `{#address}`, and only the words of a link."""
-
-    def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: N802  # the library's name
-        title, address = " ".join(text.split()), _address(el)
-        return f"\n\n{'#' * n} {title}{f' {{#{address}}}' if address else ''}\n\n" if title else ""
-
-    def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        return text
-
-
-def html_sections(markup: str) -> list[Section]:
-    """Return the sections of a page; one that stands below no heading has the title of the page's head."""
-    page = BeautifulSoup(_XML.sub("", markup), "lxml")
-    title = " ".join(page.title.get_text().split()) if page.title else ""
-    for part in page.find_all(LEFT_OUT):
-        part.decompose()
-    for part in page.find_all(LISTS):
-        if not part.decomposed and _is_menu(part):
-            part.decompose()
-    converter = _Converter(strip=INLINE, escape_misc=False, escape_asterisks=False, escape_underscores=False)
-    sections = markdown_sections(converter.convert_soup(page).replace("\xa0", " "))
-    return [section if section.title else Section(title, section.text, section.anchor) for section in sections]
-
-
-def _is_menu(part: Tag) -> bool:
-    linked = sum(len(link.get_text(strip=True)) for link in part.find_all("a", href=True))
-    return linked > len(part.get_text(strip=True)) * MOST_LINKS
-
-
-def _address(heading: Tag) -> str:
-    inside = heading if heading.get("id") else heading.find(id=True) or heading.find("a", attrs={"name": True})
-    place = inside or heading.find_previous(_is_place)
-    return str((place.get("id") or place.get("name")) if isinstance(place, Tag) else "")
-
-
-def _is_place(tag: Tag) -> bool:
-    return bool(tag.get("id") or (tag.name == "a" and tag.get("name")))

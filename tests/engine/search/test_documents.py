@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from agents.errors import UsageError
-from agents.sources.documents.files import Unreadable, html_sections, sections_of
+from agents.sources.documents.files import Unreadable, sections_of
+from agents.sources.documents.html import html_sections
 from agents.sources.documents.index import DocumentIndex
 from agents.sources.documents.indexing import HELP, index_folder, index_help, remove
 from agents.sources.documents.markdown import markdown_sections, passages

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Self
@@ -15,12 +16,12 @@ async def cancel(tasks: Iterable["asyncio.Task[object]"]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class Beside:
+class Beside(ABC):
     """Does its `run` beside the block that opens it."""
 
+    @abstractmethod
     async def run(self) -> None:
         """Work until cancelled."""
-        raise NotImplementedError
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self.run())

@@ -121,7 +121,7 @@ def _adapted(held: HeldServer, tool: Tool, *, again: bool) -> StructuredTool:
 
 
 def _parsed(text: str) -> object:
-    """Return the object or list that a server wrote as a text; None for a text that is none."""
+    """Return the object or list that a server wrote as a text; None for any other text."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):

@@ -53,7 +53,7 @@ class Shelf:
         return [self.tools[hit.name] for hit in self.ranker.rank(query, MOST_OFFERED, context=context)] if query else []
 
     def offer(self, state: State, messages: Sequence[AnyMessage]) -> SystemMessage | None:
-        """Return the cards that the history does not show yet, as the message to append; None if there are none."""
+        """Return the cards that the history does not show yet, as the message to append; None if it shows all."""
         shown = shown_in(messages)
         new = [tool for tool in self.fitting(state, messages) if tool.name not in shown]
         if not new or self.mode == "bind":

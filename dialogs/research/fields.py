@@ -17,7 +17,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def rows(answer: object, name: str) -> list[Mapping[str, object]]:
-    """Return the objects of a list in an answer; empty if it is none."""
+    """Return the objects of a list in an answer; empty if the answer has no such list."""
     entries = answer.get(name) if isinstance(answer, Mapping) else None
     return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
 

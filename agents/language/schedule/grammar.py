@@ -86,7 +86,7 @@ class Words:
         return self._number(text, "nth" if name in ("nth", "monthday", "hour_nth") else name)
 
     def number(self, text: str) -> int | None:
-        """Return the number that a text is and says nothing else ("15", "fifteen"); None if it is none."""
+        """Return the number that a text consists of ("15", "fifteen"); None if the text says something else."""
         spelled = re.fullmatch(rf"{self._places['hour']}", text.strip(" ,.;:!?").lower())
         return None if spelled is None else int(self._number(spelled[0], "number"))
 
@@ -147,7 +147,7 @@ def words(lang: str) -> Words:
 
 
 def alternatives(forms: list[str]) -> str:
-    """Join regular expressions into one whose groups capture nothing; it matches nothing if there are none."""
+    """Join regular expressions into one whose groups capture nothing; without expressions it matches nothing."""
     return "|".join(re.sub(r"(?<!\\)\((?!\?)", "(?:", form) for form in forms) or "(?!)"
 
 

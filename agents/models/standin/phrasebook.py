@@ -115,7 +115,7 @@ class Phrasebook:
         if candidate.of_form and not (fields >= slots.keys() or candidate.said >= ENOUGH_SAID):
             return False
         if candidate.of_form and any(self._is_told(name) for raw in slots.values() for name in items(raw, lexicon)[1:]):
-            # "I like hiking and I work as a cook" is no list of what one likes.
+            # "I like hiking and I work as a cook" does not list what one likes.
             return False
         if WHEN not in slots and "text" in slots and names_time(slots["text"], self.lang):
             # "Remind me to sleep at 25:00" has a time, though none that exists.

@@ -123,7 +123,7 @@ class Situation:
 
     @cached_property
     def said(self) -> str:
-        """Return the user's last words; empty if there are none."""
+        """Return the user's last words; empty if they said nothing."""
         return text_of(self.messages[self._spoken - 1]) if self._spoken else ""
 
     @cached_property

@@ -64,14 +64,14 @@ _BEGINNINGS = (
 
 
 def kind_of(data: bytes) -> str | None:
-    """Return the media type of a picture that models take, whatever its name says; None if it is none."""
+    """Return the media type of a picture that models take, whatever its name says; None for other data."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for beginning, kind in _BEGINNINGS if data.startswith(beginning)), None)
 
 
 def picture(data: bytes) -> ImageContentBlock | None:
-    """Return a picture for a model; None for data that is none, or too large."""
+    """Return a picture for a model; None if the data is too large, or no picture that models take."""
     kind = kind_of(data)
     if kind is None or len(data) > LARGEST_PICTURE:
         return None

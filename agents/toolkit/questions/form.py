@@ -18,7 +18,7 @@ from agents.state.talk import Fields, Json
 from prompts import sentence, table
 
 FEW_WORDS = 4
-"""Words; a longer message that is no value of the only open field is about something else."""
+"""Words; a longer message that does not fit the only open field is about something else."""
 LONGEST_FORM = 4_000
 """Characters of a message that is read as a filled-in form."""
 LONGEST_REASON = 300
